@@ -1,0 +1,42 @@
+# Every command that people and CI need; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+COLLECTIONS := $(CURDIR)/build/collections
+INSTALLED := $(COLLECTIONS)/ansible_collections/nimops/nim
+SOURCES := $(shell git ls-files --cached --others --exclude-standard galaxy.yml README.md LICENSE meta plugins roles playbooks changelogs docs 2>/dev/null)
+
+export PATH := $(BIN):$(PATH)
+export ANSIBLE_COLLECTIONS_PATH := $(COLLECTIONS)
+export ANSIBLE_HOME := $(CURDIR)/build/ansible
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name it with PYTHON=…" >&2; exit 2; }
+	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
+	@touch $@
+
+.PHONY: venv
+venv: $(VENV)/.installed ## Install the Python packages into .venv
+
+build/.collection: $(VENV)/.installed $(SOURCES)
+	@mkdir -p build
+	@rm -rf $(INSTALLED) build/nimops-nim-*.tar.gz
+	@$(BIN)/ansible-galaxy collection build --force --output-path build >build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }
+	@$(BIN)/ansible-galaxy collection install --offline --force --no-deps -p $(COLLECTIONS) build/nimops-nim-*.tar.gz >>build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }
+	@touch $@
+
+.PHONY: collection
+collection: build/.collection ## Build the collection and install it into build/collections

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The filter that turns a custom resource and what was observed into what has to be written."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.plan import Plan, make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+DOCUMENTATION = r"""
+name: plan
+author: The nimops.nim authors (@nimops)
+short_description: What a custom resource needs written, claimed and deleted
+version_added: 0.1.0
+description:
+  - Computes the objects that a custom resource of C(apps.nvidia.com) wants and compares them with
+    those that were observed.
+  - Reads nothing and writes nothing.
+positional: observed
+options:
+  _input:
+    description: The custom resource, as the API server gives it.
+    type: dict
+    required: true
+  observed:
+    description:
+      - What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed).
+      - With an empty dictionary, nothing is taken to exist.
+    type: dict
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Show the objects that a NIMService would have on an empty cluster
+  ansible.builtin.debug:
+    msg: "{{ (nim | nimops.nim.plan({})).apply | map(attribute='kind') }}"
+  vars:
+    nim:
+      apiVersion: apps.nvidia.com/v1alpha1
+      kind: NIMService
+      metadata: {name: llm, namespace: nim}
+      spec:
+        image: {repository: nvcr.io/nim/meta/llama-3.2-1b-instruct, tag: "1.12.0"}
+        authSecret: ngc-api-secret
+        storage: {emptyDir: {}}
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(apply) lists whole objects to apply, C(adopt) patches of C(metadata.managedFields) that make
+      fields ours to correct, C(prune) references to objects to delete.
+    - C(refusals) lists objects that exist and are not ours to write, each with C(kind), C(name) and
+      C(message).
+    - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the
+      condition reason for it; both are empty if it can.
+  type: dict
+"""
+
+
+def plan(resource: dict[str, t.Any], observed: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+    """Door to `make_plan`: a spec that cannot be served is a failure in the plan, not an error."""
+    if not isinstance(resource, dict) or "metadata" not in resource:
+        raise AnsibleFilterError("plan: the input must be a whole custom resource")
+    seen = Observed(observed or {})
+    made, failure, reason = Plan(), "", ""
+    try:
+        if not resource["metadata"].get("deletionTimestamp"):
+            made = make_plan(resource, kind_of(resource).desired(resource, seen), seen)
+    except NimError as error:
+        failure, reason = str(error), error.reason
+    return asdict(made) | {"failure": failure, "failure_reason": reason}
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file, by name."""
+        return {"plan": plan}

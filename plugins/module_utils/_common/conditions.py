@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Conditions as Kubernetes knows them. Times are not set here: `stamp` does that when written."""
+
+from __future__ import annotations
+
+import typing as t
+
+Condition = dict[str, t.Any]
+
+RECONCILING = "Reconciling"
+STALLED = "Stalled"
+MAX_MESSAGE = 32768
+
+
+def condition(kind: str, status: bool, reason: str, message: str = "") -> Condition:
+    """One condition without its times."""
+    return {
+        "type": kind,
+        "status": "True" if status else "False",
+        "reason": reason,
+        "message": message[:MAX_MESSAGE],
+    }
+
+
+def find_condition(conditions: t.Sequence[Condition] | None, kind: str) -> Condition | None:
+    """The condition of a type, or None."""
+    return next((item for item in conditions or [] if item.get("type") == kind), None)
+
+
+def set_condition(conditions: t.Sequence[Condition] | None, new: Condition) -> list[Condition]:
+    """The list with ``new`` in the place of its type, or at the end."""
+    merged = [new if item.get("type") == new["type"] else item for item in conditions or []]
+    return merged if find_condition(merged, new["type"]) is new else [*merged, new]
+
+
+def drop_condition(conditions: t.Sequence[Condition] | None, *kinds: str) -> list[Condition]:
+    """The list without these types."""
+    return [item for item in conditions or [] if item.get("type") not in kinds]
+
+
+def set_progress(
+    conditions: t.Sequence[Condition] | None,
+    *,
+    reconciling: tuple[str, str] | None = None,
+    stalled: tuple[str, str] | None = None,
+) -> list[Condition]:
+    """The kstatus pair: each stands in the list, as (reason, message), only while it is true."""
+    kept = drop_condition(conditions, RECONCILING, STALLED)
+    for kind, said in ((RECONCILING, reconciling), (STALLED, stalled)):
+        if said:
+            kept.append(condition(kind, True, *said))
+    return kept
+
+
+def stamp(
+    conditions: t.Sequence[Condition], previous: t.Sequence[Condition] | None, now: str,
+    generation: int,
+) -> list[Condition]:
+    """The conditions with lastTransitionTime and observedGeneration.
+
+    The time is kept from ``previous`` while the condition's status is the same. ``now`` is
+    RFC 3339 in UTC. A condition that was not touched (it has a time already) stays as it is.
+    """
+    stamped = []
+    for item in conditions:
+        if "lastTransitionTime" in item:
+            stamped.append(item)
+            continue
+        old = find_condition(previous, item["type"])
+        same = old is not None and old.get("status") == item["status"]
+        since = (old or {}).get("lastTransitionTime") if same else None
+        stamped.append(
+            item | {"lastTransitionTime": since or now, "observedGeneration": generation}
+        )
+    return stamped

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a kind wants of the cluster, and what came of it: the types between the pure functions.
+
+A kind is a package with three pure functions:
+
+``reads(cr, observed) -> list[Read]``
+    What to read, given what is known already; asked again until nothing is new.
+``desired(cr, observed) -> Desired``
+    The children to have, in order, and the ones not to have.
+``assess(cr, observed, outcome) -> Assessment``
+    The status, events and wake-up that follow from all that.
+
+``cr`` is the custom resource as the API server gives it (its `status` is the one to go on from).
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
+    key_of,
+    object_key,
+)
+
+Manifest = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Child:
+    """One object to have.
+
+    ``create_only``: made when absent, then left alone whatever it says and whoever owns it (PVC,
+    Job). ``shared``: belongs to no single custom resource, so it carries no owner reference.
+    """
+
+    manifest: Manifest
+    create_only: bool = False
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Desired:
+    """The children in the order in which they are written, and (kind, name) of those unwanted."""
+
+    children: list[Child] = field(default_factory=list)
+    unwanted: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An object that could not be written: by us (a conflict) or by the API server."""
+
+    kind: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of writing the children.
+
+    ``written``: the objects as the API server returned them, by `object_key`. ``deleted``: keys of
+    the pruned ones. ``failure``: the text of an error that ended the run before or while writing,
+    and ``failure_reason`` the reason it maps to.
+    """
+
+    written: dict[str, Manifest] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failure: str = ""
+    failure_reason: str = "Failed"
+
+    def overlay(self, answers: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """What was observed, brought up to date with what was written."""
+        return {**answers, **self.written, **dict.fromkeys(self.deleted)}
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event on the custom resource; ``kind`` is Normal or Warning."""
+
+    kind: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """An annotation to set on another custom resource of the namespace, to wake its reconcile."""
+
+    kind: str
+    name: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What to tell and when to look again.
+
+    ``status``: the whole new status; conditions without times where they were set in this pass.
+    ``in_transit``: something will change that no watch tells of: look again soon, then at growing
+    intervals. ``error``: the run must fail with this text, so that the runtime tries again.
+    """
+
+    status: dict[str, t.Any]
+    events: list[Event] = field(default_factory=list)
+    stamps: list[Stamp] = field(default_factory=list)
+    in_transit: bool = False
+    error: str = ""
+
+
+__all__ = [
+    "Assessment",
+    "Child",
+    "Desired",
+    "Event",
+    "Manifest",
+    "Outcome",
+    "Refusal",
+    "Stamp",
+    "key_of",
+    "object_key",
+]

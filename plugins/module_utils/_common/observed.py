@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a reconcile has seen of the cluster, and what else it wants to see.
+
+The observe action runs `reads` of a kind, stores each answer under its key, and asks again until
+no read is new. All pure code gets the answers as one mapping and reaches them through `Observed`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict, dataclass
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
+
+Manifest = dict[str, t.Any]
+
+_ORCHESTRATORS = (
+    ("node.vmware.com/tkg", "TKGS"),
+    ("vsphere-tanzu", "TKGS"),
+    ("node.openshift.io/os_id", "OpenShift"),
+    ("cloud.google.com/gke-nodepool", "GKE"),
+    ("eks.amazonaws.com/nodegroup", "EKS"),
+    ("kubernetes.azure.com/cluster", "AKS"),
+    ("oke.oraclecloud.com/cluster", "OKE"),
+    ("ezmeral.hpe.com/cluster", "Ezmeral"),
+    ("rke.cattle.io/version", "RKE"),
+)
+
+NODES = "Node"
+OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Read:
+    """One thing to read.
+
+    ``how`` is one of: ``object`` (answer: the object or None), ``list`` (metadata only; answer: a
+    list of {"metadata": …}), ``log`` (of a pod's container; answer: text, empty while there is
+    none), ``http`` (GET of ``url``; answer: {"status": int, "body": str, "error": str}),
+    ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", or "" if the
+    registry gave no answer).
+    """
+
+    key: str
+    how: str
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    container: str = ""
+    url: str = ""
+    image: str = ""
+    pull_secrets: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, t.Any]:
+        """The read as plain data."""
+        return asdict(self)
+
+
+def read_object(kind: str, namespace: str, name: str) -> Read:
+    """A read of one object."""
+    return Read(object_key(kind, name), "object", kind, namespace, name)
+
+
+def read_nodes() -> Read:
+    """A read of all nodes' metadata."""
+    return Read(NODES, "list", "Node")
+
+
+class Observed:
+    """Access to the answers, by what they are."""
+
+    def __init__(self, answers: t.Mapping[str, t.Any]) -> None:
+        self.answers = answers
+
+    def has(self, key: str) -> bool:
+        """Whether this key was read, whatever the answer."""
+        return key in self.answers
+
+    def get(self, key: str) -> t.Any:
+        """The answer under a key, None if it was not read."""
+        return self.answers.get(key)
+
+    def object(self, kind: str, name: str) -> Manifest | None:
+        """A live object, or None if it does not exist (or was not read)."""
+        return self.answers.get(object_key(kind, name))
+
+    @property
+    def operator_version(self) -> str:
+        """The value of the operator-version label."""
+        return str((self.answers.get(OPERATOR) or {}).get("version") or "")
+
+    @property
+    def node_labels(self) -> list[dict[str, str]]:
+        """The labels of each node, in list order."""
+        nodes = self.answers.get(NODES) or []
+        return [node["metadata"].get("labels") or {} for node in nodes]
+
+    @property
+    def orchestrator(self) -> str:
+        """Which Kubernetes this is: the first telling label of the first node that has one."""
+        for labels in self.node_labels:
+            for label, name in _ORCHESTRATORS:
+                if label in labels:
+                    return name
+        return "Kubernetes"

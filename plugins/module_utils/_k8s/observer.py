@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs the reads of a kind until nothing is new."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    OPERATOR,
+    Observed,
+    Read,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.fetch import fetch
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.registry import download_protocol
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+LOG_LIMIT = 16 << 20
+"""A manifest of a thousand profiles is some hundred KiB."""
+
+Json = dict[str, t.Any]
+
+
+def observe(client: Client, resource: Json) -> Json:
+    """All answers that the kind of ``resource`` wants, by key. Raises ApiError, NimError."""
+    kind = kind_of(resource)
+    answers: Json = {OPERATOR: {"version": os.environ.get("OPERATOR_VERSION", "")}}
+    while True:
+        new = [read for read in kind.reads(resource, Observed(answers)) if read.key not in answers]
+        if not new:
+            return answers
+        for read in new:
+            answers[read.key] = _READERS[read.how](client, read)
+
+
+def _read_object(client: Client, read: Read) -> Json | None:
+    found = client.get(api_path(read.kind, read.namespace, read.name))
+    return {**found, "kind": read.kind} if found else None
+
+
+def _read_list(client: Client, read: Read) -> list[Json]:
+    return client.list_metadata(api_path(read.kind, read.namespace))
+
+
+def _read_objects(client: Client, read: Read) -> list[Json]:
+    return client.list_objects(api_path(read.kind, read.namespace))
+
+
+def _read_log(client: Client, read: Read) -> str:
+    """Empty while the container has none: it may be starting."""
+    path = f"{api_path('Pod', read.namespace, read.name)}/log"
+    try:
+        return client.get_text(path, LOG_LIMIT, container=read.container)
+    except ApiError as error:
+        if error.status in (400, 404):
+            return ""
+        raise
+
+
+def _read_http(_client: Client, read: Read) -> Json:
+    return fetch(read.url)
+
+
+def _read_protocol(client: Client, read: Read) -> str:
+    """The Secrets stay in here: only the answer is observed."""
+    configs = []
+    for name in read.pull_secrets:
+        secret = client.get(api_path("Secret", read.namespace, name))
+        configs.append(((secret or {}).get("data") or {}).get(".dockerconfigjson"))
+    return download_protocol(read.image, configs)
+
+
+_READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
+    "object": _read_object,
+    "objects": _read_objects,
+    "list": _read_list,
+    "log": _read_log,
+    "http": _read_http,
+    "protocol": _read_protocol,
+}

@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tells the user: one status patch, events on transitions, wake-ups of others."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+    Assessment,
+    Event,
+    Outcome,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIELD_MANAGER
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+MAX_EVENT_MESSAGE = 1024
+_CONFLICT_TRIES = 4
+
+Json = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """``period``: when to look again (a Go duration), empty for the usual time."""
+
+    changed: bool
+    status: Json
+    error: str
+    period: str
+
+
+def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, dry: bool) -> Report:
+    """Assess and write. Raises ApiError, NimError.
+
+    The status goes out as one merge patch that carries the resourceVersion it was computed from; if
+    that is stale, the assessment is made again on the status that is there now.
+    """
+    now = datetime.now(timezone.utc)
+    for attempt in range(_CONFLICT_TRIES):
+        assessment = kind_of(resource).assess(resource, Observed(answers), outcome)
+        status = finish_status(resource, assessment, now)
+        try:
+            changed = write_status(client, resource, status, dry=dry)
+            break
+        except ApiError as error:
+            if error.status == 404:
+                return Report(False, status, "", "")
+            if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
+                raise
+            resource = _refetch(client, resource)
+    if not dry:
+        _write_events(client, resource, assessment.events, now)
+        _write_stamps(client, resource, assessment)
+    period = look_again(resource, status, now) if assessment.in_transit else ""
+    return Report(changed, status, assessment.error, period)
+
+
+def finish_status(resource: Json, assessment: Assessment, now: datetime) -> Json:
+    """The status with times and generation."""
+    previous = (resource.get("status") or {}).get("conditions")
+    generation = resource["metadata"].get("generation", 0)
+    conditions = stamp(
+        assessment.status.get("conditions") or [], previous, format_time(now), generation
+    )
+    return assessment.status | {"conditions": conditions, "observedGeneration": generation}
+
+
+def write_status(client: Client, resource: Json, status: Json, *, dry: bool) -> bool:
+    """Patch what differs; whether anything does."""
+    patch = merge_patch(resource.get("status") or {}, status)
+    if patch and not dry:
+        meta = resource["metadata"]
+        path = api_path(resource["kind"], meta["namespace"], meta["name"])
+        body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "status": patch}
+        client.patch(f"{path}/status", body)
+    return bool(patch)
+
+
+def merge_patch(old: Json, new: Json) -> Json:
+    """The JSON merge patch that makes ``new`` of ``old``."""
+    patch: Json = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        have = old.get(key)
+        if isinstance(value, dict) and isinstance(have, dict):
+            if below := merge_patch(have, value):
+                patch[key] = below
+        elif value != have:
+            patch[key] = value
+    return patch
+
+
+def look_again(resource: Json, status: Json, now: datetime) -> str:
+    """When to look again while in transit: soon after a change, then less and less often."""
+    times = [item["lastTransitionTime"] for item in status["conditions"]]
+    since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
+    elapsed = (now - datetime.fromisoformat(since)).total_seconds()
+    seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
+    return f"{seconds}s"
+
+
+def format_time(moment: datetime) -> str:
+    """RFC 3339 as the API server writes it."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _refetch(client: Client, resource: Json) -> Json:
+    """The resource with its newest status; its spec and generation stay what was reconciled.
+
+    A list by field selector, since a GET by name would be answered from the operator's cache, which
+    is what was stale.
+    """
+    meta = resource["metadata"]
+    path = api_path(resource["kind"], meta["namespace"])
+    found = (client.get(path, fieldSelector=f"metadata.name={meta['name']}") or {}).get("items")
+    if not found or found[0]["metadata"].get("uid") != meta.get("uid"):
+        raise ApiError(404, f"{resource['kind']} {meta['name']} is gone")
+    version = found[0]["metadata"]["resourceVersion"]
+    return resource | {
+        "metadata": meta | {"resourceVersion": version},
+        "status": found[0].get("status") or {},
+    }
+
+
+def _write_events(client: Client, resource: Json, events: t.Sequence[Event], now: datetime) -> None:
+    for event in events:
+        body = event_of(resource, event, now)
+        path = api_path("Event", body["metadata"]["namespace"], body["metadata"]["name"])
+        client.apply(path, body, FIELD_MANAGER)
+
+
+def event_of(resource: Json, event: Event, now: datetime) -> Json:
+    """The Event object.
+
+    It is applied, not posted: the operator's proxy would make the custom resource the owner of what
+    is posted, and watch all Events for it.
+    """
+    meta = resource["metadata"]
+    text = f"{event.reason}\0{event.message}\0{now.timestamp()}"
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    component = f"{resource['kind'].lower()}-controller"
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{meta['name'][:236]}.{digest}", "namespace": meta["namespace"]},
+        "involvedObject": {
+            "apiVersion": resource["apiVersion"],
+            "kind": resource["kind"],
+            "name": meta["name"],
+            "namespace": meta["namespace"],
+            "resourceVersion": meta.get("resourceVersion", ""),
+            "uid": meta.get("uid", ""),
+        },
+        "type": event.kind,
+        "reason": event.reason,
+        "message": event.message[:MAX_EVENT_MESSAGE],
+        "count": 1,
+        "firstTimestamp": format_time(now),
+        "lastTimestamp": format_time(now),
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }
+
+
+def _write_stamps(client: Client, resource: Json, assessment: Assessment) -> None:
+    namespace = resource["metadata"]["namespace"]
+    for item in assessment.stamps:
+        body = {"metadata": {"annotations": {item.key: item.value}}}
+        try:
+            client.patch(api_path(item.kind, namespace, item.name), body)
+        except ApiError as error:
+            if error.status != 404:
+                raise

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: report
+author: The nimops.nim authors (@nimops)
+short_description: Write the status of a custom resource
+version_added: 0.1.0
+description:
+  - Computes the status of a custom resource of C(apps.nvidia.com) from what was observed and what came of
+    writing its children, and writes it if it differs.
+  - Emits events on transitions, and wakes custom resources that wait for this one.
+options:
+  resource:
+    description: The custom resource, as the API server gives it.
+    type: dict
+    required: true
+  observed:
+    description: What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed).
+    type: dict
+    default: {}
+  plan:
+    description: What P(nimops.nim.plan#filter) returned.
+    type: dict
+    default: {}
+  written:
+    description: The result of the M(kubernetes.core.k8s) task that applied the plan.
+    type: dict
+    default: {}
+  failure:
+    description: Why the run failed, if it did.
+    type: str
+    default: ""
+  kubeconfig:
+    description:
+      - Path of a kubeconfig file.
+      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
+    type: path
+  context:
+    description: The context of the kubeconfig to use.
+    type: str
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: none
+requirements:
+  - kubernetes >= 24.2.0
+"""
+
+EXAMPLES = r"""
+- name: Tell the user how it went
+  nimops.nim.report:
+    resource: "{{ nim }}"
+    observed: "{{ seen.observed }}"
+    plan: "{{ nim | nimops.nim.plan(seen.observed) }}"
+  register: said
+"""
+
+RETURN = r"""
+status:
+  description: The whole status as it is now.
+  returned: success
+  type: dict
+error:
+  description: Why the reconcile must be tried again, empty if it need not be.
+  returned: success
+  type: str
+period:
+  description: When to look again, as a duration such as C(3s), empty for the usual time.
+  returned: success
+  type: str
+"""

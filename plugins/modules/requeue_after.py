@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: requeue_after
+author: The nimops.nim authors (@nimops)
+short_description: Have the operator reconcile again after a while
+version_added: 0.1.0
+description:
+  - The Ansible operator runtime looks for a task of this very name, without a collection, in the events of a run,
+    takes its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
+    by its short name, and never be skipped.
+  - Outside of the operator it does nothing.
+options:
+  period:
+    description: How long to wait, as a Go duration such as C(3s) or C(1m30s).
+    type: str
+    required: true
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: none
+"""
+
+EXAMPLES = r"""
+- name: Look again in five seconds
+  nimops.nim.requeue_after:
+    period: 5s
+"""
+
+RETURN = r"""
+period:
+  description: The period given.
+  returned: success
+  type: str
+"""

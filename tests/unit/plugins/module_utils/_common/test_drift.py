@@ -1,0 +1,267 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.drift import (
+    claim,
+    has_drifted,
+    has_wanted,
+    unwanted_fields,
+)
+
+WANT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "llm", "namespace": "nim", "labels": {"app": "llm"}},
+    "spec": {
+        "replicas": 2,
+        "template": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "llm-ctr",
+                        "env": [{"name": "A", "value": "1"}],
+                        "resources": {"limits": {"memory": "1Gi"}},
+                        "ports": [{"name": "api", "containerPort": 8000}],
+                    }
+                ]
+            }
+        },
+    },
+}
+OWN_FIELDS = {
+    "f:metadata": {"f:labels": {"f:app": {}}},
+    "f:spec": {
+        "f:replicas": {},
+        "f:template": {
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"llm-ctr"}': {
+                        ".": {},
+                        "f:name": {},
+                        "f:env": {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}},
+                        "f:resources": {"f:limits": {"f:memory": {}}},
+                        "f:ports": {
+                            'k:{"containerPort":8000,"protocol":"TCP"}': {".": {}, "f:name": {}}
+                        },
+                    }
+                }
+            }
+        },
+    },
+}
+
+
+def entry(fields, manager="nimops.nim", operation="Apply", **more):
+    return {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": "apps/v1",
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+        **more,
+    }
+
+
+def live_deployment(*entries, **spec):
+    live = copy.deepcopy(WANT)
+    live["metadata"] |= {"resourceVersion": "7", "managedFields": [entry(OWN_FIELDS), *entries]}
+    live["spec"] |= {"progressDeadlineSeconds": 600, **spec}
+    return live
+
+
+def with_env(live, *env):
+    container = live["spec"]["template"]["spec"]["containers"][0]
+    container["env"] = [*container["env"], *env]
+    return live
+
+
+EXTRA_ENV = {
+    "f:spec": {
+        "f:template": {
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"llm-ctr"}': {
+                        "f:env": {'k:{"name":"B"}': {".": {}, "f:name": {}, "f:value": {}}}
+                    }
+                }
+            }
+        }
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("live", "want", "expected"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, True, id="defaults of the API do not matter"),
+        pytest.param({"a": 1}, {"a": 2}, False, id="another value"),
+        pytest.param({}, {"a": 1}, False, id="missing"),
+        pytest.param({}, {"a": [], "b": {}, "c": ""}, True, id="empty is like missing"),
+        pytest.param({"a": [1, 2]}, {"a": [1]}, False, id="one more item"),
+        pytest.param({"a": [{"n": 1, "d": 0}]}, {"a": [{"n": 1}]}, True, id="defaults in items"),
+        pytest.param({"limits": {"cpu": "1"}}, {"limits": {"cpu": "1000m"}}, True, id="quantities"),
+        pytest.param({"limits": {"gpu": "1"}}, {"limits": {"gpu": 1}}, True, id="a number as text"),
+        pytest.param({"value": "1"}, {"value": "1000m"}, False, id="text that looks like one"),
+        pytest.param({"a": "x"}, {"a": {"b": 1}}, False, id="a map became text"),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
+            True,
+            id="others may own it too",
+        ),
+    ],
+)
+def test_has_wanted(live, want, expected):
+    assert has_wanted(live, want) is expected
+
+
+def test_unwanted_fields_of_what_we_want_are_none():
+    assert unwanted_fields(OWN_FIELDS, WANT) == {}
+
+
+def test_unwanted_fields_names_the_leaf():
+    assert unwanted_fields(EXTRA_ENV, WANT) == {
+        "f:spec": {
+            "f:template": {
+                "f:spec": {
+                    "f:containers": {
+                        'k:{"name":"llm-ctr"}': {
+                            "f:env": {'k:{"name":"B"}': {".": {}, "f:name": {}, "f:value": {}}}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+
+def test_unwanted_fields_of_a_set():
+    assert unwanted_fields({"f:f": {'v:"a"': {}, 'v:"b"': {}}}, {"f": ["a"]}) == {
+        "f:f": {'v:"b"': {}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param(live_deployment(), False, id="as applied"),
+        pytest.param(live_deployment(replicas=3), True, id="scaled by hand"),
+        pytest.param(with_env(live_deployment(), {"name": "B"}), True, id="more env"),
+        pytest.param(
+            {**live_deployment(), "metadata": WANT["metadata"]}, True, id="never applied by us"
+        ),
+        pytest.param(
+            {
+                **live_deployment(),
+                "metadata": WANT["metadata"]
+                | {"managedFields": [entry({**OWN_FIELDS, "f:spec": {"f:paused": {}}})]},
+            },
+            True,
+            id="applied before, not wanted now",
+        ),
+    ],
+)
+def test_has_drifted(live, expected):
+    assert has_drifted(live, WANT) is expected
+
+
+def fields_of(claimed, manager):
+    return next((item["fieldsV1"] for item in claimed if item["manager"] == manager), None)
+
+
+def test_claim_nothing_of_our_own():
+    assert claim(live_deployment(), WANT) is None
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        pytest.param(
+            entry(
+                {"f:metadata": {"f:annotations": {"f:deployment.kubernetes.io/revision": {}}}},
+                "kube-controller-manager",
+                "Update",
+            ),
+            id="a controller's annotation",
+        ),
+        pytest.param(
+            entry({"f:spec": {"f:replicas": {}}}, "hpa", "Update", subresource="scale"),
+            id="the scale subresource",
+        ),
+        pytest.param(
+            entry({"f:status": {"f:replicas": {}}}, "kcm", "Update", subresource="status"),
+            id="status",
+        ),
+        pytest.param(
+            entry(
+                {"f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:restartedAt": {}}}}}},
+                "kubectl-rollout",
+                "Update",
+            ),
+            id="kubectl rollout restart",
+        ),
+        pytest.param(entry(EXTRA_ENV, "kustomize", "Apply"), id="what another applier owns"),
+        pytest.param(
+            entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update"), id="a field that we want"
+        ),
+    ],
+)
+def test_claim_leaves_alone(foreign):
+    assert claim(live_deployment(foreign), WANT) is None
+
+
+def test_claim_replicas_left_to_others():
+    want = copy.deepcopy(WANT)
+    del want["spec"]["replicas"]
+    foreign = entry({"f:spec": {"f:replicas": {}}}, "kubectl-patch", "Update")
+    live = live_deployment(foreign)
+    live["metadata"]["managedFields"][0] = entry({"f:spec": {"f:template": {}}})
+    assert claim(live, want) is None
+
+
+def test_claim_what_a_hand_added():
+    claimed = claim(live_deployment(entry(EXTRA_ENV, "kubectl-edit", "Update")), WANT)
+    assert fields_of(claimed, "kubectl-edit") is None
+    own = fields_of(claimed, "nimops.nim")
+    env = own["f:spec"]["f:template"]["f:spec"]["f:containers"]['k:{"name":"llm-ctr"}']["f:env"]
+    assert set(env) == {'k:{"name":"A"}', 'k:{"name":"B"}'}
+
+
+def test_claim_a_leaf_of_spec():
+    claimed = claim(live_deployment(entry({"f:spec": {"f:paused": {}}}, "k", "Update")), WANT)
+    assert "f:paused" in fields_of(claimed, "nimops.nim")["f:spec"]
+
+
+def test_claim_keeps_the_rest_of_the_entry():
+    foreign = entry(
+        {"f:metadata": {"f:annotations": {"f:x": {}}}, "f:spec": {"f:paused": {}}}, "k", "Update"
+    )
+    claimed = claim(live_deployment(foreign), WANT)
+    assert fields_of(claimed, "k") == {"f:metadata": {"f:annotations": {"f:x": {}}}}
+
+
+def test_claim_all_that_the_reference_wrote():
+    reference = entry(
+        {
+            "f:metadata": {
+                "f:annotations": {"f:nvidia.com/parent-spec-hash": {}},
+                "f:labels": {"f:app.kubernetes.io/managed-by": {}},
+            },
+            "f:spec": {"f:replicas": {}, "f:paused": {}},
+        },
+        "manager",
+        "Update",
+    )
+    live = live_deployment()
+    live["metadata"]["managedFields"] = [reference]
+    (claimed,) = claim(live, WANT)
+    assert claimed["manager"] == "nimops.nim"
+    assert claimed["operation"] == "Apply"
+    assert claimed["time"] == reference["time"]
+    assert claimed["fieldsV1"] == reference["fieldsV1"]

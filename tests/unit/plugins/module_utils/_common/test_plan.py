@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+
+CR = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm", "namespace": "nim", "uid": "1"},
+}
+WANT = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "llm", "namespace": "nim"},
+    "spec": {"type": "ClusterIP"},
+}
+OWNED = {"ownerReferences": [owner_reference(CR)]}
+OTHER = {"ownerReferences": [owner_reference(CR) | {"uid": "2", "kind": "NIMPipeline", "name": "p"}]}
+APPLIED = {
+    "managedFields": [
+        {
+            "manager": "nimops.nim",
+            "operation": "Apply",
+            "apiVersion": "v1",
+            "fieldsV1": {"f:spec": {"f:type": {}}},
+        }
+    ]
+}
+
+
+def live(kind="ClusterIP", **metadata):
+    meta = WANT["metadata"] | {"resourceVersion": "5"} | metadata
+    return WANT | {"metadata": meta, "spec": {"type": kind}}
+
+
+@pytest.mark.parametrize(
+    ("found", "child", "expected"),
+    [
+        pytest.param(None, Child(WANT), "apply", id="absent"),
+        pytest.param(live(**OWNED, **APPLIED), Child(WANT), "", id="as wanted"),
+        pytest.param(live(**OWNED), Child(WANT), "apply", id="never applied"),
+        pytest.param(live("NodePort", **OWNED, **APPLIED), Child(WANT), "apply", id="drifted"),
+        pytest.param(live("NodePort", **OTHER), Child(WANT), "refuse", id="somebody else's"),
+        pytest.param(live("NodePort"), Child(WANT), "refuse", id="nobody's, not marked as ours"),
+        pytest.param(
+            live(labels={"app.kubernetes.io/managed-by": "k8s-nim-operator"}),
+            Child(WANT),
+            "apply",
+            id="nobody's, marked as ours",
+        ),
+        pytest.param(live("NodePort"), Child(WANT, shared=True), "apply", id="shared"),
+        pytest.param(live("NodePort"), Child(WANT, create_only=True), "", id="made once"),
+        pytest.param(
+            live("NodePort", **OWNED, deletionTimestamp="x"), Child(WANT), "", id="being deleted"
+        ),
+    ],
+)
+def test_make_plan(found, child, expected):
+    plan = make_plan(CR, Desired([child]), Observed({"Service/llm": found}))
+    assert plan.apply == ([WANT] if expected == "apply" else [])
+    assert [item.name for item in plan.refusals] == (["llm"] if expected == "refuse" else [])
+
+
+@pytest.mark.parametrize(
+    ("found", "deleted"),
+    [
+        pytest.param(None, False, id="absent"),
+        pytest.param(live(**OWNED), True, id="ours"),
+        pytest.param(live(**OTHER), False, id="somebody else's"),
+        pytest.param(live(), False, id="nobody's"),
+        pytest.param(live(**OWNED, deletionTimestamp="x"), False, id="being deleted"),
+    ],
+)
+def test_make_plan_prunes_only_ours(found, deleted):
+    plan = make_plan(CR, Desired([], [("Service", "llm")]), Observed({"Service/llm": found}))
+    assert [item["metadata"]["name"] for item in plan.prune] == (["llm"] if deleted else [])
+
+
+def test_make_plan_refusal_says_what_to_do():
+    plan = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/llm": live(**OTHER)}))
+    assert "controlled by NIMPipeline p" in plan.refusals[0].message
+    assert "delete or rename it" in plan.refusals[0].message
