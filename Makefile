@@ -40,3 +40,37 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
+
+SANDBOX := $(PYTHON) sandbox
+IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
+
+.PHONY: sandbox
+sandbox: ## Start the local control plane; its last line is an export command to eval
+	@$(SANDBOX) up
+
+.PHONY: sandbox-down
+sandbox-down: ## Stop exactly the processes of the local control plane
+	@$(SANDBOX) down
+
+.PHONY: generate
+generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, with $KUBECONFIG's API server
+	@$(BIN)/python hack/generate_crds.py
+
+.PHONY: operator
+operator: collection ## Run the operator in the foreground against $KUBECONFIG
+	@hack/operator.sh
+
+.PHONY: demo
+demo: collection ## Sandbox, operator, a NIMCache and a NIMService on it until both are Ready
+	@$(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) $(BIN)/python hack/demo.py
+
+.PHONY: demo-down
+demo-down: ## Remove what the demo made and stop what it started
+	@$(IN_SANDBOX) $(PYTHON) hack/demo.py --down
+
+.PHONY: lock
+lock: ## Make requirements/dev.txt of requirements/dev.in anew
+	@$(PYTHON) -m venv build/pip-tools
+	@build/pip-tools/bin/pip install --quiet pip-tools
+	@build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements/dev.txt requirements/dev.in

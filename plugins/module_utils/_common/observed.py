@@ -37,10 +37,10 @@ class Read:
     """One thing to read.
 
     ``how`` is one of: ``object`` (answer: the object or None), ``list`` (metadata only; answer: a
-    list of {"metadata": …}), ``log`` (of a pod's container; answer: text, empty while there is
-    none), ``http`` (GET of ``url``; answer: {"status": int, "body": str, "error": str}),
-    ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", or "" if the
-    registry gave no answer).
+    list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list), ``log``
+    (of a pod's container; answer: text, empty while there is none), ``http`` (GET of ``url``;
+    answer: {"status": int, "body": str, "error": str}), ``protocol`` (model-download protocol of
+    ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
     """
 
     key: str
@@ -61,6 +61,11 @@ class Read:
 def read_object(kind: str, namespace: str, name: str) -> Read:
     """A read of one object."""
     return Read(object_key(kind, name), "object", kind, namespace, name)
+
+
+def read_objects(kind: str, namespace: str) -> Read:
+    """A read of all objects of a kind in a namespace."""
+    return Read(kind, "objects", kind, namespace)
 
 
 def read_nodes() -> Read:

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import drop_condition, stamp
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
     Assessment,
     Event,
@@ -24,6 +24,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 MAX_EVENT_MESSAGE = 1024
 _CONFLICT_TRIES = 4
+_RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
+"""What the operator runtime writes by itself when a run cannot even start, and never takes back."""
 
 Json = dict[str, t.Any]
 
@@ -69,7 +71,7 @@ def finish_status(resource: Json, assessment: Assessment, now: datetime) -> Json
     previous = (resource.get("status") or {}).get("conditions")
     generation = resource["metadata"].get("generation", 0)
     conditions = stamp(
-        assessment.status.get("conditions") or [], previous, format_time(now), generation
+        drop_condition(assessment.status.get("conditions"), *_RUNTIME_CONDITIONS), previous, format_time(now), generation
     )
     return assessment.status | {"conditions": conditions, "observedGeneration": generation}
 

@@ -1,0 +1,253 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From nothing to a NIM that is Ready, on the sandbox, showing what happens as it happens.
+
+Expects the sandbox's environment (KUBECONFIG, PATH); `make demo` sees to it. Starts the operator
+and the model server, applies the sample of the README, follows both custom resources until they
+are Ready, and leaves all running; `--down` stops what this program started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STATE = ROOT / "build" / "demo"
+NAMESPACE = "nim-demo"
+SAMPLES = ("apps_v1alpha1_nimcache.yaml", "apps_v1alpha1_nimservice.yaml")
+KINDS = ("nimcache", "nimservice")
+CHILDREN = "jobs,deployments,services,persistentvolumeclaims,configmaps,serviceaccounts,roles,rolebindings"
+MODEL = "meta/llama-3.2-1b-instruct"
+
+Json = dict[str, t.Any]
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the text says why and what to do."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def kubectl(*arguments: str, stdin: str | None = None, check: bool = True) -> str:
+    """The output of kubectl; DemoError with its words if it fails."""
+    done = subprocess.run(
+        ["kubectl", *arguments], input=stdin, capture_output=True, text=True, check=False
+    )
+    if check and done.returncode:
+        raise DemoError(f"kubectl {' '.join(arguments[:3])}: {done.stderr.strip()}")
+    return done.stdout
+
+
+# --- processes -----------------------------------------------------------------------------------
+
+
+def start_time(pid: int) -> str:
+    """When a process started, as the kernel counts; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except OSError:
+        return ""
+
+
+def is_running(name: str) -> int:
+    """The pid of a process that this program started and that still lives, else 0."""
+    try:
+        pid, started = (STATE / f"{name}.pid").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    return int(pid) if start_time(int(pid)) == started else 0
+
+
+def start(name: str, *command: str) -> None:
+    """Start a background process, unless it runs already; its log is build/demo/NAME.log."""
+    if is_running(name):
+        return
+    with (STATE / f"{name}.log").open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+    (STATE / f"{name}.pid").write_text(f"{process.pid} {start_time(process.pid)}\n")
+
+
+def stop(name: str) -> bool:
+    """Stop what `start` started; whether there was anything to stop."""
+    pid = is_running(name)
+    if pid:
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + 10
+        while start_time(pid) and time.monotonic() < deadline and not _is_zombie(pid):
+            time.sleep(0.1)
+    (STATE / f"{name}.pid").unlink(missing_ok=True)
+    return bool(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return ") Z" in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+
+
+def wait_for_operator(seconds: float) -> None:
+    """Until the operator's readiness endpoint answers."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not is_running("operator"):
+            raise DemoError(f"the operator ended:\n{tail(STATE / 'operator.log')}")
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:8081/readyz", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise DemoError(f"the operator is not ready after {seconds:g} s: see {STATE}/operator.log")
+
+
+def tail(path: Path, lines: int = 15) -> str:
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+
+# --- the story -----------------------------------------------------------------------------------
+
+
+def apply_samples() -> None:
+    """The namespace, the two Secrets that the samples name, and the samples."""
+    kubectl("apply", "-f", "-", stdin=json.dumps(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    ))  # fmt: skip
+    for name, key in (("ngc-secret", ".dockerconfigjson"), ("ngc-api-secret", "NGC_API_KEY")):
+        kind = "kubernetes.io/dockerconfigjson" if key.startswith(".") else "Opaque"
+        value = '{"auths": {}}' if key.startswith(".") else "not-a-real-key"
+        kubectl("apply", "-f", "-", stdin=json.dumps({
+            "apiVersion": "v1", "kind": "Secret", "type": kind,
+            "metadata": {"name": name, "namespace": NAMESPACE}, "stringData": {key: value},
+        }))  # fmt: skip
+    for sample in SAMPLES:
+        kubectl("apply", "-n", NAMESPACE, "-f", str(ROOT / "config" / "samples" / sample))
+
+
+def describe(resource: Json) -> str:
+    """One line on where a custom resource stands."""
+    status = resource.get("status") or {}
+    state = status.get("state") or "(new)"
+    name = f"{resource['kind']}/{resource['metadata']['name']}"
+    said = [
+        condition["message"].strip()
+        for condition in status.get("conditions") or []
+        if condition["type"] in ("Reconciling", "Stalled") and condition.get("message")
+    ]
+    return f"{name:45} {state:12} {said[0][:110] if said else ''}".rstrip()
+
+
+def follow(seconds: float) -> None:
+    """Print each change of a state until both kinds are Ready."""
+    began, seen = time.monotonic(), dict[str, str]()
+    while time.monotonic() - began < seconds:
+        items = json.loads(kubectl("get", ",".join(KINDS), "-n", NAMESPACE, "-o", "json"))["items"]
+        for item in items:
+            line = describe(item)
+            if seen.get(item["metadata"]["uid"]) != line:
+                seen[item["metadata"]["uid"]] = line
+                say(f"  {time.monotonic() - began:5.1f} s  {line}")
+        states = [(item.get("status") or {}).get("state") for item in items]
+        if len(states) == len(KINDS) and set(states) == {"Ready"}:
+            return
+        if not is_running("operator"):
+            raise DemoError(f"the operator ended:\n{tail(STATE / 'operator.log')}")
+        time.sleep(0.4)
+    events = kubectl("get", "events", "-n", NAMESPACE, "--sort-by=.lastTimestamp")
+    raise DemoError(f"not Ready after {seconds:g} s; the namespace's events:\n{events}")
+
+
+def fetch(url: str) -> str:
+    """The answer of an endpoint, through curl where there is one."""
+    if curl := shutil.which("curl"):
+        return subprocess.run(
+            [curl, "--silent", "--show-error", "--noproxy", "*", "--max-time", "5", url],
+            capture_output=True, text=True, check=False,
+        ).stdout  # fmt: skip
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return str(answer.read().decode())
+
+
+def show_result() -> None:
+    say("\n# what there is now")
+    for kind in KINDS:
+        say(kubectl("get", kind, "-n", NAMESPACE, "-o", "wide").rstrip())
+    say("\n# the objects that the operator made")
+    say(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", "app.kubernetes.io/managed-by=k8s-nim-operator").rstrip())
+    services = json.loads(kubectl("get", "nimservice", "-n", NAMESPACE, "-o", "json"))["items"]
+    url = f"http://{services[0]['status']['model']['clusterEndpoint']}/v1/models"
+    say(f"\n# curl {url}")
+    say(fetch(url))
+
+
+def show_next_steps() -> None:
+    config = os.environ.get("KUBECONFIG", "")
+    name = "meta-llama-3-2-1b-instruct"
+    say(f"""
+# go on (the operator keeps running; its log is build/demo/operator.log)
+export KUBECONFIG={config}
+kubectl -n {NAMESPACE} patch nimservice {name} --type merge -p '{{"spec": {{"replicas": 2}}}}'
+kubectl -n {NAMESPACE} delete service {name}         # comes back
+kubectl -n {NAMESPACE} describe nimservice {name}
+# clean up
+make demo-down       # the demo's objects, the operator, the model server
+make sandbox-down    # the control plane""")
+
+
+def run(seconds: float) -> None:
+    """The whole demo."""
+    STATE.mkdir(parents=True, exist_ok=True)
+    say("# the operator starts")
+    start("operator", str(ROOT / "hack" / "operator.sh"))
+    start("model-server", sys.executable, "sandbox/model_server.py", "--model", MODEL)
+    wait_for_operator(60)
+    say(f"# a NIMCache and a NIMService are applied (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
+    apply_samples()
+    follow(seconds)
+    show_result()
+    show_next_steps()
+
+
+def down() -> None:
+    """Undo the demo: its namespace, while the operator still runs, then the processes."""
+    if is_running("operator"):
+        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", check=False)
+    for name in ("operator", "model-server"):
+        if stop(name):
+            say(f"stopped the {name}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--down", action="store_true", help="stop and remove what the demo made")
+    parser.add_argument("--timeout", type=float, default=180, help="seconds to wait for Ready")
+    arguments = parser.parse_args()
+    try:
+        down() if arguments.down else run(arguments.timeout)
+    except DemoError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

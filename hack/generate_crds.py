@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Write config/crd/bases/*.yaml, our CustomResourceDefinitions, from config/crd/src/*.yaml.
+
+Kubernetes' own types come from the OpenAPI v3 documents of the API server that kubectl talks to,
+or from a folder of such documents (--openapi). --check writes nothing and exits 1 when a file
+would change.
+
+A source file is about one kind (kind, plural, doc, columns, spec, status, types) or has only
+types and templates. A type, a field, spec and status are all nodes:
+
+  type       string, bool, int, int32, int64, number, quantity, object, any; a name under types;
+             a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
+             and then ! for a required field
+  doc        the description; by default that of the type
+  fields     name: node. A node without a type amends the field that its parent's type has
+  items      node that amends the items of a list
+  rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required,
+             Forbidden, Duplicate; by default Invalid). each: {field: zero} makes one rule per
+             field, with @field and @zero filled in. template: a name under templates, which
+             gives what the rule itself leaves out
+  checks     rules that we add to those of the reference operator's schema
+  embedded   true leaves out the checks of all that is inside: for a type that has its own kind,
+             where it is checked, while in a list the cost of the checks would multiply
+  listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
+  Kubernetes does
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import difflib
+import functools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Schema = dict[str, Any]
+Node = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "config/crd/src"
+BASES = ROOT / "config/crd/bases"
+GROUP = "apps.nvidia.com"
+# Types differ between minor versions: another server would give another result.
+KUBERNETES = "1.34"
+
+# What the name of a Kubernetes type starts with: the document that defines it, its package there.
+DOCUMENTS = {
+    "core.v1": ("api/v1", "io.k8s.api.core.v1"),
+    "meta.v1": ("api/v1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
+    "autoscaling.v2": ("apis/autoscaling/v2", "io.k8s.api.autoscaling.v2"),
+    "networking.v1": ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1"),
+}
+# What CRDs keep of a Kubernetes type besides its structure.
+KEPT = (
+    *("type", "format", "x-kubernetes-map-type"),
+    *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
+)
+INT_OR_STRING: Schema = {
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "x-kubernetes-int-or-string": True,
+}
+QUANTITY: Schema = {
+    **INT_OR_STRING,
+    "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+    r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+}
+SCALARS: dict[str, Schema] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int": {"type": "integer"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "number": {"type": "number"},
+    "quantity": QUANTITY,
+    "object": {"type": "object"},
+    "any": {"x-kubernetes-preserve-unknown-fields": True},
+}
+CONSTRAINTS = {
+    **{name: name for name in ("default", "enum", "format", "pattern", "minimum", "maximum")},
+    **{name: name for name in ("minLength", "maxLength", "minItems", "maxItems", "maxProperties")},
+    "listType": "x-kubernetes-list-type",
+    "listMapKeys": "x-kubernetes-list-map-keys",
+    "preserveUnknownFields": "x-kubernetes-preserve-unknown-fields",
+}
+NODE_KEYS = {"type", "doc", "fields", "items", "rules", "checks", "embedded", *CONSTRAINTS}
+RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
+
+
+class SourceError(Exception):
+    """The source or the cluster is not as it should be; the text says where and how."""
+
+
+class KubernetesTypes:
+    """Kubernetes' types as structural schemas without descriptions, as CRDs embed them.
+
+    read returns the OpenAPI v3 document at a path such as api/v1.
+    """
+
+    def __init__(self, read: Callable[[str], Schema]) -> None:
+        self._read = functools.cache(read)
+
+    def schema(self, name: str) -> Schema:
+        prefix, _, kind = name.rpartition(".")
+        if prefix not in DOCUMENTS:
+            raise SourceError(f"type {name}: neither ours nor of {', '.join(DOCUMENTS)}")
+        path, package = DOCUMENTS[prefix]
+        definitions = self._read(path)["components"]["schemas"]
+        if f"{package}.{kind}" not in definitions:
+            raise SourceError(f"type {name}: not in the OpenAPI document {path}")
+        return self._convert(definitions[f"{package}.{kind}"], definitions)
+
+    def _convert(self, source: Schema, definitions: dict[str, Schema]) -> Schema:
+        reference = source.get("$ref") or source.get("allOf", [{}])[0].get("$ref", "")
+        if reference.endswith(".resource.Quantity"):
+            return copy.deepcopy(QUANTITY)
+        if reference.endswith(".intstr.IntOrString"):
+            return copy.deepcopy(INT_OR_STRING)
+        if reference:
+            return self._convert(definitions[reference.rpartition("/")[2]], definitions)
+        schema: Schema = {key: source[key] for key in KEPT if key in source}
+        for key in ("items", "additionalProperties"):
+            if key in source:
+                schema[key] = self._convert(source[key], definitions)
+        required = sorted(source.get("required", []))
+        if required:
+            schema["required"] = required
+        if "properties" in source:
+            schema["properties"] = {
+                name: self._property(child, name in required, definitions)
+                for name, child in source["properties"].items()
+            }
+        return schema
+
+    def _property(self, source: Schema, required: bool, definitions: dict[str, Schema]) -> Schema:
+        schema = self._convert(source, definitions)
+        # Go's zero values: {} at each embedded struct, "" or 0 at each required field. No defaults.
+        if source.get("default", {}) != {} and not required:
+            schema["default"] = source["default"]
+        return schema
+
+
+class Builder:
+    """Schemas of nodes, by named types and rule templates."""
+
+    def __init__(
+        self,
+        types: dict[str, Node],
+        templates: dict[str, Node],
+        kubernetes: KubernetesTypes,
+        with_checks: bool = True,
+    ) -> None:
+        self._types = types
+        self._templates = templates
+        self._kubernetes = kubernetes
+        self._with_checks = with_checks
+
+    def build(self, node: Node, where: str, base: Schema | None = None) -> Schema:
+        """Return the schema of node; base is what it amends when it has no type."""
+        if unknown := set(node) - NODE_KEYS:
+            raise SourceError(f"{where}: unknown keys {', '.join(sorted(map(str, unknown)))}")
+        if node.get("embedded") and self._with_checks:
+            builder = Builder(self._types, self._templates, self._kubernetes, with_checks=False)
+            return builder.build(node, where, base)
+        schema: Schema = {"type": "object"} if base is None else base
+        if "type" in node:
+            schema = self._resolve(node["type"].removesuffix("!"), where)
+        if "doc" in node:
+            schema["description"] = node["doc"]
+        schema |= {name: node[key] for key, name in CONSTRAINTS.items() if key in node}
+        if "items" in node:
+            schema["items"] = self.build(node["items"], f"{where}[]", schema["items"])
+        for name, child in node.get("fields", {}).items():
+            self._add_field(schema, name, child, f"{where}.{name}")
+        if rules := list(self._rules(node, where)):
+            present = schema.get("x-kubernetes-validations", [])
+            schema["x-kubernetes-validations"] = present + rules
+        return schema
+
+    def _resolve(self, expression: str, where: str) -> Schema:
+        if expression.endswith("[]"):
+            return {"type": "array", "items": self._resolve(expression[:-2], where)}
+        if expression.endswith("{}"):
+            values = self._resolve(expression[:-2], where)
+            return {"type": "object", "additionalProperties": values}
+        if expression in SCALARS:
+            return copy.deepcopy(SCALARS[expression])
+        if expression in self._types:
+            return self.build(self._types[expression], expression)
+        return self._kubernetes.schema(expression)
+
+    def _add_field(self, schema: Schema, name: str, node: Node, where: str) -> None:
+        properties = schema.setdefault("properties", {})
+        properties[name] = self.build(node, where, properties.get(name))
+        if "description" not in properties[name]:
+            raise SourceError(f"{where}: has no doc")
+        if node.get("type", "").endswith("!"):
+            schema["required"] = sorted({*schema.get("required", []), name})
+
+    def _rules(self, node: Node, where: str) -> Iterator[Schema]:
+        for source in node.get("rules", []) + (node.get("checks", []) if self._with_checks else []):
+            name = source.get("template")
+            if name and name not in self._templates:
+                raise SourceError(f"{where}: there is no template {name}")
+            rule = {**self._templates.get(name, {}), **source}
+            if set(rule) - RULE_KEYS or not {"rule", "message"} <= set(rule):
+                raise SourceError(f"{where}: a rule cannot have just {', '.join(sorted(rule))}")
+            yield from expand_rule(rule)
+
+
+def expand_rule(source: Node) -> Iterator[Schema]:
+    """Yield the x-kubernetes-validations that one entry of rules stands for."""
+    names = {"rule": "rule", "message": "message", "messageExpression": "messageExpression"}
+    names["at"] = "fieldPath"
+    for field, zero in source.get("each", {"": None}).items():
+        rule = {
+            name: source[key].strip().replace("@field", field).replace("@zero", json.dumps(zero))
+            for key, name in names.items()
+            if key in source
+        }
+        if "reason" in source:
+            rule["reason"] = f"FieldValue{source['reason']}"
+        yield rule
+
+
+def printer_columns(kind: Node) -> list[Schema]:
+    columns = [
+        {"name": column["name"], "type": "string", "jsonPath": column["path"]}
+        | ({"priority": 1} if column.get("wide") else {})
+        for column in kind["columns"]
+    ]
+    age = {"name": "Age", "type": "date", "format": "date-time"}
+    return [*columns, {**age, "jsonPath": ".metadata.creationTimestamp"}]
+
+
+def crd(kind: Node, builder: Builder) -> Schema:
+    """Return the CustomResourceDefinition of a source file with a kind."""
+    name, plural = kind["kind"], kind["plural"]
+    identity: Node = {
+        "doc": kind["doc"],
+        "fields": {
+            "apiVersion": {"type": "string", "doc": f"{GROUP}/v1alpha1"},
+            "kind": {"type": "string", "doc": name},
+            "spec": kind["spec"],
+            "status": kind["status"],
+        },
+    }
+    schema = builder.build(identity, name)
+    schema["properties"]["metadata"] = {"type": "object"}
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": printer_columns(kind),
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    singular = name.lower()
+    names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
+def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
+    """Return what all files define under key, which is one namespace."""
+    result: dict[str, Node] = {}
+    for file, source in sources.items():
+        for name, node in source.get(key, {}).items():
+            if name in result:
+                raise SourceError(f"{file}: {key}.{name} is defined twice")
+            result[name] = node
+    return result
+
+
+def generate(sources: dict[str, Node], kubernetes: KubernetesTypes) -> dict[str, str]:
+    """Return file name to content of every CRD. sources: file name to parsed content."""
+    builder = Builder(merge(sources, "types"), merge(sources, "templates"), kubernetes)
+    head = (
+        "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
+        f"# and the OpenAPI of Kubernetes {KUBERNETES}. Do not edit.\n---\n"
+    )
+    return {
+        f"{GROUP}_{source['plural']}.yaml": head + yaml.safe_dump(crd(source, builder), width=120)
+        for source in sources.values()
+        if "kind" in source
+    }
+
+
+def get_raw(path: str) -> Schema:
+    command = ["kubectl", "get", "--raw", path]
+    document: Schema = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return document
+
+
+def read_server(path: str) -> Schema:
+    """Return an OpenAPI document of the API server that kubectl talks to."""
+    version = get_raw("/version")
+    if f"{version['major']}.{version['minor']}".rstrip("+") != KUBERNETES:
+        raise SourceError(f"the API server is {version['gitVersion']}, we need {KUBERNETES}")
+    return get_raw(f"/openapi/v3/{path}")
+
+
+def read_folder(folder: Path, path: str) -> Schema:
+    """Return one of a folder where, as in Kubernetes' sources, api/v1 is api__v1_openapi.json."""
+    text = (folder / f"{path.replace('/', '__')}_openapi.json").read_text()
+    document: Schema = json.loads(text)
+    return document
+
+
+def show_drift(name: str, old: str, new: str) -> None:
+    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), name, "generated", n=1))
+    print("\n".join(lines[:40]), f"... {len(lines)} lines of difference", sep="\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Generate our CRDs.")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
+    parser.add_argument("--openapi", type=Path, help="folder of OpenAPI documents, not the server")
+    options = parser.parse_args()
+    read = functools.partial(read_folder, options.openapi) if options.openapi else read_server
+    try:
+        sources = {p.name: yaml.safe_load(p.read_text()) for p in sorted(SOURCE.glob("*.yaml"))}
+        files = generate(sources, KubernetesTypes(read))
+    except subprocess.CalledProcessError as error:
+        print(f"generate_crds: {' '.join(error.cmd)}: {error.stderr.decode()}", file=sys.stderr)
+        return 2
+    except (SourceError, yaml.YAMLError, OSError) as error:
+        print(f"generate_crds: {error}", file=sys.stderr)
+        return 2
+    present = {path.name: path.read_text() for path in BASES.glob("*.yaml")}
+    drifted = sorted(name for name in {*files, *present} if files.get(name) != present.get(name))
+    for name in drifted:
+        if options.check:
+            show_drift(name, present.get(name, ""), files.get(name, ""))
+        elif name in files:
+            (BASES / name).write_text(files[name])
+        else:
+            (BASES / name).unlink()
+    done = "differ, run make generate" if options.check else "written"
+    print(f"generate_crds: {len(files)} CRDs, {len(drifted)} {done}")
+    return 1 if options.check and drifted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Run the operator in the foreground against the cluster that KUBECONFIG names.
+#
+# LEADER_ELECT=1 takes part in leader election, in LEADER_ELECT_NAMESPACE (default: kube-system).
+# METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
+# WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
+# Further arguments go to ansible-operator run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+	echo "operator: $*" >&2
+	exit 2
+}
+
+# The runtime's proxy (8888) and event API (5050) cannot be moved.
+require_free_ports() {
+	local port
+	for port in "$@"; do
+		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+			fail "port $port is in use: another operator is running on this machine, or choose METRICS_PORT, HEALTH_PORT"
+		fi
+	done
+}
+
+for tool in kubectl ansible-operator ansible-runner; do
+	command -v "$tool" >/dev/null || fail "$tool is not on PATH: run 'make sandbox' and eval its last line"
+done
+kubectl --request-timeout=10s get --raw /readyz >/dev/null 2>&1 ||
+	fail "no cluster answers at KUBECONFIG=${KUBECONFIG:-} (make sandbox starts one)"
+metrics=${METRICS_PORT:-8080} health=${HEALTH_PORT:-8081}
+require_free_ports 8888 5050 "$metrics" "$health"
+
+kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
+kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
+
+options=(
+	--watches-file=watches.yaml
+	--ansible-verbosity=0
+	--metrics-bind-address="127.0.0.1:$metrics"
+	--health-probe-bind-address="127.0.0.1:$health"
+)
+if [[ ${LEADER_ELECT:-} ]]; then
+	options+=(
+		--leader-elect
+		--leader-election-id=a0715c6e.nvidia.com
+		--leader-election-namespace="${LEADER_ELECT_NAMESPACE:-kube-system}"
+	)
+fi
+export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
+export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
+exec ansible-operator run "${options[@]}" "$@"

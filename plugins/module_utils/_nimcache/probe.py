@@ -1,0 +1,177 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How far the search for the model manifest of a NIMCache has come."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
+    is_hf_style,
+    is_optimized,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+    NOT_FOUND,
+    ModelManifest,
+    parse_manifest,
+    read_log,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
+    MANIFEST_KEY,
+    MODEL_FREE,
+    NATIVE,
+    READY,
+    Resource,
+    config_map_name,
+    job_name,
+    pod_name,
+    state_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.standing import standing_of
+
+PROTOCOL = "protocol"
+LOG = "log"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is known of the image.
+
+    ``fresh``: the manifest was just found in the log. ``pod``: the probe pod is wanted.
+    ``waiting``: what is waited for, empty when the search is over.
+    """
+
+    cache_type: str = ""
+    fresh: ModelManifest | None = None
+    pod: bool = False
+    waiting: str = ""
+
+
+def probe_image(cr: Resource, observed: Observed) -> Probe:
+    """Go on with the search. NimError if what was found cannot be read or is not ours."""
+    cache_type = stored_type(cr)
+    if observed.get(PROTOCOL) == NATIVE:
+        return Probe(NATIVE)
+    if not needs_probe(cr, observed):
+        return Probe(cache_type)
+    config_map = observed.object("ConfigMap", config_map_name(cr))
+    if config_map is not None:
+        return _wait_for_gone(cr, config_map)
+    return _probe_by_pod(cr, observed)
+
+
+def stored_type(cr: Resource) -> str:
+    """The type that was decided before. It stays: the image of a NIMCache cannot change."""
+    return str((cr.get("status") or {}).get("type") or "")
+
+
+def needs_probe(cr: Resource, observed: Observed) -> bool:
+    """Whether the manifest has still to be found.
+
+    Where there is a choice of profiles it is kept for good; elsewhere it only decides the command
+    of the Job.
+    """
+    if stored_type(cr):
+        return False
+    config_map = observed.object("ConfigMap", config_map_name(cr))
+    if standing_of(config_map, cr) == "ours":
+        return False
+    decided = observed.object("Job", job_name(cr)) is not None or state_of(cr) == READY
+    return is_optimized(cr) or not decided
+
+
+def needs_protocol(cr: Resource, observed: Observed) -> bool:
+    """Whether the registry is to be asked: before a probe pod is made, and if it found nothing.
+
+    Not while the pod is at work: a registry that is slow to answer would slow each pass.
+    """
+    started = state_of(cr) == READY or observed.object("Job", job_name(cr)) is not None
+    if not is_optimized(cr) or started or not needs_probe(cr, observed):
+        return False
+    if observed.object("Pod", pod_name(cr)) is None:
+        return True
+    return NOT_FOUND in (observed.get(LOG) or "")
+
+
+def is_running(pod: Manifest | None, cr: Resource) -> bool:
+    """Whether the probe pod can be asked for its log."""
+    return standing_of(pod, cr) == "ours" and _phase(pod) == "Running"
+
+
+def kept_manifest(cr: Resource, observed: Observed, probe: Probe) -> ModelManifest:
+    """The manifest found now or before. NimError if the image has none."""
+    if probe.fresh:
+        return probe.fresh
+    name = config_map_name(cr)
+    live = observed.object("ConfigMap", name)
+    if live is None:
+        raise NimError(
+            "failed to get model manifest config file: unable to get ConfigMap"
+            f' {name}: configmaps "{name}" not found (the image has no model manifest to choose'
+            ' profiles from: set spec.source.ngc.model.profiles to ["all"])',
+            reason="NoModelManifest",
+        )
+    text = (live.get("data") or {}).get(MANIFEST_KEY)
+    if not text:
+        raise NimError(
+            f"failed to get model manifest config file: ConfigMap {name} has no key {MANIFEST_KEY}"
+            " (delete the ConfigMap to have it made again)",
+            reason="NoModelManifest",
+        )
+    return parse_manifest(text)
+
+
+def _wait_for_gone(cr: Resource, config_map: Manifest) -> Probe:
+    name = config_map_name(cr)
+    if standing_of(config_map, cr) == "leaving":
+        return Probe(waiting=f"ConfigMap {name} to be gone")
+    raise NimError(
+        f"ConfigMap {name} exists and was not made for this NIMCache: delete or rename it",
+        reason="ReconcileFailed",
+    )
+
+
+def _probe_by_pod(cr: Resource, observed: Observed) -> Probe:
+    name = pod_name(cr)
+    pod = observed.object("Pod", name)
+    standing = standing_of(pod, cr)
+    if standing == "foreign":
+        raise NimError(
+            f"Pod {name} exists and was not made for this NIMCache: delete or rename it",
+            reason="ReconcileFailed",
+        )
+    if standing == "leaving":
+        return Probe(waiting=f"Pod {name} to be gone")
+    if _phase(pod) in ("Failed", "Succeeded"):
+        return Probe(waiting=f"Pod {name} to be made again: it ended")
+    if _phase(pod) != "Running":
+        return Probe(pod=True, waiting=f"Pod {name} to run{_why_not_running(pod)}")
+    reading = read_log(observed.get(LOG) or "")
+    if not reading.complete:
+        return Probe(pod=True, waiting=f"Pod {name} to print the model manifest")
+    if not reading.text:
+        is_plain = is_hf_style(cr) and not reading.has_puller
+        return Probe("" if is_plain else MODEL_FREE)
+    return Probe(fresh=parse_manifest(reading.text))
+
+
+def _phase(pod: Manifest | None) -> str:
+    return str(((pod or {}).get("status") or {}).get("phase") or "")
+
+
+def _why_not_running(pod: Manifest | None) -> str:
+    """What the scheduler or the kubelet says about a pod that does not start."""
+    status: dict[str, t.Any] = (pod or {}).get("status") or {}
+    for container in status.get("containerStatuses") or []:
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return f": {waiting['reason']} {waiting.get('message') or ''}".rstrip()
+    for item in status.get("conditions") or []:
+        if item.get("type") == "PodScheduled" and item.get("status") == "False":
+            return f": {item.get('reason')} {item.get('message') or ''}".rstrip()
+    return ""

@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pod that prints the model manifest of the puller image into its log."""
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    operator_labels,
+    owner_reference,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import seccomp
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import source_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    NO_PULLER,
+    NOT_FOUND,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
+    CONTAINER,
+    Resource,
+    name_of,
+    pod_name,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.pods import (
+    container_security,
+    placement,
+    pod_security,
+    resources_of,
+)
+
+_SCRIPT = f"""\
+show() {{ echo '{BEGIN_MARK}'; cat "$1"; echo; echo '{END_MARK}'; }}
+if [ -f /opt/nim/etc/default/model_manifest.yaml ]; then
+  show /opt/nim/etc/default/model_manifest.yaml
+elif [ -f /etc/nim/config/model_manifest.yaml ]; then
+  show /etc/nim/config/model_manifest.yaml
+else
+  command -v download-to-cache >/dev/null 2>&1 || echo '{NO_PULLER}'
+  echo '{NOT_FOUND}'
+fi
+trap 'exit 0' TERM INT
+while :; do sleep 3600 & wait $!; done
+"""
+
+
+def build_probe_pod(cr: Resource, orchestrator: str) -> Manifest:
+    """The pod; it runs until it is deleted, and ends at once when told to."""
+    name = name_of(cr)
+    container = {
+        "name": CONTAINER,
+        "image": source_of(cr)["modelPuller"],
+        "command": ["sh", "-c", _SCRIPT],
+        "resources": resources_of(cr),
+        "securityContext": container_security(cr) | seccomp(orchestrator),
+    }
+    annotations = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
+    return manifest(
+        "Pod",
+        pod_name(cr),
+        cr["metadata"]["namespace"],
+        metadata={
+            "labels": operator_labels(name),
+            "annotations": annotations,
+            "ownerReferences": [owner_reference(cr)],
+        },
+        spec={
+            "containers": [container],
+            "securityContext": pod_security(cr),
+            **placement(cr),
+        },
+    )

@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ServiceAccount, Role and RoleBinding that all NIMCaches of a namespace share."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
+    ROLE,
+    ROLE_BINDING,
+    SERVICE_ACCOUNT,
+    Resource,
+)
+
+_RBAC_GROUP = "rbac.authorization.k8s.io"
+_SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
+_GRANTABLE = {"anyuid", "nonroot"}
+_LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
+
+
+def build_rbac(cr: Resource, live_role: Manifest | None) -> list[Child]:
+    """The three objects, in the order in which they refer to each other."""
+    namespace = cr["metadata"]["namespace"]
+    subject = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}
+    account = manifest(
+        "ServiceAccount",
+        SERVICE_ACCOUNT,
+        namespace,
+        metadata={"labels": {MANAGED_BY_LABEL: MANAGED_BY}},
+    )
+    binding = manifest(
+        "RoleBinding",
+        ROLE_BINDING,
+        namespace,
+        metadata={"labels": dict(_LABELS)},
+        roleRef={"apiGroup": _RBAC_GROUP, "kind": "Role", "name": ROLE},
+        subjects=[subject],
+    )
+    return [
+        Child(account, create_only=True, shared=True),
+        Child(_build_role(cr, live_role), shared=True),
+        Child(binding, shared=True),
+    ]
+
+
+def _build_role(cr: Resource, live: Manifest | None) -> Manifest:
+    """What this cache needs and what another one was granted: caches must not take turns."""
+    needed = {"nonroot"} | ({"anyuid"} if cr["spec"].get("proxy") is not None else set())
+    rule = {
+        "apiGroups": [_SCC_GROUP],
+        "resourceNames": sorted(needed | (_granted(live) & _GRANTABLE)),
+        "resources": [_SCC],
+        "verbs": ["use"],
+    }
+    return manifest(
+        "Role", ROLE, cr["metadata"]["namespace"], metadata={"labels": dict(_LABELS)}, rules=[rule]
+    )
+
+
+def _granted(live: Manifest | None) -> set[str]:
+    rules: list[dict[str, t.Any]] = (live or {}).get("rules") or []
+    return {
+        name
+        for rule in rules
+        if _SCC in (rule.get("resources") or [])
+        for name in rule.get("resourceNames") or []
+    }

@@ -1,0 +1,315 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which profiles of a manifest a NIMCache wants, and why the others are dropped.
+
+Each rule is a function that says why it drops a profile, or returns an empty string. Rules are
+named after the field of `spec.source.ngc.model` that they serve. Known looseness, kept so that the
+same profiles are chosen as ever: in version 1 a profile without a `gpu` tag fits every GPU, and
+GPUs count only if `engine` asks for TensorRT or `gpus` is given.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import Profile
+
+MAX_DROPPED = 100
+MAX_SUMMARY_BYTES = 1000
+GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
+
+_DEVICE_SUFFIX = ":10de"
+_SHORT = 8
+
+Wanted = t.Mapping[str, t.Any]
+Tags = t.Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A profile that is not wanted, the rule that says so, and why."""
+
+    profile: str
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{short_id(self.profile)}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How many profiles were considered, the ids that are wanted, and the others."""
+
+    considered: int
+    selected: list[str]
+    dropped: list[Dropped]
+    gpus: list[str] = field(default_factory=list)
+
+    def to_status(self) -> dict[str, t.Any]:
+        """The selection as `status.selection`, with at most `MAX_DROPPED` explanations."""
+        return {
+            "considered": self.considered,
+            "selected": len(self.selected),
+            "dropped": [
+                {"profile": item.profile, "reason": item.rule, "message": item.message}
+                for item in self.dropped[:MAX_DROPPED]
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One profile's tags against what is wanted; ``gpus`` are the products found on nodes."""
+
+    wanted: Wanted
+    tags: Tags
+    gpus: t.Sequence[str]
+
+    def want(self, field_name: str) -> str:
+        return str(self.wanted.get(field_name) or "")
+
+    @property
+    def wanted_gpus(self) -> list[Wanted]:
+        return list(self.wanted.get("gpus") or [])
+
+
+Rule = t.Callable[[_Case], str]
+
+
+def discover_gpus(node_labels: t.Iterable[t.Mapping[str, str]]) -> list[str]:
+    """The distinct GPU products of the nodes."""
+    products = (labels.get(GPU_PRODUCT_LABEL, "") for labels in node_labels)
+    return sorted({product for product in products if product.strip()})
+
+
+def select_profiles(
+    profiles: t.Iterable[Profile],
+    wanted: Wanted,
+    discovered_gpus: t.Sequence[str],
+    version: int,
+) -> Selection:
+    """Sort profiles into wanted and not.
+
+    ``wanted`` is `spec.source.ngc.model`; ``version`` is the manifest's (1 or 2). GPUs that were
+    discovered count only if `wanted.gpus` is empty.
+    """
+    rules = _V1_RULES if version == 1 else _V2_RULES
+    gpus = [] if wanted.get("gpus") else list(discovered_gpus)
+    selected, dropped = [], []
+    considered = 0
+    for profile in profiles:
+        considered += 1
+        verdict = _first_objection(rules, _Case(wanted, profile.tags, gpus))
+        if verdict is None:
+            selected.append(profile.id)
+        else:
+            dropped.append(Dropped(profile.id, *verdict))
+    return Selection(considered, selected, dropped, gpus)
+
+
+def summarize(selection: Selection) -> str:
+    """One line of at most `MAX_SUMMARY_BYTES` that tells the choice and what was dropped why."""
+    chosen = len(selection.selected)
+    if chosen:
+        names = ", ".join(short_id(name) for name in selection.selected[:8])
+        head = f"{chosen} of {selection.considered} profiles selected for caching: {names}"
+        head += ", …" if chosen > 8 else ""
+    else:
+        head = f"none of {selection.considered} fits"
+    if selection.gpus:
+        head += f"; GPUs found: {', '.join(selection.gpus)}"
+    if not selection.dropped:
+        return _cut(head)
+    counts = Counter(item.rule for item in selection.dropped)
+    head += "; dropped by " + ", ".join(f"{rule} {count}" for rule, count in counts.items())
+    return _cut(f"{head}; " + "; ".join(str(item) for item in selection.dropped))
+
+
+def short_id(profile: str) -> str:
+    """The beginning of a profile's id, enough to find it."""
+    return profile if len(profile) <= _SHORT + 4 else f"{profile[:_SHORT]}…"
+
+
+def _cut(text: str) -> str:
+    if len(text.encode()) <= MAX_SUMMARY_BYTES:
+        return text
+    return text.encode()[: MAX_SUMMARY_BYTES - 3].decode(errors="ignore") + "…"
+
+
+def _first_objection(rules: t.Sequence[tuple[str, Rule]], case: _Case) -> tuple[str, str] | None:
+    for name, rule in rules:
+        if message := rule(case):
+            return name, message
+    return None
+
+
+def _has(value: str | None) -> str:
+    return value if value else "none"
+
+
+def _is_in(part: str, *texts: str | None) -> bool:
+    """Whether a text contains ``part``, whatever the case."""
+    return any(part.lower() in (text or "").lower() for text in texts)
+
+
+def _matches_regex(tags: Tags, products: t.Iterable[str]) -> bool:
+    """Whether a product matches `product_name_regex`; a bad expression matches nothing."""
+    if not tags.get("product_name_regex"):
+        return False
+    try:
+        pattern = re.compile(tags["product_name_regex"])
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return any(pattern.search(product) for product in products)
+
+
+def _device(tags: Tags) -> str:
+    return tags.get("gpu_device", "").removesuffix(_DEVICE_SUFFIX)
+
+
+def _gpu_name(tags: Tags) -> str:
+    return _has(tags.get("gpu") or tags.get("key") or tags.get("product_name_regex"))
+
+
+def _equal_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
+    """A given value must equal a tag."""
+
+    def rule(case: _Case) -> str:
+        want, have = case.want(field_name), case.tags.get(tag, "")
+        same = want.lower() == have.lower() if fold else want == have
+        return "" if not want or same else f"{field_name} wanted {want}, profile has {_has(have)}"
+
+    return rule
+
+
+def _flag_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
+    """A flag that is set must equal a tag; a profile without the tag does not fit."""
+
+    def rule(case: _Case) -> str:
+        flag = case.wanted.get(field_name)
+        if flag is None:
+            return ""
+        want, have = str(bool(flag)).lower(), case.tags.get(tag, "")
+        same = want == (have.lower() if fold else have)
+        return "" if same else f"{field_name} wanted {want}, profile has {tag} {_has(have)}"
+
+    return rule
+
+
+def _v1_lora(case: _Case) -> str:
+    """Adapters are not wanted unless asked for."""
+    if case.wanted.get("lora") is None:
+        unasked = case.tags.get("feat_lora") == "true"
+        return "lora not wanted, profile has feat_lora true" if unasked else ""
+    return _flag_tag("lora", "feat_lora", fold=False)(case)
+
+
+def _v1_backend(tags: Tags) -> str:
+    return tags.get("llm_engine") or tags.get("backend") or ""
+
+
+def _v1_engine(case: _Case) -> str:
+    want, have = case.want("engine"), _v1_backend(case.tags)
+    if not want or want.removesuffix("_llm") in have:
+        return ""
+    return f"engine wanted {want}, profile has {_has(have)}"
+
+
+def _v1_gpus(case: _Case) -> str:
+    """GPUs count for TensorRT engines only, and only if asked for."""
+    if not case.wanted_gpus and not _is_in("tensorrt", case.want("engine")):
+        return ""
+    if not _is_in("tensorrt", _v1_backend(case.tags)):
+        return f"gpus need a tensorrt engine, profile has {_has(_v1_backend(case.tags))}"
+    if case.wanted_gpus:
+        return _v1_wanted_gpus(case)
+    return _v1_found_gpus(case) if case.gpus else ""
+
+
+def _v1_wanted_gpus(case: _Case) -> str:
+    """Entries without a product are skipped; once a product is found, ids of later entries bind."""
+    found = False
+    products = []
+    for entry in case.wanted_gpus:
+        product, ids = entry.get("product") or "", entry.get("ids") or []
+        if not product:
+            continue
+        products.append(product)
+        found = found or _is_in(product, case.tags.get("gpu"), case.tags.get("key"))
+        if found and ids and _device(case.tags) not in ids:
+            return f"gpus wanted ids {', '.join(ids)}, profile has {_has(_device(case.tags))}"
+    if found:
+        return ""
+    return f"gpus wanted {_has(', '.join(products))}, profile has {_gpu_name(case.tags)}"
+
+
+def _v1_found_gpus(case: _Case) -> str:
+    tag = case.tags.get("gpu", "")
+    if any(_is_in(tag, product) for product in case.gpus):
+        return ""
+    if _matches_regex(case.tags, case.gpus):
+        return ""
+    return f"gpus found {', '.join(case.gpus)}, profile has {_gpu_name(case.tags)}"
+
+
+def _v2_engine(case: _Case) -> str:
+    tags, want = case.tags, case.want("engine")
+    have = tags.get("llm_engine") or tags.get("model_type") or tags.get("backend") or ""
+    backend = "tensorrt" if have.lower() == "triton" else have.lower()
+    if not want or want.lower().removesuffix("_llm") in backend:
+        return ""
+    return f"engine wanted {want}, profile has {_has(have)}"
+
+
+def _v2_gpus(case: _Case) -> str:
+    """A profile that can be built for any GPU needs none of its own."""
+    if case.tags.get("trtllm_buildable", "").lower() == "true":
+        return ""
+    if case.wanted_gpus:
+        return _v2_wanted_gpus(case)
+    return _v2_found_gpus(case)
+
+
+def _v2_wanted_gpus(case: _Case) -> str:
+    ids = [value for entry in case.wanted_gpus for value in entry.get("ids") or []]
+    products = [entry["product"] for entry in case.wanted_gpus if entry.get("product")]
+    device = _device(case.tags)
+    if ids and (not device or device not in ids):
+        return f"gpus wanted ids {', '.join(ids)}, profile has {_has(device)}"
+    named = (case.tags.get("gpu"), case.tags.get("key"))
+    if products and not any(_is_in(product, *named) for product in products):
+        return f"gpus wanted {', '.join(products)}, profile has {_gpu_name(case.tags)}"
+    return ""
+
+
+def _v2_found_gpus(case: _Case) -> str:
+    named = [case.tags[tag] for tag in ("gpu", "key") if case.tags.get(tag)]
+    if not case.gpus or not (named or case.tags.get("product_name_regex")):
+        return ""
+    if any(_is_in(name, *case.gpus) for name in named) or _matches_regex(case.tags, case.gpus):
+        return ""
+    return f"gpus found {', '.join(case.gpus)}, profile has {_gpu_name(case.tags)}"
+
+
+_V1_RULES: tuple[tuple[str, Rule], ...] = (
+    ("precision", _equal_tag("precision", "precision", fold=False)),
+    ("tensorParallelism", _equal_tag("tensorParallelism", "tp", fold=False)),
+    ("qosProfile", _equal_tag("qosProfile", "profile", fold=False)),
+    ("lora", _v1_lora),
+    ("engine", _v1_engine),
+    ("gpus", _v1_gpus),
+)
+_V2_RULES: tuple[tuple[str, Rule], ...] = (
+    ("precision", _equal_tag("precision", "precision", fold=True)),
+    ("tensorParallelism", _equal_tag("tensorParallelism", "tp", fold=True)),
+    ("qosProfile", _equal_tag("qosProfile", "profile", fold=True)),
+    ("lora", _flag_tag("lora", "feat_lora", fold=True)),
+    ("buildable", _flag_tag("buildable", "trtllm_buildable", fold=True)),
+    ("engine", _v2_engine),
+    ("gpus", _v2_gpus),
+)

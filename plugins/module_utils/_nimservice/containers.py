@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The containers of the pod: the model's, the user's, and the one that adds certificates."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.certificates import (
+    ca_init_container,
+    cert_config_map,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+    image_reference,
+    without_empty,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import main_env, side_env
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    name_of,
+    ports,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.gpu import build_resources
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
+    find_container,
+    is_native,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.probes import build_probes
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.volumes import (
+    build_init_mounts,
+    build_main_mounts,
+)
+
+Items = list[dict[str, t.Any]]
+
+
+def build_containers(cr: Resource, observed: Observed, store: Store) -> Items:
+    """The model container, then the sidecars."""
+    spec, native = cr["spec"], is_native(cr, observed, store)
+    mounts = build_main_mounts(cr, store, native=native)
+    model = {
+        "name": f"{name_of(cr)}-ctr",
+        "image": image_reference(spec["image"]),
+        "imagePullPolicy": spec["image"].get("pullPolicy"),
+        "command": spec.get("command"),
+        "args": spec.get("args"),
+        "ports": [
+            {"name": name, "containerPort": number, "protocol": "TCP"}
+            for name, number in ports(cr).items()
+        ],
+        "env": main_env(cr, store, native=native),
+        "volumeMounts": mounts,
+        "resources": build_resources(cr, store),
+        **build_probes(cr),
+    }
+    sidecars = spec.get("sidecarContainers") or []
+    return [without_empty(model), *(_side_container(cr, item, mounts) for item in sidecars)]
+
+
+def build_init_containers(cr: Resource, observed: Observed, store: Store) -> Items:
+    """The init container for certificates, if any, then the user's."""
+    mounts = build_init_mounts(cr, store, native=is_native(cr, observed, store))
+    first = [_ca_container(cr, observed, mounts)] if cert_config_map(cr["spec"]) else []
+    users = cr["spec"].get("initContainers") or []
+    return first + [_side_container(cr, item, mounts) for item in users]
+
+
+def _side_container(cr: Resource, given: t.Mapping[str, t.Any], mounts: Items) -> dict[str, t.Any]:
+    policy = given["image"].get("pullPolicy") or cr["spec"]["image"].get("pullPolicy")
+    return without_empty(
+        {
+            "name": given["name"],
+            "image": image_reference(given["image"]),
+            "imagePullPolicy": policy,
+            "command": given.get("command"),
+            "args": given.get("args"),
+            "workingDir": given.get("workingDir"),
+            "env": side_env(cr, given.get("env")),
+            "volumeMounts": mounts,
+        }
+    )
+
+
+def _ca_container(cr: Resource, observed: Observed, mounts: Items) -> dict[str, t.Any]:
+    """The certificates' container.
+
+    The script of a live one of the same image is kept: that of the reference, or of another release
+    of ours, does the same, and changing it would restart the pods for nothing.
+    """
+    image = image_reference(cr["spec"]["image"])
+    container = ca_init_container(image, side_env(cr, None), mounts)
+    if policy := cr["spec"]["image"].get("pullPolicy"):
+        container["imagePullPolicy"] = policy
+    live = find_container(
+        observed.object("Deployment", name_of(cr)), container["name"], "initContainers"
+    )
+    if live.get("image") == image and live.get("command"):
+        container |= {key: live[key] for key in ("command", "args") if live.get(key)}
+    return container

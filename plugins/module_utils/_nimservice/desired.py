@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The children of a NIMService, in the order in which they are written."""
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
+    build_autoscaler,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
+    build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    creates_claim,
+    has_grpc_route,
+    has_http_route,
+    has_ingress,
+    is_autoscaled,
+    is_deleted,
+    is_monitored,
+    name_of,
+    unsupported,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
+    build_service_monitor,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.rbac import (
+    build_role,
+    build_role_binding,
+    build_service_account,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import (
+    build_grpc_route,
+    build_http_route,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
+    build_service,
+    service_names,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+    Unusable,
+    select_store,
+)
+
+FEATURES = (
+    ("Ingress", has_ingress, build_ingress),
+    ("HTTPRoute", has_http_route, build_http_route),
+    ("GRPCRoute", has_grpc_route, build_grpc_route),
+    ("HorizontalPodAutoscaler", is_autoscaled, build_autoscaler),
+    ("ServiceMonitor", is_monitored, build_service_monitor),
+)
+"""Kinds that come and go with the spec; each object has the custom resource's name."""
+
+
+def desired(cr: Resource, observed: Observed) -> Desired:
+    """What to have and what not to have; NimError if the spec cannot be served as it is.
+
+    With a store that cannot be used, the workload is not among the children, so that one that runs
+    already goes on as it is. Of a spec that is not supported yet nothing is touched.
+    """
+    if is_deleted(cr) or unsupported(cr):
+        return Desired()
+    store = select_store(cr, observed)
+    wanted = Desired(
+        [
+            Child(build_service_account(cr, observed)),
+            Child(build_role(cr, observed)),
+            Child(build_role_binding(cr, observed)),
+            *(Child(build_service(cr, observed, name)) for name in service_names(cr, observed)),
+        ]
+    )
+    for kind, is_wanted, build in FEATURES:
+        if is_wanted(cr):
+            wanted.children.append(Child(build(cr, observed)))
+        else:
+            wanted.unwanted.append((kind, name_of(cr)))
+    if creates_claim(cr):
+        wanted.children.append(
+            Child(build_claim(cr, operator_labels(name_of(cr))), create_only=True)
+        )
+    if not isinstance(store, Unusable):
+        wanted.children.append(Child(build_deployment(cr, observed, store)))
+    return wanted

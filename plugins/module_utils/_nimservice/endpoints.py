@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the model can be reached, from inside the cluster and from outside."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    has_grpc_route,
+    has_http_route,
+    has_ingress,
+    name_of,
+    ports,
+    service_spec,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import route_host
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
+
+Manifest = t.Mapping[str, t.Any]
+
+
+def cluster_endpoint(cr: Resource, observed: Observed) -> str:
+    """`<address>:<port>` of the Service.
+
+    Empty while it has no address, or does not have the port yet that the spec gives.
+    """
+    service = observed.object("Service", service_name(cr))
+    spec = (service or {}).get("spec") or {}
+    address, port = spec.get("clusterIP") or "", ports(cr)["api"]
+    if address in ("", "None") or not _serves(spec, port):
+        return ""
+    return f"{_host(address)}:{port}"
+
+
+def external_endpoint(cr: Resource, observed: Observed) -> str:
+    """The host of the Ingress, the load balancer or the gateway's routes; empty if none of them."""
+    if has_ingress(cr):
+        ingress = observed.object("Ingress", name_of(cr)) or {}
+        return _rule_host(ingress, service_name(cr)) or _balancer_address(ingress)
+    if service_spec(cr).get("type") == "LoadBalancer":
+        service = observed.object("Service", service_name(cr)) or {}
+        if address := _balancer_address(service):
+            return f"{_host(address)}:{ports(cr)['api']}"
+    return route_host(cr) if has_http_route(cr) or has_grpc_route(cr) else ""
+
+
+def _serves(service: Manifest, port: int) -> bool:
+    return any(
+        item.get("name") == "api" and item.get("port") == port
+        for item in service.get("ports") or []
+    )
+
+
+def _host(address: str) -> str:
+    """An IPv6 address stands in brackets before a port."""
+    return f"[{address}]" if ":" in address else address
+
+
+def _rule_host(ingress: Manifest, service: str) -> str:
+    """The host of the first rule that leads to the Service."""
+    for rule in (ingress.get("spec") or {}).get("rules") or []:
+        backends = [
+            (path.get("backend") or {}).get("service") or {}
+            for path in (rule.get("http") or {}).get("paths") or []
+        ]
+        if rule.get("host") and any(backend.get("name") == service for backend in backends):
+            return str(rule["host"])
+    return ""
+
+
+def _balancer_address(live: Manifest) -> str:
+    """The host name or address that the cluster's load balancer has given."""
+    balancer = (live.get("status") or {}).get("loadBalancer") or {}
+    given: Manifest = next(iter(balancer.get("ingress") or []), {})
+    return str(given.get("hostname") or given.get("ip") or "")

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the spec of a NIMService asks for: one predicate for each question, used everywhere."""
+
+from __future__ import annotations
+
+import typing as t
+
+Resource = t.Mapping[str, t.Any]
+Fields = t.Mapping[str, t.Any]
+
+DEFAULT_PORT = 8000
+
+_LATER = (
+    "not supported by this release of nimops.nim: remove the field, or wait for the release that"
+    " brings it; what runs already is left alone"
+)
+
+
+def name_of(cr: Resource) -> str:
+    """The name of the custom resource."""
+    return str(cr["metadata"]["name"])
+
+
+def namespace_of(cr: Resource) -> str:
+    """The namespace of the custom resource."""
+    return str(cr["metadata"]["namespace"])
+
+
+def is_deleted(cr: Resource) -> bool:
+    """Whether the custom resource is on its way out: nothing is made for it any more."""
+    return bool(cr["metadata"].get("deletionTimestamp"))
+
+
+def storage(cr: Resource) -> Fields:
+    """`spec.storage`, empty if unset."""
+    return cr["spec"].get("storage") or {}
+
+
+def service_spec(cr: Resource) -> Fields:
+    """`spec.expose.service`, empty if unset."""
+    return (cr["spec"].get("expose") or {}).get("service") or {}
+
+
+def router(cr: Resource) -> Fields:
+    """`spec.expose.router`, empty if unset."""
+    return (cr["spec"].get("expose") or {}).get("router") or {}
+
+
+def legacy_ingress(cr: Resource) -> Fields:
+    """`spec.expose.ingress`, empty if unset."""
+    return (cr["spec"].get("expose") or {}).get("ingress") or {}
+
+
+def hpa(cr: Resource) -> Fields:
+    """`spec.scale.hpa`, empty if unset."""
+    return (cr["spec"].get("scale") or {}).get("hpa") or {}
+
+
+def ports(cr: Resource) -> dict[str, int]:
+    """Name and number of each port that the service has, in order."""
+    service = service_spec(cr)
+    numbers = {
+        "api": service.get("port") or DEFAULT_PORT,
+        "grpc": service.get("grpcPort"),
+        "metrics": service.get("metricsPort"),
+    }
+    return {name: number for name, number in numbers.items() if number}
+
+
+def is_autoscaled(cr: Resource) -> bool:
+    """Whether a HorizontalPodAutoscaler is wanted."""
+    return bool((cr["spec"].get("scale") or {}).get("enabled"))
+
+
+def is_monitored(cr: Resource) -> bool:
+    """Whether a ServiceMonitor is wanted."""
+    return bool((cr["spec"].get("metrics") or {}).get("enabled"))
+
+
+def has_ingress(cr: Resource) -> bool:
+    """Whether an Ingress is wanted, by either of the two ways to ask for it."""
+    return bool(legacy_ingress(cr).get("enabled") or router(cr).get("ingress"))
+
+
+def has_http_route(cr: Resource) -> bool:
+    """Whether an HTTPRoute is wanted: a gateway has one unless it is refused."""
+    gateway = router(cr).get("gateway") or {}
+    return bool(gateway) and gateway.get("httpRoutesEnabled") is not False
+
+
+def has_grpc_route(cr: Resource) -> bool:
+    """Whether a GRPCRoute is wanted."""
+    return bool((router(cr).get("gateway") or {}).get("grpcRoutesEnabled"))
+
+
+def creates_claim(cr: Resource) -> bool:
+    """Whether the PVC is ours to make; a NIMCache, if named, comes first."""
+    return bool((storage(cr).get("pvc") or {}).get("create")) and not cache_name(cr)
+
+
+def cache_name(cr: Resource) -> str:
+    """The NIMCache that the model comes from, or an empty string."""
+    return (storage(cr).get("nimCache") or {}).get("name") or ""
+
+
+def is_multi_node(cr: Resource) -> bool:
+    """Whether one replica spans several nodes; one pipeline stage is a plain Deployment."""
+    parallelism = (cr["spec"].get("multiNode") or {}).get("parallelism") or {}
+    return (parallelism.get("pipeline") or 0) > 1
+
+
+def unsupported(cr: Resource) -> str:
+    """Why this release cannot serve the custom resource, empty if it can."""
+    spec = cr["spec"]
+    found = {
+        "spec.inferencePlatform: kserve": spec.get("inferencePlatform") == "kserve",
+        "spec.multiNode.parallelism.pipeline above 1": is_multi_node(cr),
+        "spec.multiNode.computeDomain": (spec.get("multiNode") or {}).get("computeDomain"),
+        "spec.draResources": spec.get("draResources"),
+        "spec.expose.router.eppConfig": router(cr).get("eppConfig"),
+    }
+    fields = [field for field, is_set in found.items() if is_set]
+    if not fields:
+        return ""
+    return f"{', '.join(fields)} {'are' if len(fields) > 1 else 'is'} {_LATER}"

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The GPUs that a chosen profile needs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+
+GPU = "nvidia.com/gpu"
+
+
+def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
+    """The container's resources: the user's, with the profile's GPUs if they name none.
+
+    Raises NimError if the profile's GPU count is no positive number.
+    """
+    given = cr["spec"].get("resources") or {}
+    resources = {key: dict(given.get(key) or {}) for key in ("requests", "limits")}
+    profile = _profile(store)
+    if profile is not None and not any(GPU in amounts for amounts in resources.values()):
+        count = _gpu_count(cr, profile)
+        resources = {key: {**amounts, GPU: count} for key, amounts in resources.items()}
+    return {key: amounts for key, amounts in resources.items() if amounts}
+
+
+def _profile(store: Store) -> dict[str, t.Any] | None:
+    """The chosen profile as the cache lists it; only caches of an image's profiles have any."""
+    if not store.profile or store.cache is None or store.is_universal:
+        return None
+    listed = (store.cache.get("status") or {}).get("profiles") or []
+    return next((item for item in listed if item.get("name") == store.profile), None)
+
+
+def _gpu_count(cr: Resource, profile: t.Mapping[str, t.Any]) -> str:
+    if multi_node := cr["spec"].get("multiNode"):
+        return str((multi_node.get("parallelism") or {}).get("tensor") or 1)
+    config = profile.get("config") or {}
+    text = str(config.get("tensorParallelism") or config.get("tp") or 1).strip()
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise NimError(
+            f"profile {profile['name']} of spec.storage.nimCache.profile has tensor parallelism"
+            f" {text!r}, which is no number of GPUs: set {GPU} in spec.resources.limits"
+        )
+    return str(int(text))

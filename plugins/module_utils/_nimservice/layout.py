@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which of two ways the image wants its model files: legacy, or native (single-model) layout."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    cache_name,
+    name_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
+    is_past_deadline,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+
+NATIVE_PATH = "/model"
+MODEL_VOLUME = "model-store"
+
+
+def is_native(cr: Resource, observed: Observed, store: Store) -> bool:
+    """Whether the native layout is due; a cache knows, else the image, decided once per image."""
+    if store.cache is not None:
+        return bool((store.cache.get("status") or {}).get("type") == "native")
+    decided = _live_layout(cr, observed)
+    return observed.get(_key(cr)) == "native" if decided is None else decided
+
+
+def layout_reads(cr: Resource, observed: Observed) -> list[Read]:
+    """The registry is asked only while nothing else tells; the Deployment must be known."""
+    if cache_name(cr) or _live_layout(cr, observed) is not None:
+        return []
+    image = cr["spec"]["image"]
+    secrets = tuple(image.get("pullSecrets") or ())
+    return [Read(_key(cr), "protocol", image=image_reference(image), pull_secrets=secrets)]
+
+
+def _key(cr: Resource) -> str:
+    return f"protocol/{image_reference(cr['spec']['image'])}"
+
+
+def _live_layout(cr: Resource, observed: Observed) -> bool | None:
+    """What the live Deployment of this image was given.
+
+    None if it does not tell: there is none, it is of another image, or it is legacy and never came
+    up, which happens where the registry gave no answer at first.
+    """
+    live = observed.object("Deployment", name_of(cr))
+    container = find_container(live, f"{name_of(cr)}-ctr")
+    if live is None or container.get("image") != image_reference(cr["spec"]["image"]):
+        return None
+    if any(
+        mount.get("name") == MODEL_VOLUME and mount.get("mountPath") == NATIVE_PATH
+        for mount in container.get("volumeMounts") or []
+    ):
+        return True
+    return None if is_past_deadline(live) else False
+
+
+def find_container(
+    live: t.Mapping[str, t.Any] | None, name: str, field: str = "containers"
+) -> dict[str, t.Any]:
+    """A container of a live Deployment, empty if there is none of that name."""
+    pod = (((live or {}).get("spec") or {}).get("template") or {}).get("spec") or {}
+    return next((item for item in pod.get(field) or [] if item.get("name") == name), {})

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The name of the model that is served, from what the model server answers."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
+
+MAX_NAME = 253
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``error`` says what is wrong with the answer; without one, ``name`` counts, empty or not."""
+
+    name: str = ""
+    error: str = ""
+
+
+def needs_model(cr: Resource, endpoint: str) -> bool:
+    """Whether the model server is to be asked.
+
+    Not while the service is Ready, of the same generation, at the same address, and its model is
+    known: a workload that changes is not Ready in between.
+    """
+    status = cr.get("status") or {}
+    model = status.get("model") or {}
+    return not (
+        status.get("state") == "Ready"
+        and status.get("observedGeneration") == cr["metadata"].get("generation")
+        and model.get("name")
+        and model.get("clusterEndpoint") == endpoint
+    )
+
+
+def model_reads(endpoint: str, observed: Observed) -> list[Read]:
+    """The calls to make, the second only after the first was answered with 404."""
+    urls = [_models_url(endpoint)]
+    if _status(observed.get(urls[0])) == 404:
+        urls.append(_metadata_url(endpoint))
+    return [Read(url, "http", url=url) for url in urls]
+
+
+def read_answer(endpoint: str, observed: Observed) -> Answer | None:
+    """What the model server said; None if it was not asked."""
+    url = _models_url(endpoint)
+    answer = observed.get(url)
+    if answer is None:
+        return None
+    if _status(answer) != 404:
+        return _interpret(url, answer, _listed_name)
+    url = _metadata_url(endpoint)
+    answer = observed.get(url)
+    if answer is None:
+        return None
+    return Answer() if _status(answer) == 404 else _interpret(url, answer, _short_name)
+
+
+def _models_url(endpoint: str) -> str:
+    return f"http://{endpoint}/v1/models"
+
+
+def _metadata_url(endpoint: str) -> str:
+    return f"http://{endpoint}/v1/metadata"
+
+
+def _status(answer: t.Any) -> int:
+    return int((answer or {}).get("status") or 0)
+
+
+def _interpret(
+    url: str, answer: t.Mapping[str, t.Any], find: t.Callable[[t.Mapping[str, t.Any]], t.Any]
+) -> Answer:
+    if _status(answer) != 200:
+        said = answer.get("error") or f"HTTP status {_status(answer)}"
+        return Answer(error=f"GET {url}: {said}")
+    try:
+        body = json.loads(answer.get("body") or "")
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        return Answer(error=f"GET {url}: the answer is not a JSON object")
+    return Answer(name=_clean(find(body)))
+
+
+def _listed_name(body: t.Mapping[str, t.Any]) -> t.Any:
+    """The one model of a list; of a model and its LoRA adapters, the one that has no other root."""
+    models = _dicts(body.get("data")) if body.get("object") == "list" else []
+    if len(models) == 1:
+        return models[0].get("id")
+    for model in models:
+        if model.get("object") == "model" and model.get("root") == model.get("id"):
+            return model.get("id")
+    return ""
+
+
+def _short_name(body: t.Mapping[str, t.Any]) -> t.Any:
+    """The first model's short name, without its version."""
+    name = next(iter(_dicts(body.get("modelInfo"))), {}).get("shortName")
+    return name.partition(":")[0] if isinstance(name, str) else ""
+
+
+def _dicts(value: t.Any) -> list[dict[str, t.Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _clean(name: t.Any) -> str:
+    """A name fit to be shown: the server may be anybody's."""
+    text = name if isinstance(name, str) else ""
+    return "".join(char for char in text if char.isprintable())[:MAX_NAME]

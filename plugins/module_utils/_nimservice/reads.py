@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What must be known of the cluster to serve a NIMService."""
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    Observed,
+    Read,
+    read_nodes,
+    read_object,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
+    cluster_endpoint,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    cache_name,
+    creates_claim,
+    is_deleted,
+    name_of,
+    namespace_of,
+    unsupported,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import layout_reads
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
+    model_reads,
+    needs_model,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import rollout_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+    Store,
+    select_store,
+)
+
+_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
+
+
+def reads(cr: Resource, observed: Observed) -> list[Read]:
+    """The children, also those of features that are off, the cache and the nodes.
+
+    Then what depends on these: the image's protocol and the model server's answer.
+    """
+    if is_deleted(cr):
+        return []
+    name, namespace = name_of(cr), namespace_of(cr)
+    if unsupported(cr):
+        return [read_object("Deployment", namespace, name)]
+    wanted = [(kind, name) for kind in (*_ALWAYS, *(kind for kind, *_ in FEATURES))]
+    if service_name(cr) != name:
+        wanted.append(("Service", service_name(cr)))
+    if creates_claim(cr):
+        wanted.append(("PersistentVolumeClaim", claim_name(cr)))
+    if cache_name(cr):
+        wanted.append(("NIMCache", cache_name(cr)))
+    found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
+    if observed.has(object_key("Deployment", name)):
+        found += layout_reads(cr, observed)
+        found += _model_reads(cr, observed)
+    return found
+
+
+def _model_reads(cr: Resource, observed: Observed) -> list[Read]:
+    """The model server is asked once everything else is in order."""
+    try:
+        is_usable = isinstance(select_store(cr, observed), Store)
+    except NimError:
+        return []
+    endpoint = cluster_endpoint(cr, observed)
+    if not (is_usable and endpoint and needs_model(cr, endpoint)):
+        return []
+    if not rollout_of(observed.object("Deployment", name_of(cr))).ready:
+        return []
+    return model_reads(endpoint, observed)

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Service, under the name of the custom resource or the one of `spec.expose.service.name`."""
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    is_controlled_by,
+    merge_missing,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    name_of,
+    ports,
+    service_spec,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
+    build,
+    nim_annotations,
+    selector_labels,
+    service_labels,
+)
+
+
+def service_name(cr: Resource) -> str:
+    """The Service that routes and endpoints point at."""
+    return service_spec(cr).get("name") or name_of(cr)
+
+
+def service_names(cr: Resource, observed: Observed) -> list[str]:
+    """All Services to have.
+
+    The reference made the Service under the custom resource's name whatever
+    `spec.expose.service.name` said. Where it did, clients know that name, so it is kept next to the
+    one that the user gave.
+    """
+    names = [service_name(cr)]
+    former = observed.object("Service", name_of(cr))
+    if former and is_controlled_by(former, cr) and name_of(cr) not in names:
+        names.append(name_of(cr))
+    return names
+
+
+def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
+    """A Service of all ports, by the container's port names."""
+    given = service_spec(cr)
+    return build(
+        cr,
+        "Service",
+        merge_missing(service_labels(cr, observed), given.get("labels")),
+        nim_annotations(cr, given.get("annotations")),
+        name=name,
+        spec={
+            "type": given.get("type") or "ClusterIP",
+            "selector": selector_labels(cr),
+            "ports": [
+                {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
+                for port, number in ports(cr).items()
+            ],
+        },
+    )

@@ -1,0 +1,240 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NIMService, and the events that tell of its changes."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
+    Condition,
+    condition,
+    drop_condition,
+    find_condition,
+    set_condition,
+    set_progress,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+    Assessment,
+    Event,
+    Outcome,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
+    cluster_endpoint,
+    external_endpoint,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    is_deleted,
+    name_of,
+    unsupported,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
+    needs_model,
+    read_answer,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
+    DEADLINE_REASON,
+    Readiness,
+    rollout_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+    Unusable,
+    select_store,
+)
+
+READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+
+_CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
+"""A condition that the reference leaves behind by chance; it tells nothing."""
+
+_REFUSED = {
+    "HorizontalPodAutoscaler": "HPAFailed",
+    **{
+        kind: f"{kind}Failed"
+        for kind in (
+            "ServiceAccount",
+            "Role",
+            "RoleBinding",
+            "Service",
+            "Ingress",
+            "HTTPRoute",
+            "GRPCRoute",
+            "ServiceMonitor",
+            "Deployment",
+        )
+    },
+}
+"""kind → reason; others are plainly Failed"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the service is.
+
+    ``waiting``: what is still awaited although the state says otherwise. ``stalled``: the reason
+    for which nothing will move by itself. ``said``: the start of the NotReady event's text.
+    """
+
+    state: str
+    reason: str
+    message: str
+    model: t.Mapping[str, str] | None = None
+    waiting: str = ""
+    stalled: str = ""
+    in_transit: bool = False
+    error: str = ""
+    said: str = "not ready"
+
+
+def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
+    """The whole status after a pass, whatever came of it."""
+    previous = cr.get("status") or {}
+    if is_deleted(cr):
+        return Assessment(dict(previous))
+    view = Observed(outcome.overlay(observed.answers))
+    verdict = _judge(cr, view, outcome)
+    status = {
+        **previous,
+        "state": verdict.state,
+        "conditions": _conditions(previous.get("conditions") or [], verdict),
+    }
+    if verdict.model is not None:
+        status["model"] = dict(verdict.model)
+    if view.has(object_key("Deployment", name_of(cr))):
+        status.pop("availableReplicas", None)
+        status |= _available(view.object("Deployment", name_of(cr)))
+    return Assessment(
+        status,
+        events=_events(cr, previous, verdict),
+        in_transit=verdict.in_transit,
+        error=verdict.error,
+    )
+
+
+def _judge(cr: Resource, view: Observed, outcome: Outcome) -> Verdict:
+    if message := unsupported(cr):
+        return _failed("NotSupported", message)
+    if outcome.failure:
+        return _failed(outcome.failure_reason, outcome.failure, error=outcome.failure)
+    if outcome.refusals:
+        return _refused(outcome.refusals)
+    store = select_store(cr, view)
+    if isinstance(store, Unusable):
+        return _without_store(store)
+    rollout = rollout_of(view.object("Deployment", name_of(cr)))
+    return _with_model(cr, view, rollout) if rollout.ready else _rolling(rollout)
+
+
+def _failed(reason: str, message: str, error: str = "") -> Verdict:
+    return Verdict(FAILED, reason, message, stalled=reason, error=error)
+
+
+def _refused(refusals: t.Sequence[Refusal]) -> Verdict:
+    """The first refusal gives the reason, all of them the message."""
+    message = "; ".join(f'{item.kind} "{item.name}": {item.message}' for item in refusals)
+    return _failed(_REFUSED.get(refusals[0].kind, FAILED), message, error=message)
+
+
+def _without_store(store: Unusable) -> Verdict:
+    """The cache's own reconcile wakes this one when its state changes."""
+    if store.failed:
+        return _failed(store.reason, store.message)
+    return Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+
+
+def _rolling(rollout: Readiness) -> Verdict:
+    stalled = DEADLINE_REASON if rollout.stuck else ""
+    return Verdict(
+        NOT_READY, NOT_READY, rollout.message, stalled=stalled, in_transit=rollout.moving
+    )
+
+
+def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
+    """Ready needs an answer of the model server; without one, what was Ready stays so."""
+    endpoint = cluster_endpoint(cr, view)
+    model = (cr.get("status") or {}).get("model") or {}
+    name, missing = model.get("name", ""), ""
+    if not endpoint:
+        missing = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+    elif needs_model(cr, endpoint):
+        answer = read_answer(endpoint, view)
+        missing = answer.error if answer else "the model server has not been asked yet"
+        name = answer.name if answer else name
+    if missing and (cr.get("status") or {}).get("state") != READY:
+        return Verdict(NOT_READY, NOT_READY, f"Waiting for the model: {missing}", in_transit=True)
+    if missing:
+        waiting = f"Waiting for the model: {missing}"
+        return Verdict(READY, READY, rollout.message, waiting=waiting, in_transit=True)
+    known = {
+        "name": name,
+        "clusterEndpoint": endpoint,
+        "externalEndpoint": external_endpoint(cr, view),
+    }
+    return Verdict(READY, READY, rollout.message, model=known)
+
+
+def _conditions(previous: t.Sequence[Condition], verdict: Verdict) -> list[Condition]:
+    conditions: t.Sequence[Condition] = drop_condition(previous, _CACHE_CLAIM_CREATED)
+    for item in _pair(verdict):
+        conditions = set_condition(conditions, item)
+    if verdict.stalled:
+        return set_progress(conditions, stalled=(verdict.stalled, verdict.message))
+    if verdict.waiting or verdict.state == NOT_READY:
+        text = verdict.waiting or verdict.message
+        reason = NOT_READY if verdict.waiting else verdict.reason
+        return set_progress(conditions, reconciling=(reason, text))
+    return set_progress(conditions)
+
+
+def _pair(verdict: Verdict) -> tuple[Condition, Condition]:
+    """The conditions Ready and Failed, which always stand together."""
+    if verdict.state == FAILED:
+        return (
+            condition(READY, False, FAILED),
+            condition(FAILED, True, verdict.reason, verdict.message),
+        )
+    is_ready = verdict.state == READY
+    return (
+        condition(READY, is_ready, verdict.reason, verdict.message),
+        condition(FAILED, False, READY, "" if is_ready else verdict.message),
+    )
+
+
+def _available(deployment: t.Mapping[str, t.Any] | None) -> dict[str, int]:
+    if deployment is None:
+        return {}
+    status = deployment.get("status") or {}
+    return {"availableReplicas": int(status.get("availableReplicas") or 0)}
+
+
+def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:
+    """What happened since the last pass; nothing if it only goes on."""
+    if not _is_news(previous, verdict):
+        return []
+    subject = f"NIMService {name_of(cr)}"
+    if verdict.error:
+        text = f"{subject} failed, msg: {verdict.message}"
+        return [Event("Warning", FAILED, text), Event("Warning", "ReconcileFailed", text)]
+    if verdict.state == FAILED:
+        return [Event("Warning", FAILED, verdict.message)]
+    if verdict.state == READY:
+        return [Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")]
+    return [Event("Normal", NOT_READY, f"{subject} {verdict.said}, msg: {verdict.message}")]
+
+
+def _is_news(previous: t.Mapping[str, t.Any], verdict: Verdict) -> bool:
+    """Whether state or reason changed; of a failure, the message counts too."""
+    kind = FAILED if verdict.state == FAILED else READY
+    before = find_condition(previous.get("conditions"), kind) or {}
+    was: list[t.Any] = [previous.get("state"), before.get("reason")]
+    now: list[t.Any] = [verdict.state, verdict.reason]
+    if verdict.state == FAILED:
+        was, now = [*was, before.get("message")], [*now, verdict.message]
+    return was != now

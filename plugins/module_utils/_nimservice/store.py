@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the model files are: the store that the spec selects, or why it cannot be used."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import without_empty
+from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    cache_name,
+    creates_claim,
+    storage,
+)
+
+Fields = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store to mount.
+
+    ``source``: the volume source. ``cache``: the NIMCache it belongs to, if any. ``profile``: the
+    profile of that cache that the user chose, or an empty string.
+    """
+
+    source: Fields
+    sub_path: str = ""
+    cache: t.Mapping[str, t.Any] | None = None
+    profile: str = ""
+
+    @property
+    def cache_source(self) -> t.Mapping[str, t.Any]:
+        """The part of the cache's `spec.source` that is set, empty without a cache."""
+        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
+        return next((value for value in source.values() if value), {})
+
+    @property
+    def is_hf(self) -> bool:
+        """Whether the cache was filled through the Hugging Face protocol."""
+        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
+        return bool(source.get("hf") or source.get("dataStore"))
+
+    @property
+    def is_universal(self) -> bool:
+        """Whether the cache holds a model for the multi-LLM NIM, not profiles of an image."""
+        return self.is_hf or bool(self.cache_source.get("modelEndpoint"))
+
+    @property
+    def model_uri(self) -> str:
+        """The model's `hf://` address, empty where it has none."""
+        if not self.is_hf:
+            return ""
+        return f"hf://{self.cache_source.get('namespace', '')}/{self.cache_source.get('modelName', '')}"
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A store that cannot be used now. ``failed``: waiting alone will not help."""
+
+    reason: str
+    message: str
+    failed: bool
+
+
+def select_store(cr: Resource, observed: Observed) -> Store | Unusable:
+    """The first store that the spec names; NimError if it names none."""
+    given = storage(cr)
+    claim = given.get("pvc") or {}
+    if cache_name(cr):
+        return _cache_store(cr, observed)
+    if creates_claim(cr) or claim.get("name"):
+        return Store(_claim_source(cr, claim_name(cr)), claim.get("subPath") or "")
+    if given.get("emptyDir") is not None:
+        return Store({"emptyDir": without_empty({"sizeLimit": given["emptyDir"].get("sizeLimit")})})
+    if given.get("hostPath"):
+        return Store({"hostPath": {"path": given["hostPath"], "type": "DirectoryOrCreate"}})
+    raise NimError(
+        "neither external PVC name, NIMCache volume, empty dir or local host path should be"
+        " provided (set one of spec.storage.nimCache.name, spec.storage.pvc, spec.storage.emptyDir"
+        " and spec.storage.hostPath)"
+    )
+
+
+def _claim_source(cr: Resource, name: str) -> Fields:
+    fields = {"claimName": name, "readOnly": storage(cr).get("readOnly")}
+    return {"persistentVolumeClaim": without_empty(fields)}
+
+
+def _cache_store(cr: Resource, observed: Observed) -> Store | Unusable:
+    name = cache_name(cr)
+    cache = observed.object("NIMCache", name)
+    if unusable := _why_unusable(name, cache):
+        return unusable
+    assert cache is not None
+    claim = ((cache["spec"].get("storage") or {}).get("pvc")) or {}
+    claimed = claim.get("name") or cache["status"].get("pvc")
+    if not claimed:
+        raise NimError(
+            f"missing PVC for the nimcache instance {name} (its status.pvc is empty: look at the"
+            " NIMCache, or recreate it)"
+        )
+    profile = storage(cr)["nimCache"].get("profile") or ""
+    return Store(_claim_source(cr, claimed), claim.get("subPath") or "", cache, profile)
+
+
+def _why_unusable(name: str, cache: t.Mapping[str, t.Any] | None) -> Unusable | None:
+    if cache is None:
+        return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
+    if any((source or {}).get("datasetName") for source in cache["spec"]["source"].values()):
+        return Unusable(
+            "NIMCacheFailed",
+            f"NIMCache {name} holds a dataset, which no NIM can serve: name a NIMCache of a model"
+            " in spec.storage.nimCache.name",
+            failed=True,
+        )
+    status = cache.get("status") or {}
+    if status.get("state") == "Failed":
+        return Unusable("NIMCacheFailed", _failure_of(name, status), failed=True)
+    if status.get("state") != "Ready":
+        return Unusable("NIMCacheNotReady", f"NIMCache {name} not ready", failed=False)
+    return None
+
+
+def _failure_of(name: str, status: t.Mapping[str, t.Any]) -> str:
+    """What the cache itself says of its failure."""
+    for kind, failing in (
+        ("NIM_CACHE_JOB_COMPLETED", "False"),
+        ("NIM_CACHE_RECONCILE_FAILED", "True"),
+    ):
+        said = find_condition(status.get("conditions"), kind)
+        if said and said.get("status") == failing and said.get("message"):
+            return str(said["message"])
+    return f"NIMCache {name} failed"

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plays the models of the sandbox.
+
+Pods of the sandbox are simulated, so nobody listens behind a Service. This program listens on the
+cluster IP of each Service that the operator makes (they are loopback addresses) and answers as a
+NIM does. It follows Services with `kubectl` until it is interrupted.
+
+The annotation `sandbox.nimops/model` on a Service chooses the answer:
+
+models    (default) a list with one model
+metadata  404 on /v1/models, the name in /v1/metadata
+error     503 on everything
+garbage   200 with text that is no JSON
+off       nobody listens
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.server
+import ipaddress
+import json
+import subprocess
+import sys
+import threading
+import typing as t
+
+ANNOTATION = "sandbox.nimops/model"
+SELECTOR = "app.kubernetes.io/part-of=nim-service"
+DEFAULT_MODEL = "acme/tiny-llm"
+
+Answer = tuple[int, bytes]
+Address = tuple[str, int]
+
+
+def answer_to(mode: str, path: str, model: str) -> Answer:
+    """HTTP status and body for a path."""
+    if mode == "error":
+        return 503, b'{"error": "the model is loading"}'
+    if mode == "garbage":
+        return 200, b"<html>not what you wanted</html>"
+    if path.startswith("/v1/health/"):
+        return 200, b'{"message": "ok"}'
+    if path == "/v1/models" and mode == "models":
+        entry = {"id": model, "object": "model", "owned_by": "system", "root": model}
+        return 200, json.dumps({"object": "list", "data": [entry]}).encode()
+    if path == "/v1/metadata" and mode == "metadata":
+        return 200, json.dumps({"modelInfo": [{"shortName": f"{model}:1.0"}]}).encode()
+    return 404, b'{"error": "no such path"}'
+
+
+def addresses_of(service: dict[str, t.Any]) -> list[Address]:
+    """Where to listen for a Service: its api port, if its cluster IP is a loopback address."""
+    address = service["spec"].get("clusterIP") or ""
+    try:
+        if not ipaddress.ip_address(address).is_loopback:
+            return []
+    except ValueError:
+        return []
+    ports = service["spec"].get("ports") or []
+    return [(address, port["port"]) for port in ports if port.get("name") == "api"]
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    mode = "models"
+    model = DEFAULT_MODEL
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        server = t.cast(_Server, self.server)
+        status, body = answer_to(server.mode, self.path, server.model)
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
+        """Quiet: one line a request helps nobody."""
+
+
+class Models:
+    """The servers that are up, by address."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._servers: dict[Address, _Server] = {}
+
+    def follow(self, event: dict[str, t.Any]) -> None:
+        """Bring the servers in line with one watch event."""
+        service = event["object"]
+        annotations = service["metadata"].get("annotations") or {}
+        mode = annotations.get(ANNOTATION, "models")
+        for address in addresses_of(service):
+            if event["type"] == "DELETED" or mode == "off":
+                self._stop(address)
+            else:
+                self._serve(address, mode)
+
+    def _serve(self, address: Address, mode: str) -> None:
+        if address not in self._servers:
+            try:
+                server = _Server(address, _Handler)
+            except OSError as error:
+                print(f"model server: {address[0]}:{address[1]}: {error}", file=sys.stderr)
+                return
+            server.model = self._model
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self._servers[address] = server
+            print(f"model server: listening on {address[0]}:{address[1]}", file=sys.stderr)
+        self._servers[address].mode = mode
+
+    def _stop(self, address: Address) -> None:
+        if server := self._servers.pop(address, None):
+            server.shutdown()
+            server.server_close()
+
+
+def watch_services() -> t.Iterator[dict[str, t.Any]]:
+    """Watch events of the operator's Services, one a line, until kubectl ends."""
+    command = ["kubectl", "get", "services", "--all-namespaces", "--selector", SELECTOR]
+    command += ["--watch", "--output-watch-events", "--output", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield from map(json.loads, process.stdout)
+
+
+def main() -> int:
+    """Serve until interrupted or until the cluster is gone."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="the name to answer with")
+    models = Models(parser.parse_args().model)
+    try:
+        for event in watch_services():
+            models.follow(event)
+    except KeyboardInterrupt:
+        return 0
+    print("model server: the watch on Services ended", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of the sandbox. Progress goes to stderr, what a caller may use to stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from . import tools
+from .errors import SandboxError
+from .instance import Instance
+from .settings import Settings
+
+NOT_RUNNING = 3
+
+_EPILOG = """
+environment:
+  SANDBOX_DIR       directory of the instance (default: ~/.local/state/nimops-sandbox/default,
+                    or .../port-N when only SANDBOX_PORT=N is set)
+  SANDBOX_PORT      port of its API server; the three after it are used too (default: free ones)
+  SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
+  SANDBOX_CACHE     where built programs are kept (default: ~/.cache/nimops-sandbox)
+  KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1
+                    use programs of that folder, or on PATH, instead of building them
+
+exit codes: 0 done, 1 failed, 2 something to set right first, 3 not running
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    options = _make_parser().parse_args(arguments)
+    try:
+        settings = Settings.from_environ(os.environ)
+        code: int = options.run(options, settings)
+        return code
+    except SandboxError as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("sandbox: interrupted; `up` goes on from here, `down` cleans up", file=sys.stderr)
+        return 130
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sandbox",
+        description="A local Kubernetes control plane of plain processes, on loopback only.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, run, text in (
+        ("up", _up, "build, start or repair the instance; the last line is a command for the shell"),
+        ("down", _down, "stop the instance's processes and remove its data"),
+        ("status", _status, "show what runs; exit code 3 unless all does"),
+        ("build", _build, "only build the programs that are missing"),
+        ("env", _env, "print the command for the shell that `up` ends with"),
+    ):
+        command = commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog=_EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(run=run)
+        if run is _down:
+            command.add_argument("--keep-data", action="store_true", help="let `up` go on with it")
+    return parser
+
+
+def _say(text: str) -> None:
+    print(f"sandbox: {text}", file=sys.stderr, flush=True)
+
+
+def _up(options: argparse.Namespace, settings: Settings) -> int:
+    instance = Instance(settings, _say)
+    instance.up()
+    print(instance.export_line())
+    return 0
+
+
+def _down(options: argparse.Namespace, settings: Settings) -> int:
+    Instance(settings, _say).down(options.keep_data)
+    return 0
+
+
+def _status(options: argparse.Namespace, settings: Settings) -> int:
+    shown, running = Instance(settings, _say).status()
+    for name, value in shown.items():
+        print(f"{name:24} {value}")
+    return 0 if running else NOT_RUNNING
+
+
+def _build(options: argparse.Namespace, settings: Settings) -> int:
+    box = tools.prepare(settings.cache, settings.found, _say)
+    for name, path in sorted(box.programs.items()):
+        print(f"{name:24} {path}")
+    return 0
+
+
+def _env(options: argparse.Namespace, settings: Settings) -> int:
+    instance = Instance(settings, _say)
+    if not instance.exists():
+        _say(f"no instance in {settings.directory}: `up` starts one")
+        return NOT_RUNNING
+    print(instance.export_line())
+    return 0

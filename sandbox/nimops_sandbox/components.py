@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command lines of the control plane. Every listener is on 127.0.0.1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .ports import Ports
+
+# A ClusterIP out of this range is an address of this machine, so a test can listen on it.
+SERVICE_RANGE = "127.96.0.0/16"
+# Reserved for benchmarks (RFC 2544): pods get an address that no machine of a network has.
+POD_RANGE = "198.18.0.1/16"
+# In order of start. The last ones need the API server.
+NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+
+
+def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
+    """Program and arguments of each component of the instance in `directory`."""
+    makers = {
+        "etcd": _etcd,
+        "kube-apiserver": _apiserver,
+        "kube-controller-manager": _controller_manager,
+        "kube-scheduler": _scheduler,
+        "kwok": _kwok,
+    }
+    return {
+        name: [str(directory / "bin" / name), *make(directory, ports)]
+        for name, make in makers.items()
+    }
+
+
+def ports_of(name: str, ports: Ports) -> list[int]:
+    """What a component listens on."""
+    return {
+        "etcd": [ports.etcd, ports.etcd_peer],
+        "kube-apiserver": [ports.api],
+        "kwok": [ports.kwok],
+    }.get(name, [])
+
+
+def _etcd(directory: Path, ports: Ports) -> list[str]:
+    client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.etcd_peer}"
+    return [
+        f"--data-dir={directory / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",  # a lost sandbox is made anew
+        "--log-level=warn",
+    ]
+
+
+def _apiserver(directory: Path, ports: Ports) -> list[str]:
+    pki = directory / "pki"
+    return [
+        "--bind-address=127.0.0.1",
+        f"--secure-port={ports.api}",
+        f"--etcd-servers=http://127.0.0.1:{ports.etcd}",
+        f"--tls-cert-file={pki / 'server.crt'}",
+        f"--tls-private-key-file={pki / 'server.key'}",
+        f"--token-auth-file={pki / 'tokens.csv'}",
+        "--authorization-mode=RBAC",
+        f"--service-account-issuer=https://127.0.0.1:{ports.api}",
+        f"--service-account-signing-key-file={pki / 'sa.key'}",
+        f"--service-account-key-file={pki / 'sa.pub'}",
+        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        # An Endpoints object must not hold a loopback address, and nobody reads it.
+        "--endpoint-reconciler-type=none",
+        # Nobody would take off the taint of a new node: the node lifecycle controller is off.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        "--kubelet-preferred-address-types=InternalIP",
+        "--allow-privileged=true",
+        "--profiling=false",
+    ]
+
+
+def _controller_manager(directory: Path, ports: Ports) -> list[str]:
+    pki = directory / "pki"
+    return [
+        f"--kubeconfig={directory / 'kubeconfig'}",
+        "--secure-port=0",
+        "--leader-elect=false",
+        # Simulated nodes may be late with their heartbeats on a busy machine.
+        "--controllers=*,-node-lifecycle-controller",
+        f"--service-account-private-key-file={pki / 'sa.key'}",
+        f"--root-ca-file={pki / 'ca.crt'}",
+        "--kube-api-qps=1000",
+        "--kube-api-burst=2000",
+        "--pvclaimbinder-sync-period=1s",
+        "--profiling=false",
+    ]
+
+
+def _scheduler(directory: Path, ports: Ports) -> list[str]:
+    return [
+        f"--kubeconfig={directory / 'kubeconfig'}",
+        "--secure-port=0",
+        "--leader-elect=false",
+        "--kube-api-qps=1000",
+        "--kube-api-burst=2000",
+        "--profiling=false",
+    ]
+
+
+def _kwok(directory: Path, ports: Ports) -> list[str]:
+    pki = directory / "pki"
+    return [
+        f"--kubeconfig={directory / 'kubeconfig'}",
+        f"--config={directory / 'kwok.yaml'}",
+        "--enable-crds=Logs",
+        "--manage-all-nodes=true",
+        "--node-lease-duration-seconds=0",
+        "--node-ip=127.0.0.1",
+        f"--node-port={ports.kwok}",
+        f"--server-address=127.0.0.1:{ports.kwok}",
+        f"--cidr={POD_RANGE}",
+        f"--tls-cert-file={pki / 'server.crt'}",
+        f"--tls-private-key-file={pki / 'server.key'}",
+    ]

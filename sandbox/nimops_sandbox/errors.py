@@ -1,0 +1,17 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ends a command with a message instead of a traceback, and with which exit code."""
+
+from __future__ import annotations
+
+
+class SandboxError(Exception):
+    """Something failed at run time: a build, a component, a wait."""
+
+    exit_code = 1
+
+
+class SetupError(SandboxError):
+    """The caller has to change something first: a setting, a missing program, an occupied port."""
+
+    exit_code = 2

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The files of an instance, other than its state: keys, kubeconfig, kwok's configuration, pods' logs, programs."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import shlex
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import podlog, stages
+from .errors import SandboxError
+from .settings import SANDBOX
+
+_FOLDERS = ("bin", "logs", "pki", "pod-logs")
+
+
+def make_folders(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o700)  # it holds the token of an administrator
+    for name in _FOLDERS:
+        (directory / name).mkdir(exist_ok=True)
+
+
+def export_line(directory: Path) -> str:
+    """A command by which any POSIX shell uses the instance."""
+    kubeconfig = shlex.quote(str(directory / "kubeconfig"))
+    programs = shlex.quote(str(directory / "bin"))
+    return f'export KUBECONFIG={kubeconfig} PATH={programs}:"$PATH"'
+
+
+def link_programs(directory: Path, programs: Mapping[str, Path]) -> None:
+    for name, path in programs.items():
+        link = directory / "bin" / name
+        if not link.is_symlink() or link.readlink() != path:
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+
+
+def write_identity(directory: Path, port: int) -> None:
+    """Keys and an administrator's token, made once, and the kubeconfig with both."""
+    pki = directory / "pki"
+    if not (pki / "token").exists():
+        _make_keys(directory / "bin/pki", pki)
+    text = render_kubeconfig(port, (pki / "ca.crt").read_bytes(), read_token(directory))
+    _write_private(directory / "kubeconfig", text)
+
+
+def _make_keys(program: Path, pki: Path) -> None:
+    done = subprocess.run([str(program), str(pki)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SandboxError(f"the sandbox's keys could not be made: {done.stderr.strip()}")
+    token = secrets.token_urlsafe(32)
+    _write_private(pki / "tokens.csv", f'{token},sandbox-admin,sandbox-admin,"system:masters"\n')
+    _write_private(pki / "token", token)
+
+
+def read_token(directory: Path) -> str:
+    return (directory / "pki/token").read_text()
+
+
+def render_kubeconfig(port: int, ca: bytes, token: str) -> str:
+    """As JSON, which is YAML too."""
+    name = "nimops-sandbox"
+    cluster = {
+        "server": f"https://127.0.0.1:{port}",
+        "certificate-authority-data": base64.b64encode(ca).decode(),
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": cluster}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "users": [{"name": name, "user": {"token": token}}],
+    }
+    return json.dumps(config, indent=2) + "\n"
+
+
+def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
+    """The logs that pods can give back. `manifest` is the usual one; None keeps what is there, or the sample.
+
+    Returns the file that the usual one now says, if that changed.
+    """
+    folder = directory / "pod-logs"
+    podlog.write_log((SANDBOX / "manifest-v2.yaml").read_text(), folder / "manifest-v2.log")
+    podlog.write_log("model_manifest.yaml not found\n", folder / "no-manifest.log")
+    podlog.write_log("", folder / "empty.log")
+    usual = folder / "manifest.log"
+    if manifest is None and usual.exists():
+        return None
+    source = manifest or SANDBOX / "manifest.yaml"
+    return source if podlog.write_log(source.read_text(), usual) else None
+
+
+def write_kwok_config(directory: Path) -> bool:
+    """Whether it changed, so that a running kwok has to start anew."""
+    text = stages.render_config(directory / "pod-logs")
+    path = directory / "kwok.yaml"
+    if path.is_file() and path.read_text() == text:
+        return False
+    path.write_text(text)
+    return True
+
+
+def _write_private(path: Path, text: str) -> None:
+    """In one step, as another process may read it."""
+    new = path.with_name(f".{path.name}.new")
+    new.touch(mode=0o600)
+    new.write_text(text)
+    new.replace(path)

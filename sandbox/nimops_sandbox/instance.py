@@ -1,0 +1,211 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""One control plane in one directory: start, repair, look at, stop."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from . import components, files, ports, processes, seed, state, tools
+from .api import Api
+from .errors import SandboxError, SetupError
+from .settings import Settings
+from .state import State
+
+_BEFORE_API = ("etcd", "kube-apiserver")
+_AFTER_API = tuple(name for name in components.NAMES if name not in _BEFORE_API)
+_WAIT_SECONDS = 90.0
+# An API server that runs but has not answered for so long is started anew.
+_HANG_SECONDS = 15.0
+
+
+class Instance:
+    """Commands on the instance that the settings name. `say` gets progress, a line at a time."""
+
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        self.settings = settings
+        self.directory = settings.directory
+        self.say = say
+        self._state_file = self.directory / "state.json"
+
+    def exists(self) -> bool:
+        """Whether it was started, though it may have died since."""
+        return self._state_file.exists()
+
+    def export_line(self) -> str:
+        return files.export_line(self.directory)
+
+    def up(self) -> None:
+        """Build what is missing, start what does not run, wait until the cluster can be used."""
+        box = tools.prepare(self.settings.cache, self.settings.found, self.say)
+        files.make_folders(self.directory)
+        with self._locked():
+            current = self._load_or_create()
+            self._write_files(current, box)
+            api = self._api(current)
+            self._stop_hung(current, api)
+            self._start(current, _BEFORE_API)
+            self._wait(current, "the API server", api.is_ready)
+            self._give_definitions(current, api, box)
+            self._start(current, _AFTER_API)
+            self._give_objects(api, box)
+            self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
+            self._wait(current, "the controllers", lambda: seed.has_default_account(api))
+        self.say(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
+
+    def down(self, keep_data: bool = False) -> None:
+        """Stop the instance's processes and forget its data; that there is nothing to do is fine."""
+        if not self.exists():
+            self.say(f"no instance in {self.directory}")
+            return
+        with self._locked():
+            current = state.load(self._state_file)
+            alive = current.alive() if current else {}
+            processes.stop(alive.values())
+            left = current.alive() if current else {}
+            if left:
+                raise SandboxError(f"could not be stopped: {', '.join(left)}")
+            if not keep_data:
+                self._forget()
+        self.say(f"stopped {', '.join(alive) or 'nothing'} in {self.directory}")
+
+    def status(self) -> tuple[dict[str, str], bool]:
+        """What to show by name, and whether the whole instance is up."""
+        current = state.load(self._state_file)
+        if current is None:
+            return {"directory": str(self.directory), "instance": "none"}, False
+        alive = current.alive()
+        ready = "kube-apiserver" in alive and self._api(current).is_ready()
+        shown = {
+            "directory": str(self.directory),
+            "kubeconfig": str(self.directory / "kubeconfig"),
+            "server": f"https://127.0.0.1:{current.ports.api}, {'ready' if ready else 'not ready'}",
+        }
+        for name in components.NAMES:
+            shown[name] = f"pid {alive[name].pid}" if name in alive else "not running"
+        return shown, ready and len(alive) == len(components.NAMES)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self.directory / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.say(f"waiting for another command on {self.directory}")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _load_or_create(self) -> State:
+        current = state.load(self._state_file)
+        wanted = self.settings.port
+        if current is None or not current.alive():
+            remembered = current.ports.api if current else None
+            current = State(ports.choose(wanted or remembered))
+            state.save(current, self._state_file)
+        elif wanted not in (None, current.ports.api):
+            raise SetupError(
+                f"the instance in {self.directory} has port {current.ports.api}, not {wanted}: "
+                "stop it with `down` first, or set SANDBOX_DIR to another directory"
+            )
+        return current
+
+    def _write_files(self, current: State, box: tools.Toolbox) -> None:
+        files.link_programs(self.directory, box.programs)
+        files.write_identity(self.directory, current.ports.api)
+        said = files.write_pod_logs(self.directory, self.settings.manifest)
+        if said:
+            self.say(f"pods' logs say {said}")
+        if files.write_kwok_config(self.directory):
+            processes.stop(it for name, it in current.alive().items() if name == "kwok")
+
+    def _api(self, current: State) -> Api:
+        ca = self.directory / "pki/ca.crt"
+        return Api(current.ports.api, ca, files.read_token(self.directory))
+
+    def _stop_hung(self, current: State, api: Api) -> None:
+        alive = current.alive()
+        if not alive.keys() >= set(_BEFORE_API):
+            return
+        deadline = time.monotonic() + _HANG_SECONDS
+        while not api.is_ready():
+            if time.monotonic() > deadline:
+                self.say("the API server runs but does not answer: starting it anew")
+                processes.stop(it for name, it in alive.items() if name in _BEFORE_API)
+                return
+            time.sleep(0.5)
+
+    def _start(self, current: State, names: Iterable[str]) -> None:
+        """Start those of the components that do not run."""
+        alive = current.alive()
+        missing = [name for name in names if name not in alive]
+        if not missing:
+            return
+        self.say(f"starting {', '.join(missing)}")
+        lines = components.command_lines(self.directory, current.ports)
+        for name in missing:
+            ports.require_free(components.ports_of(name, current.ports))
+            current.processes[name] = processes.spawn(
+                lines[name], self.directory / "pod-logs", self._log(name), _quiet_environ()
+            )
+            state.save(current, self._state_file)
+
+    def _give_definitions(self, current: State, api: Api, box: tools.Toolbox) -> None:
+        self._give(api, box, "foreign-definitions", seed.foreign_definitions(box.crds))
+        try:
+            self._give(api, box, "own-definitions", seed.own_definitions())
+        except SandboxError as error:  # no reason to have no cluster: it is what tells what is wrong
+            self.say(f"WARNING: definitions of this project were refused: {str(error)[:2000]}")
+        self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
+
+    def _give_objects(self, api: Api, box: tools.Toolbox) -> None:
+        seed.create_volumes(api)
+        self._give(api, box, "objects", seed.objects())
+
+    def _give(self, api: Api, box: tools.Toolbox, what: str, paths: list[Path]) -> None:
+        """Apply the files unless the cluster was given just these already."""
+        wanted = seed.digest(paths)
+        if paths and seed.read_mark(api, what) != wanted:
+            self.say(f"applying {what}: {len(paths)} files")
+            seed.apply(box.programs["kubectl"], self.directory / "kubeconfig", paths)
+            seed.write_mark(api, what, wanted)
+
+    def _wait(self, current: State, what: str, done: Callable[[], bool]) -> None:
+        """Until done; a component that ends meanwhile is an error, told with the end of its log."""
+        deadline = time.monotonic() + _WAIT_SECONDS
+        while not done():
+            ended = sorted(current.processes.keys() - current.alive().keys())
+            if ended:
+                raise SandboxError(f"{ended[0]} ended:\n{_read_tail(self._log(ended[0]))}")
+            if time.monotonic() > deadline:
+                raise SandboxError(
+                    f"{what}: not ready after {_WAIT_SECONDS:.0f} s, see {self.directory / 'logs'}"
+                )
+            time.sleep(0.1)
+
+    def _log(self, name: str) -> Path:
+        return self.directory / "logs" / f"{name}.log"
+
+    def _forget(self) -> None:
+        """All but the logs, which may tell why somebody stopped it, and the lock that is held."""
+        for entry in self.directory.iterdir():
+            if entry.name in ("logs", ".lock"):
+                continue
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
+
+def _quiet_environ() -> dict[str, str]:
+    """Ours, less the proxies: the components only talk to each other."""
+    return {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+
+
+def _read_tail(log: Path, lines: int = 15) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

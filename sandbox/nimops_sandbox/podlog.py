@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What pods' logs give back: a text, as the log file of a container runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# One fixed time: the same text makes the same file.
+_STAMP = "2026-01-01T00:00:00.000000000Z stdout F "
+
+
+def to_log(text: str) -> str:
+    """The text line by line in the format of the Container Runtime Interface; no text, no lines."""
+    return "".join(f"{_STAMP}{line}\n" for line in text.splitlines())
+
+
+def write_log(text: str, path: Path) -> bool:
+    """Put the log of `text` at `path` in one step, as pods' logs may be read meanwhile; whether it changed."""
+    log = to_log(text).encode()
+    if path.is_file() and path.read_bytes() == log:
+        return False
+    new = path.with_name(f".{path.name}.new")
+    new.write_bytes(log)
+    new.replace(path)
+    return True

@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The block of loopback ports that an instance listens on."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import SetupError
+
+FIRST_PORT = 26443
+PORTS_PER_INSTANCE = 4
+_STEP = 10
+_TRIES = 100
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The API server's port and the ones that follow it."""
+
+    api: int
+
+    @property
+    def etcd(self) -> int:
+        return self.api + 1
+
+    @property
+    def etcd_peer(self) -> int:
+        return self.api + 2
+
+    @property
+    def kwok(self) -> int:
+        return self.api + 3
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.api, self.etcd, self.etcd_peer, self.kwok))
+
+
+def is_free(port: int) -> bool:
+    """Whether a process could listen on this port of 127.0.0.1 now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As Go does: a port whose last connections linger in TIME_WAIT is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
+    """The block that starts at `wanted`, or without one the first that is free from FIRST_PORT on.
+
+    Raises SetupError if a port of the wanted block, or every block, is taken.
+    """
+    if wanted is not None:
+        require_free(list(Ports(wanted)), free)
+        return Ports(wanted)
+    for first in range(FIRST_PORT, FIRST_PORT + _TRIES * _STEP, _STEP):
+        if all(free(port) for port in Ports(first)):
+            return Ports(first)
+    raise SetupError(
+        f"no free ports from {FIRST_PORT} on: set SANDBOX_PORT to the first of "
+        f"{PORTS_PER_INSTANCE} free ones"
+    )
+
+
+def require_free(ports: list[int], free: Callable[[int], bool] = is_free) -> None:
+    """Raise SetupError naming the first port that is taken and, where it can be seen, who has it."""
+    for port in ports:
+        if not free(port):
+            raise SetupError(
+                f"port {port} of 127.0.0.1 is occupied{_describe_holder(port)}: stop that process, "
+                "or set SANDBOX_PORT to another port (each instance needs "
+                f"{PORTS_PER_INSTANCE} in a row)"
+            )
+
+
+def _describe_holder(port: int) -> str:
+    for inode in _listening_inodes(port):
+        for link in Path("/proc").glob("[0-9]*/fd/*"):
+            try:
+                if os.readlink(link) == f"socket:[{inode}]":
+                    pid = link.parts[2]
+                    return f" by {Path('/proc', pid, 'comm').read_text().strip()} (pid {pid})"
+            except OSError:  # gone meanwhile, or another user's
+                continue
+    return ""
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            rows = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            fields = row.split()
+            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                yield fields[9]

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that outlive the command that started them, told apart from later ones with the same pid."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """pid alone is reused by the kernel; with its start time, in ticks since that boot, it is not."""
+
+    pid: int
+    start: int
+    boot: str
+
+
+def read_boot() -> str:
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def parse_stat(text: str) -> tuple[str, int]:
+    """State letter and start time of a /proc/<pid>/stat line; the program's name in it may hold anything."""
+    fields = text.rpartition(")")[2].split()
+    return fields[0], int(fields[19])
+
+
+def identify(pid: int) -> Process | None:
+    """The live process of that pid; None if there is none, or only what its parent has not yet collected."""
+    try:
+        state, start = parse_stat((_PROC / str(pid) / "stat").read_text())
+    except OSError:
+        return None
+    return None if state in "ZX" else Process(pid, start, read_boot())
+
+
+def is_alive(process: Process) -> bool:
+    return identify(process.pid) == process
+
+
+def spawn(argv: list[str], cwd: Path, log: Path, environ: Mapping[str, str]) -> Process:
+    """Start a program in a session of its own, its output appended to `log`."""
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    child.returncode = 0  # it is meant to outlive us: no ResourceWarning when the object goes
+    stat = (_PROC / str(child.pid) / "stat").read_text()
+    return Process(child.pid, parse_stat(stat)[1], read_boot())
+
+
+def stop(processes: Iterable[Process], patience: float = 8.0) -> None:
+    """Ask those that are alive to end, and after `patience` seconds make them; returns when all are gone."""
+    alive = [process for process in processes if is_alive(process)]
+    for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
+        for process in alive:
+            _send(process, number)
+        deadline = time.monotonic() + wait
+        while alive and time.monotonic() < deadline:
+            alive = [process for process in alive if is_alive(process)]
+            time.sleep(0.05)
+
+
+def _send(process: Process, number: signal.Signals) -> None:
+    """Signal exactly this process: the handle pins the pid while its identity is checked."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    try:
+        if is_alive(process):
+            signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(handle)

@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a started control plane is given: resource definitions, GPU nodes, volumes."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .api import Api
+from .errors import SandboxError
+from .settings import REPOSITORY, SANDBOX
+
+VOLUMES_PER_CLASS = 200
+# "" is the class of a claim that names none.
+CLASSES = {"": "sandbox", "standard": "sandbox-standard"}
+_MARKS = "/api/v1/namespaces/kube-system/configmaps"
+_VOLUMES = "/api/v1/persistentvolumes"
+_NODES = "/api/v1/nodes"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def foreign_definitions(third_party: Sequence[Path]) -> list[Path]:
+    """Files of resource definitions of other projects, and of the sandbox in place of others."""
+    return [*third_party, *sorted((SANDBOX / "crds").glob("*.yaml"))]
+
+
+def own_definitions() -> list[Path]:
+    """Those of this project, as far as it has any yet."""
+    return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
+
+
+def objects() -> list[Path]:
+    return sorted((SANDBOX / "objects").glob("*.yaml"))
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Changes with any name or content, so that what an instance was given can be told."""
+    result = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        result.update(f"{path.name} {len(content)}\n".encode() + content)
+    return result.hexdigest()[:16]
+
+
+def make_volume(name: str, storage_class: str) -> dict[str, Any]:
+    """A volume for one claim of any size and mode. Retained: the sandbox itself makes it available again."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "2Ti"},
+            "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
+            "storageClassName": storage_class,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "hostPath": {"path": f"/nonexistent/{name}"},
+        },
+    }
+
+
+def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
+    """Server-side apply of whole files. Raises SandboxError with what the API server said."""
+    if not paths:
+        return
+    command = [str(kubectl), f"--kubeconfig={kubeconfig}", "apply", "--server-side"]
+    command += ["--force-conflicts", "--field-manager=nimops-sandbox", "--validate=ignore"]
+    for path in paths:
+        command += ["-f", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SandboxError(f"kubectl apply failed:\n{done.stderr.strip()}")
+
+
+def create_volumes(api: Api) -> None:
+    """Those that are missing."""
+    present = {item["metadata"]["name"] for item in (api.get(_VOLUMES) or {"items": []})["items"]}
+    for storage_class, prefix in CLASSES.items():
+        for number in range(VOLUMES_PER_CLASS):
+            name = f"{prefix}-{number:03}"
+            if name not in present:
+                api.create(_VOLUMES, make_volume(name, storage_class))
+
+
+def read_mark(api: Api, name: str) -> str:
+    found = api.get(f"{_MARKS}/sandbox-{name}")
+    return str(found["data"]["digest"]) if found else ""
+
+
+def write_mark(api: Api, name: str, value: str) -> None:
+    """Note in the cluster what it was given: the note goes when the cluster's data does."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"sandbox-{name}"}}
+    path = f"{_MARKS}/sandbox-{name}"
+    api.call("DELETE", path)
+    api.create(_MARKS, {**body, "data": {"digest": value}})
+
+
+def unestablished(api: Api) -> list[str]:
+    """Resource definitions that are not served yet."""
+    return _lacking(api, _DEFINITIONS, "Established")
+
+
+def unready_nodes(api: Api) -> list[str]:
+    return _lacking(api, _NODES, "Ready")
+
+
+def has_default_account(api: Api) -> bool:
+    """Made by the controller manager: it is there once that works."""
+    return api.get("/api/v1/namespaces/default/serviceaccounts/default") is not None
+
+
+def _lacking(api: Api, path: str, condition: str) -> list[str]:
+    """Names of the objects in a collection for which the condition is not true."""
+    items = (api.get(path) or {"items": []})["items"]
+    return [item["metadata"]["name"] for item in items if not _is_true(item, condition)]
+
+
+def _is_true(item: dict[str, Any], condition: str) -> bool:
+    """The conditions are null in a resource definition that is new."""
+    conditions = item.get("status", {}).get("conditions") or []
+    return any(it["type"] == condition and it["status"] == "True" for it in conditions)

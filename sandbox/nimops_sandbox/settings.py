@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The environment variables that choose an instance, read in one place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import SetupError
+from .ports import PORTS_PER_INSTANCE
+
+SANDBOX = Path(__file__).resolve().parent.parent
+REPOSITORY = SANDBOX.parent
+
+
+@dataclass(frozen=True)
+class Settings:
+    """directory: the instance. port: its API server, None for any. manifest: text of pods' logs, None to leave it.
+
+    cache: built programs. found: folders whose programs are used instead of built ones, in order.
+    """
+
+    directory: Path
+    port: int | None
+    manifest: Path | None
+    cache: Path
+    found: tuple[Path, ...]
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Settings:
+        """Empty variables count as unset. Raises SetupError for a port or manifest that cannot be used."""
+        home = Path(environ.get("HOME") or Path.home())
+        port = _read_port(environ.get("SANDBOX_PORT", ""))
+        name = f"port-{port}" if port else "default"
+        state = Path(environ.get("XDG_STATE_HOME") or home / ".local" / "state")
+        cache = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+        return cls(
+            directory=_absolute(environ.get("SANDBOX_DIR") or state / "nimops-sandbox" / name),
+            port=port,
+            manifest=_read_manifest(environ.get("SANDBOX_MANIFEST", "")),
+            cache=_absolute(environ.get("SANDBOX_CACHE") or cache / "nimops-sandbox"),
+            found=_read_found(environ),
+        )
+
+
+def _absolute(path: str | Path) -> Path:
+    return Path(os.path.abspath(path))
+
+
+def _read_port(text: str) -> int | None:
+    if not text:
+        return None
+    highest = 65535 - PORTS_PER_INSTANCE + 1
+    if not text.isdecimal() or not 1024 <= int(text) <= highest:
+        raise SetupError(f"SANDBOX_PORT={text}: must be a number from 1024 to {highest}")
+    return int(text)
+
+
+def _read_manifest(text: str) -> Path | None:
+    if not text:
+        return None
+    path = _absolute(text)
+    if not path.is_file():
+        raise SetupError(f"SANDBOX_MANIFEST={text}: no such file")
+    return path
+
+
+def _read_found(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    folders = [environ.get("KUBEBUILDER_ASSETS", "")]
+    if environ.get("SANDBOX_USE_PATH", "") not in ("", "0", "false"):
+        folders += environ.get("PATH", "").split(os.pathsep)
+    return tuple(_absolute(folder) for folder in folders if folder)

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What an instance remembers between commands: its ports and its processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .errors import SandboxError
+from .ports import Ports
+from .processes import Process, is_alive
+
+
+@dataclass
+class State:
+    """ports: of a started instance. processes: by component, also those that died meanwhile."""
+
+    ports: Ports
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def alive(self) -> dict[str, Process]:
+        return {name: it for name, it in self.processes.items() if is_alive(it)}
+
+
+def load(path: Path) -> State | None:
+    """The state that was saved there; None if none was."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return None
+    try:
+        data = json.loads(text)
+        processes = {name: Process(**entry) for name, entry in data["processes"].items()}
+        return State(Ports(data["port"]), processes)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SandboxError(f"{path} cannot be read ({error}): is it from another program?") from None
+
+
+def save(state: State, path: Path) -> None:
+    """Write in one step: a command that is interrupted leaves the old state or the new."""
+    data = {
+        "port": state.ports.api,
+        "processes": {name: asdict(it) for name, it in state.processes.items()},
+    }
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(json.dumps(data, indent=1) + "\n")
+    new.replace(path)

@@ -1,0 +1,3 @@
+module nimops.nim/sandbox/tools/pki
+
+go 1.24.0

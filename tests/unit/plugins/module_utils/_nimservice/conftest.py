@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A NIMService to vary, and a cluster around it.
+
+The collection is imported when it is used: what is imported before pytest-ansible has set up its
+collection loader cannot be found by it afterwards.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+Json = dict[str, t.Any]
+
+SPEC: Json = {
+    "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
+    "authSecret": "ngc",
+    "storage": {"emptyDir": {}},
+    "replicas": 1,
+    "expose": {"service": {"port": 8000}},
+}
+
+
+def build_cr(spec: Json | None = None, status: Json | None = None, **metadata: t.Any) -> Json:
+    """The default NIMService; a spec field of None is left out."""
+    merged = {key: value for key, value in (SPEC | (spec or {})).items() if value is not None}
+    cr: Json = {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": "llm", "namespace": "ns", "uid": "u1", "generation": 2} | metadata,
+        "spec": merged,
+    }
+    return cr | ({"status": status} if status is not None else {})
+
+
+def build_cache(source: Json | None = None, status: Json | None = None, **pvc: t.Any) -> Json:
+    """A Ready NIMCache from NGC."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": "cache", "namespace": "ns"},
+        "spec": {"source": source or {"ngc": {"modelPuller": "x"}}, "storage": {"pvc": pvc}},
+        "status": {"state": "Ready", "pvc": "cache-pvc"} if status is None else status,
+    }
+
+
+def observe(*objects: Json, **answers: t.Any) -> t.Any:
+    """What was observed: these objects, and other answers by key."""
+    from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
+    from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+
+    return Observed({key_of(item): item for item in objects} | answers)
+
+
+def rolled_out(cr: Json, **status: t.Any) -> Json:
+    """The live Deployment of a service without a cache, all its replicas available."""
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import build_deployment
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store, select_store
+
+    store = select_store(cr, observe())
+    assert isinstance(store, Store)
+    live = build_deployment(cr, observe(), store)
+    live["metadata"]["generation"] = 3
+    count = live["spec"].setdefault("replicas", 1)
+    counts = {"updatedReplicas": count, "availableReplicas": count, "observedGeneration": 3}
+    return live | {"status": counts | status}
+
+
+def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
+    """The live Service."""
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import build_service
+
+    service = build_service(cr, observe(), "llm")
+    return service | {"spec": service["spec"] | {"clusterIP": address}}
+
+
+@pytest.fixture
+def make() -> t.Any:
+    """The builders of this file, as attributes."""
+
+    class Builders:
+        cr = staticmethod(build_cr)
+        cache = staticmethod(build_cache)
+        observe = staticmethod(observe)
+        rolled_out = staticmethod(rolled_out)
+        with_address = staticmethod(with_address)
+
+    return Builders

@@ -1,0 +1,136 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Our objects against those that the reference made of the same custom resources."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+
+Json = dict[str, t.Any]
+
+CONFORMANCE = Path(__file__).parents[6] / "shared" / "conformance"
+CASES = [
+    "nim-serving-standalone-autoscaling-llm",
+    "nim-serving-standalone-basic-llm",
+    "nim-serving-standalone-basic-multi-llm",
+    "nim-serving-standalone-full-llm",
+    "nim-serving-standalone-lora-llm",
+    "nim-serving-standalone-no-precaching-llm",
+    "nim-serving-standalone-no-precaching-llm-emptydir",
+    "nim-serving-standalone-routers-httproutes-llm",
+    "nim-serving-standalone-routers-ingress-multi-llm",
+    "own-service-hf-cache",
+    "seed-example",
+    "seed-triton-routes",
+]
+
+DEFAULTED = {
+    "Deployment": {
+        "spec.progressDeadlineSeconds",
+        "spec.replicas",
+        "spec.revisionHistoryLimit",
+        "spec.template.spec.dnsPolicy",
+        "spec.template.spec.restartPolicy",
+        "spec.template.spec.schedulerName",
+        "spec.template.spec.serviceAccount",
+        "spec.template.spec.terminationGracePeriodSeconds",
+        "spec.template.spec.containers[].imagePullPolicy",
+        "spec.template.spec.containers[].livenessProbe.httpGet.scheme",
+        "spec.template.spec.containers[].readinessProbe.httpGet.scheme",
+        "spec.template.spec.containers[].startupProbe.httpGet.scheme",
+        "spec.template.spec.containers[].resources",
+        "spec.template.spec.containers[].terminationMessagePath",
+        "spec.template.spec.containers[].terminationMessagePolicy",
+    },
+    "Service": {"spec.internalTrafficPolicy", "spec.sessionAffinity"},
+    "PersistentVolumeClaim": {"spec.volumeMode"},
+    "HTTPRoute": {
+        "spec.parentRefs[].group",
+        "spec.parentRefs[].kind",
+        "spec.rules[].backendRefs[].group",
+        "spec.rules[].backendRefs[].kind",
+        "spec.rules[].backendRefs[].weight",
+    },
+}
+DEFAULTED["GRPCRoute"] = DEFAULTED["HTTPRoute"]
+"""Fields of the recorded objects that the API server filled in."""
+
+DELIBERATE = {
+    "ServiceMonitor": {
+        "spec.selector.matchLabels.app.kubernetes.io/managed-by",
+        "spec.selector.matchLabels.app.kubernetes.io/operator-version",
+        "spec.selector.matchLabels.app.kubernetes.io/part-of",
+    },
+}
+"""Fields that we leave out on purpose: Services must stay selected when the operator is upgraded."""
+
+
+def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
+    """The NIMService of a case, what was around it, and the objects expected of it."""
+    if not CONFORMANCE.is_dir():
+        pytest.skip("the recordings of the reference are not here")
+    documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
+    given = {document["kind"]: document for document in documents if document}
+    recorded = json.loads((CONFORMANCE / "expected" / f"{case}.json").read_text())["objects"]
+    cr, answers = given["NIMService"], {}
+    if cache := given.get("NIMCache"):
+        made = next(item for item in recorded.values() if item["kind"] == "NIMCache")
+        answers[key_of(cache)] = cache | {"status": made["status"]}
+    expected = {
+        key_of(item): item
+        for item in recorded.values()
+        if any(owner["kind"] == "NIMService" for owner in item["metadata"].get("ownerReferences", []))
+    }
+    return cr, Observed(answers), expected
+
+
+def scrub(item: Json) -> Json:
+    """Without the uids of owners, which the recordings lack."""
+    owners = [
+        {key: value for key, value in owner.items() if key != "uid"}
+        for owner in item["metadata"]["ownerReferences"]
+    ]
+    return item | {"metadata": item["metadata"] | {"ownerReferences": owners}}
+
+
+def leaves(value: t.Any, at: str = "") -> set[str]:
+    """The paths of all leaves; items of a list share theirs."""
+    if isinstance(value, dict) and value:
+        return set().union(*(leaves(below, f"{at}.{key}" if at else key) for key, below in value.items()))
+    if isinstance(value, list) and value:
+        return set().union(*(leaves(item, f"{at}[]") for item in value))
+    return {at}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_desired_is_what_the_reference_made(case: str) -> None:
+    cr, observed, expected = load(case)
+    ours = {key_of(child.manifest): scrub(child.manifest) for child in desired(cr, observed).children}
+    assert set(ours) == set(expected)
+    for key, want in expected.items():
+        assert has_wanted(want, ours[key]), key
+        kind = want["kind"]
+        known = DEFAULTED.get(kind, set()) | DELIBERATE.get(kind, set())
+        assert leaves(want) - leaves(ours[key]) <= known, key
+
+
+def test_known_gaps_are_all_real() -> None:
+    """A field listed above that no recording lacks would hide a mistake."""
+    seen: dict[str, set[str]] = {}
+    for case in CASES:
+        cr, observed, expected = load(case)
+        for child in desired(cr, observed).children:
+            gaps = leaves(expected[key_of(child.manifest)]) - leaves(child.manifest)
+            seen.setdefault(child.manifest["kind"], set()).update(gaps)
+    for kind, known in (*DEFAULTED.items(), *DELIBERATE.items()):
+        assert known <= seen[kind], kind

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    creates_claim,
+    has_grpc_route,
+    has_http_route,
+    has_ingress,
+    is_autoscaled,
+    is_monitored,
+    is_multi_node,
+    ports,
+    unsupported,
+)
+
+GATEWAY = {"name": "g", "namespace": "gw"}
+
+
+def router(**fields: t.Any) -> dict[str, t.Any]:
+    return {"expose": {"router": {"hostDomainName": "example.com", **fields}}}
+
+
+@pytest.mark.parametrize(
+    ("predicate", "spec", "wanted"),
+    [
+        pytest.param(has_ingress, {}, False, id="no ingress"),
+        pytest.param(has_ingress, router(ingress={"ingressClass": "x"}), True, id="ingress"),
+        pytest.param(
+            has_ingress, {"expose": {"ingress": {"enabled": True}}}, True, id="legacy ingress"
+        ),
+        pytest.param(
+            has_ingress,
+            {"expose": {"ingress": {"enabled": False, "spec": {}}}},
+            False,
+            id="legacy ingress off",
+        ),
+        pytest.param(has_http_route, {}, False, id="no gateway"),
+        pytest.param(has_http_route, router(gateway=GATEWAY), True, id="HTTP by default"),
+        pytest.param(
+            has_http_route,
+            router(gateway=GATEWAY | {"httpRoutesEnabled": False}),
+            False,
+            id="HTTP off",
+        ),
+        pytest.param(has_grpc_route, router(gateway=GATEWAY), False, id="no gRPC by default"),
+        pytest.param(
+            has_grpc_route, router(gateway=GATEWAY | {"grpcRoutesEnabled": True}), True, id="gRPC"
+        ),
+        pytest.param(is_autoscaled, {"scale": {"hpa": {"minReplicas": 1}}}, False, id="no scale"),
+        pytest.param(is_autoscaled, {"scale": {"enabled": True}}, True, id="scale"),
+        pytest.param(is_monitored, {"metrics": {"serviceMonitor": {}}}, False, id="no metrics"),
+        pytest.param(is_monitored, {"metrics": {"enabled": True}}, True, id="metrics"),
+        pytest.param(creates_claim, {"storage": {"pvc": {"name": "x"}}}, False, id="own claim"),
+        pytest.param(creates_claim, {"storage": {"pvc": {"create": True}}}, True, id="claim"),
+        pytest.param(
+            creates_claim,
+            {"storage": {"pvc": {"create": True}, "nimCache": {"name": "c"}}},
+            False,
+            id="a cache comes before the claim",
+        ),
+        pytest.param(
+            is_multi_node, {"multiNode": {"parallelism": {"tensor": 8}}}, False, id="one stage"
+        ),
+        pytest.param(
+            is_multi_node, {"multiNode": {"parallelism": {"pipeline": 1}}}, False, id="pipeline 1"
+        ),
+        pytest.param(
+            is_multi_node, {"multiNode": {"parallelism": {"pipeline": 2}}}, True, id="pipeline 2"
+        ),
+    ],
+)
+def test_predicate(make: t.Any, predicate: t.Any, spec: dict[str, t.Any], wanted: bool) -> None:
+    assert predicate(make.cr(spec)) is wanted
+
+
+@pytest.mark.parametrize(
+    ("expose", "wanted"),
+    [
+        pytest.param(None, {"api": 8000}, id="no expose at all"),
+        pytest.param({}, {"api": 8000}, id="no service"),
+        pytest.param(
+            {"service": {"port": 80, "metricsPort": 82, "grpcPort": 81}},
+            {"api": 80, "grpc": 81, "metrics": 82},
+            id="all",
+        ),
+    ],
+)
+def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
+    assert list(ports(make.cr({"expose": expose})).items()) == list(wanted.items())
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        pytest.param({}, [], id="plain"),
+        pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="pipeline 1"),
+        pytest.param({"draResources": []}, [], id="no DRA resource"),
+        pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 2}}, "draResources": [{}]},
+            ["spec.multiNode.parallelism.pipeline", "spec.draResources"],
+            id="two at once",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {}, "computeDomain": {"create": True}}},
+            ["spec.multiNode.computeDomain"],
+            id="compute domain",
+        ),
+        pytest.param(
+            router(eppConfig={"containerSpec": {}}), ["spec.expose.router.eppConfig"], id="EPP"
+        ),
+    ],
+)
+def test_unsupported_names_the_fields(make: t.Any, spec: t.Any, named: list[str]) -> None:
+    message = unsupported(make.cr(spec))
+    assert [field for field in named if field in message] == named
+    assert bool(message) is bool(named)

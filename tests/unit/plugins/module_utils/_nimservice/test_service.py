@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import build_service, service_names
+
+
+def test_build_service(make: t.Any) -> None:
+    service = {
+        "type": "NodePort",
+        "port": 9000,
+        "grpcPort": 9001,
+        "labels": {"app.kubernetes.io/name": "x", "l": "1"},
+        "annotations": {"openshift.io/required-scc": "x", "a": "1"},
+    }
+    made = build_service(make.cr({"expose": {"service": service}}), make.observe(), "llm")
+    assert made["spec"] == {
+        "type": "NodePort",
+        "selector": {"app": "llm"},
+        "ports": [
+            {"name": "api", "port": 9000, "protocol": "TCP", "targetPort": "api"},
+            {"name": "grpc", "port": 9001, "protocol": "TCP", "targetPort": "grpc"},
+        ],
+    }
+    assert made["metadata"]["labels"]["app.kubernetes.io/name"] == "llm"
+    assert made["metadata"]["labels"]["l"] == "1"
+    assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot", "a": "1"}
+
+
+def test_selector_is_the_same_with_one_pipeline_stage(make: t.Any) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
+    assert build_service(cr, make.observe(), "llm")["spec"]["selector"] == {"app": "llm"}
+
+
+@pytest.mark.parametrize(
+    ("given", "former", "wanted"),
+    [
+        pytest.param("", None, ["llm"], id="unnamed"),
+        pytest.param("llm", "ours", ["llm"], id="named as always"),
+        pytest.param("front", None, ["front"], id="named"),
+        pytest.param("front", "ours", ["front", "llm"], id="the former one is kept"),
+        pytest.param("front", "theirs", ["front"], id="a stranger of the former name"),
+    ],
+)
+def test_service_names(make: t.Any, given: str, former: str | None, wanted: list[str]) -> None:
+    cr = make.cr({"expose": {"service": {"name": given}}})
+    live = make.with_address(make.cr())
+    owner = owner_reference(cr) | ({} if former == "ours" else {"uid": "other"})
+    live["metadata"]["ownerReferences"] = [owner]
+    observed = make.observe(*([live] if former else []))
+    assert service_names(cr, observed) == wanted
