@@ -41,6 +41,48 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
 
+.PHONY: test
+test: lint unit sanity cluster ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+
+.PHONY: lint
+lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
+	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
+	@$(BIN)/yamllint --strict .
+	@$(BIN)/shellcheck hack/*.sh .ci/run
+	@$(BIN)/ansible-lint --offline
+
+.PHONY: unit
+unit: collection ## The unit tests, against the installed collection
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto tests/unit
+
+SANITY := $(CURDIR)/build/sanity
+SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim
+
+.PHONY: sanity
+sanity: collection ## ansible-test sanity on the installed collection, with empty ignore files
+	@mkdir -p $(SANITY)/home/.ansible/test/cache $(SANITY)/ansible_collections/nimops
+	@cp tests/sanity/bootstrap_pip.py $(SANITY)/home/.ansible/test/cache/get_pip_24_2.py
+	@rm -rf $(SANITY_ROOT)/plugins $(SANITY_ROOT)/roles $(SANITY_ROOT)/meta
+	@cp -r $(INSTALLED) $(SANITY)/ansible_collections/nimops/
+	@cd $(SANITY_ROOT) && git init --quiet . && HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no
+
+.PHONY: cluster
+cluster: ## The tests that need a cluster, on the sandbox
+	@$(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) $(MAKE) admission scenario
+
+.PHONY: admission
+admission: collection ## What the API server of $$KUBECONFIG accepts and refuses, and that the CRDs are as generated
+	@$(BIN)/python hack/generate_crds.py --check
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/admission
+
+.PHONY: scenario
+scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
+	@$(BIN)/molecule test --scenario-name default
+
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
 

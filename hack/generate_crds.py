@@ -16,10 +16,10 @@ types and templates. A type, a field, spec and status are all nodes:
   doc        the description; by default that of the type
   fields     name: node. A node without a type amends the field that its parent's type has
   items      node that amends the items of a list
-  rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required,
-             Forbidden, Duplicate; by default Invalid). each: {field: zero} makes one rule per
-             field, with @field and @zero filled in. template: a name under templates, which
-             gives what the rule itself leaves out
+  rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required or
+             Forbidden; by default Invalid. With Duplicate the API server drops the message).
+             each: {field: zero} makes one rule per field, with @field and @zero filled in.
+             template: a name under templates, which gives what the rule itself leaves out
   checks     rules that we add to those of the reference operator's schema
   embedded   true leaves out the checks of all that is inside: for a type that has its own kind,
              where it is checked, while in a list the cost of the checks would multiply
@@ -348,7 +348,7 @@ def main() -> int:
             (BASES / name).write_text(files[name])
         else:
             (BASES / name).unlink()
-    done = "differ, run make generate" if options.check else "written"
+    done = "differ" if options.check else "written"
     print(f"generate_crds: {len(files)} CRDs, {len(drifted)} {done}")
     return 1 if options.check and drifted else 0
 

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import observe
 
@@ -29,7 +30,8 @@ class ActionModule(ActionBase):
     ) -> dict[str, t.Any]:
         """Run the reads of the resource's kind."""
         result = super().run(tmp, task_vars)
-        _valid, args = self.validate_argument_spec(argument_spec=ARGUMENT_SPEC)
+        _valid, given = self.validate_argument_spec(argument_spec=ARGUMENT_SPEC)
+        args = to_plain(given)
         try:
             client = Client(args["kubeconfig"], args["context"])
             return result | {"changed": False, "observed": observe(client, args["resource"])}

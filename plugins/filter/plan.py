@@ -11,6 +11,7 @@ from dataclasses import asdict
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
 from ansible_collections.nimops.nim.plugins.module_utils._common.plan import Plan, make_plan
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
@@ -69,7 +70,7 @@ def plan(resource: dict[str, t.Any], observed: dict[str, t.Any] | None = None) -
     """Door to `make_plan`: a spec that cannot be served is a failure in the plan, not an error."""
     if not isinstance(resource, dict) or "metadata" not in resource:
         raise AnsibleFilterError("plan: the input must be a whole custom resource")
-    seen = Observed(observed or {})
+    resource, seen = to_plain(resource), Observed(to_plain(observed or {}))
     made, failure, reason = Plan(), "", ""
     try:
         if not resource["metadata"].get("deletionTimestamp"):

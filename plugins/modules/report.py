@@ -32,6 +32,10 @@ options:
     description: The result of the M(kubernetes.core.k8s) task that applied the plan.
     type: dict
     default: {}
+  deleted:
+    description: The result of the M(kubernetes.core.k8s) task that deleted what the plan prunes.
+    type: dict
+    default: {}
   failure:
     description: Why the run failed, if it did.
     type: str

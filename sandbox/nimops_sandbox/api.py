@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import SandboxError
 
-_TIMEOUT = 30
+_TIMEOUT = 10
 
 
 class Api:
@@ -26,7 +26,7 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Status and content of the answer; status 0 and the reason if there was none."""
+        """Return status and content of the answer; status 0 and the reason if there was none."""
         data = None if body is None else json.dumps(body)
         try:
             self._connection.request(method, path, data, self._headers)
@@ -40,7 +40,7 @@ class Api:
         return self.call("GET", "/readyz")[0] == 200
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """The object or list at this path; None where there is none."""
+        """Return the object or list at this path; None where there is none."""
         status, content = self.call("GET", path)
         if status == 404:
             return None
@@ -50,7 +50,7 @@ class Api:
         return result
 
     def create(self, path: str, body: dict[str, Any]) -> None:
-        """Create an object in the collection at this path; one that is there already is left as it is."""
+        """Create an object in the collection at this path, unless one of that name is there."""
         status, content = self.call("POST", path, body)
         if status not in (201, 409):
             raise SandboxError(f"POST {path}: {status} {content.decode(errors='replace')[:300]}")

@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import tools
+from . import thirdparty, tools
 from .errors import SandboxError
+from .gocache import GoCache
 from .instance import Instance
 from .settings import Settings
 
@@ -35,11 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _make_parser().parse_args(arguments)
     try:
         settings = Settings.from_environ(os.environ)
-        code: int = options.run(options, settings)
+        code: int = options.run(settings, options)
         return code
-    except SandboxError as error:
+    except (SandboxError, OSError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
-        return error.exit_code
+        return error.exit_code if isinstance(error, SandboxError) else SandboxError.exit_code
     except KeyboardInterrupt:
         print("sandbox: interrupted; `up` goes on from here, `down` cleans up", file=sys.stderr)
         return 130
@@ -54,11 +55,15 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, run, text in (
-        ("up", _up, "build, start or repair the instance; the last line is a command for the shell"),
+        (
+            "up",
+            _up,
+            "build, start or repair the instance; the last line is for the shell to evaluate",
+        ),
         ("down", _down, "stop the instance's processes and remove its data"),
         ("status", _status, "show what runs; exit code 3 unless all does"),
         ("build", _build, "only build the programs that are missing"),
-        ("env", _env, "print the command for the shell that `up` ends with"),
+        ("env", _env, "print the line that `up` ends with"),
     ):
         command = commands.add_parser(
             name,
@@ -77,33 +82,35 @@ def _say(text: str) -> None:
     print(f"sandbox: {text}", file=sys.stderr, flush=True)
 
 
-def _up(options: argparse.Namespace, settings: Settings) -> int:
+def _up(settings: Settings, _: argparse.Namespace) -> int:
     instance = Instance(settings, _say)
     instance.up()
     print(instance.export_line())
     return 0
 
 
-def _down(options: argparse.Namespace, settings: Settings) -> int:
+def _down(settings: Settings, options: argparse.Namespace) -> int:
     Instance(settings, _say).down(options.keep_data)
     return 0
 
 
-def _status(options: argparse.Namespace, settings: Settings) -> int:
+def _status(settings: Settings, _: argparse.Namespace) -> int:
     shown, running = Instance(settings, _say).status()
     for name, value in shown.items():
         print(f"{name:24} {value}")
     return 0 if running else NOT_RUNNING
 
 
-def _build(options: argparse.Namespace, settings: Settings) -> int:
-    box = tools.prepare(settings.cache, settings.found, _say)
-    for name, path in sorted(box.programs.items()):
+def _build(settings: Settings, _: argparse.Namespace) -> int:
+    cache = GoCache(settings.cache, _say)
+    for name, path in tools.provide_programs(cache, settings.found).items():
         print(f"{name:24} {path}")
+    for path in thirdparty.provide_definitions(cache):
+        print(f"{'definition':24} {path}")
     return 0
 
 
-def _env(options: argparse.Namespace, settings: Settings) -> int:
+def _env(settings: Settings, _: argparse.Namespace) -> int:
     instance = Instance(settings, _say)
     if not instance.exists():
         _say(f"no instance in {settings.directory}: `up` starts one")

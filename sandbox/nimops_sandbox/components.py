@@ -17,7 +17,7 @@ NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", 
 
 
 def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
-    """Program and arguments of each component of the instance in `directory`."""
+    """Return program and arguments of each component of the instance in `directory`."""
     makers = {
         "etcd": _etcd,
         "kube-apiserver": _apiserver,
@@ -32,7 +32,7 @@ def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
 
 
 def ports_of(name: str, ports: Ports) -> list[int]:
-    """What a component listens on."""
+    """Return what a component listens on."""
     return {
         "etcd": [ports.etcd, ports.etcd_peer],
         "kube-apiserver": [ports.api],
@@ -78,7 +78,7 @@ def _apiserver(directory: Path, ports: Ports) -> list[str]:
     ]
 
 
-def _controller_manager(directory: Path, ports: Ports) -> list[str]:
+def _controller_manager(directory: Path, _: Ports) -> list[str]:
     pki = directory / "pki"
     return [
         f"--kubeconfig={directory / 'kubeconfig'}",
@@ -95,7 +95,7 @@ def _controller_manager(directory: Path, ports: Ports) -> list[str]:
     ]
 
 
-def _scheduler(directory: Path, ports: Ports) -> list[str]:
+def _scheduler(directory: Path, _: Ports) -> list[str]:
     return [
         f"--kubeconfig={directory / 'kubeconfig'}",
         "--secure-port=0",
@@ -118,6 +118,7 @@ def _kwok(directory: Path, ports: Ports) -> list[str]:
         f"--node-port={ports.kwok}",
         f"--server-address=127.0.0.1:{ports.kwok}",
         f"--cidr={POD_RANGE}",
+        "--v=WARN",
         f"--tls-cert-file={pki / 'server.crt'}",
         f"--tls-private-key-file={pki / 'server.key'}",
     ]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The files of an instance, other than its state: keys, kubeconfig, kwok's configuration, pods' logs, programs."""
+"""The files of an instance: programs, keys, kubeconfig, pods' logs, kwok's configuration."""
 
 from __future__ import annotations
 
@@ -8,26 +8,51 @@ import base64
 import json
 import secrets
 import shlex
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from . import podlog, stages
-from .errors import SandboxError
+from .errors import SandboxError, SetupError
 from .settings import SANDBOX
 
 _FOLDERS = ("bin", "logs", "pki", "pod-logs")
+_REMOVED = ("bin", "etcd", "kubeconfig", "kwok.yaml", "pki", "pod-logs", "state.json")
+_KEPT = (".lock", "logs")
 
 
 def make_folders(directory: Path) -> None:
+    """Raise SetupError for a directory of somebody else: `down` removes what is in ours."""
     directory.mkdir(parents=True, exist_ok=True)
+    strangers = {entry.name for entry in directory.iterdir()} - {*_REMOVED, *_KEPT}
+    if strangers:
+        raise SetupError(
+            f"SANDBOX_DIR={directory} has other things in it, such as {min(strangers)}: "
+            "name a directory that is new, or empty"
+        )
     directory.chmod(0o700)  # it holds the token of an administrator
     for name in _FOLDERS:
         (directory / name).mkdir(exist_ok=True)
 
 
+def remove_logs(directory: Path) -> None:
+    for log in (directory / "logs").glob("*.log"):
+        log.unlink()
+
+
+def forget(directory: Path) -> None:
+    """Remove what an instance is made of, the state last: until then `down` can be repeated."""
+    for name in _REMOVED:
+        path = directory / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def export_line(directory: Path) -> str:
-    """A command by which any POSIX shell uses the instance."""
+    """Return a command by which any POSIX shell uses the instance."""
     kubeconfig = shlex.quote(str(directory / "kubeconfig"))
     programs = shlex.quote(str(directory / "bin"))
     return f'export KUBECONFIG={kubeconfig} PATH={programs}:"$PATH"'
@@ -64,7 +89,7 @@ def read_token(directory: Path) -> str:
 
 
 def render_kubeconfig(port: int, ca: bytes, token: str) -> str:
-    """As JSON, which is YAML too."""
+    """Return it as JSON, which is YAML too."""
     name = "nimops-sandbox"
     cluster = {
         "server": f"https://127.0.0.1:{port}",
@@ -82,9 +107,9 @@ def render_kubeconfig(port: int, ca: bytes, token: str) -> str:
 
 
 def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
-    """The logs that pods can give back. `manifest` is the usual one; None keeps what is there, or the sample.
+    """Write the logs that pods can give back, the usual one from `manifest`.
 
-    Returns the file that the usual one now says, if that changed.
+    None keeps the usual one as it is, at first a sample. Returns its source if it changed.
     """
     folder = directory / "pod-logs"
     podlog.write_log((SANDBOX / "manifest-v2.yaml").read_text(), folder / "manifest-v2.log")
@@ -98,7 +123,7 @@ def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
 
 
 def write_kwok_config(directory: Path) -> bool:
-    """Whether it changed, so that a running kwok has to start anew."""
+    """Return whether it changed, so that a running kwok has to start anew."""
     text = stages.render_config(directory / "pod-logs")
     path = directory / "kwok.yaml"
     if path.is_file() and path.read_text() == text:

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from . import components, files, ports, processes, seed, state, tools
+from . import components, files, ports, processes, seed, state, thirdparty, tools
 from .api import Api
 from .errors import SandboxError, SetupError
+from .gocache import GoCache
+from .locks import locked
 from .settings import Settings
 from .state import State
 
@@ -23,6 +23,8 @@ _AFTER_API = tuple(name for name in components.NAMES if name not in _BEFORE_API)
 _WAIT_SECONDS = 90.0
 # An API server that runs but has not answered for so long is started anew.
 _HANG_SECONDS = 15.0
+# A process that was killed may hold its port a little longer than it is seen.
+_PORT_SECONDS = 5.0
 
 
 class Instance:
@@ -35,7 +37,7 @@ class Instance:
         self._state_file = self.directory / "state.json"
 
     def exists(self) -> bool:
-        """Whether it was started, though it may have died since."""
+        """Return whether it was started, though it may have died since."""
         return self._state_file.exists()
 
     def export_line(self) -> str:
@@ -43,24 +45,22 @@ class Instance:
 
     def up(self) -> None:
         """Build what is missing, start what does not run, wait until the cluster can be used."""
-        box = tools.prepare(self.settings.cache, self.settings.found, self.say)
+        cache = GoCache(self.settings.cache, self.say)
+        programs = tools.provide_programs(cache, self.settings.found)
+        definitions = thirdparty.provide_definitions(cache)
         files.make_folders(self.directory)
         with self._locked():
-            current = self._load_or_create()
-            self._write_files(current, box)
+            current = self._start_api(programs)
             api = self._api(current)
-            self._stop_hung(current, api)
-            self._start(current, _BEFORE_API)
-            self._wait(current, "the API server", api.is_ready)
-            self._give_definitions(current, api, box)
+            self._give_definitions(current, api, definitions)
             self._start(current, _AFTER_API)
-            self._give_objects(api, box)
+            self._give_objects(api)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
         self.say(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
 
     def down(self, keep_data: bool = False) -> None:
-        """Stop the instance's processes and forget its data; that there is nothing to do is fine."""
+        """Stop the instance's processes and forget its data, as far as there are any."""
         if not self.exists():
             self.say(f"no instance in {self.directory}")
             return
@@ -72,11 +72,11 @@ class Instance:
             if left:
                 raise SandboxError(f"could not be stopped: {', '.join(left)}")
             if not keep_data:
-                self._forget()
+                files.forget(self.directory)
         self.say(f"stopped {', '.join(alive) or 'nothing'} in {self.directory}")
 
     def status(self) -> tuple[dict[str, str], bool]:
-        """What to show by name, and whether the whole instance is up."""
+        """Return what to show by name, and whether the whole instance is up."""
         current = state.load(self._state_file)
         if current is None:
             return {"directory": str(self.directory), "instance": "none"}, False
@@ -91,32 +91,39 @@ class Instance:
             shown[name] = f"pid {alive[name].pid}" if name in alive else "not running"
         return shown, ready and len(alive) == len(components.NAMES)
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with (self.directory / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.say(f"waiting for another command on {self.directory}")
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+    def _locked(self) -> AbstractContextManager[None]:
+        waiting = f"waiting for another command on {self.directory}"
+        return locked(self.directory / ".lock", lambda: self.say(waiting))
+
+    def _start_api(self, programs: dict[str, Path]) -> State:
+        """Start it or see that it runs. One instance at a time, so that no two choose one port."""
+        ports_lock = self.settings.cache / ".ports.lock"
+        with locked(ports_lock, lambda: self.say("waiting for another instance to start")):
+            current = self._load_or_create()
+            self._write_files(current, programs)
+            api = self._api(current)
+            self._stop_hung(current, api)
+            self._start(current, _BEFORE_API)
+            self._wait(current, "the API server", api.is_ready)
+        return current
 
     def _load_or_create(self) -> State:
-        current = state.load(self._state_file)
-        wanted = self.settings.port
-        if current is None or not current.alive():
-            remembered = current.ports.api if current else None
-            current = State(ports.choose(wanted or remembered))
-            state.save(current, self._state_file)
-        elif wanted not in (None, current.ports.api):
+        current, wanted = state.load(self._state_file), self.settings.port
+        if current and wanted in (None, current.ports.api):
+            return current
+        if current and current.alive():
             raise SetupError(
                 f"the instance in {self.directory} has port {current.ports.api}, not {wanted}: "
                 "stop it with `down` first, or set SANDBOX_DIR to another directory"
             )
+        if current is None:
+            files.remove_logs(self.directory)
+        current = State(ports.choose(wanted))
+        state.save(current, self._state_file)
         return current
 
-    def _write_files(self, current: State, box: tools.Toolbox) -> None:
-        files.link_programs(self.directory, box.programs)
+    def _write_files(self, current: State, programs: dict[str, Path]) -> None:
+        files.link_programs(self.directory, programs)
         files.write_identity(self.directory, current.ports.api)
         said = files.write_pod_logs(self.directory, self.settings.manifest)
         if said:
@@ -149,34 +156,34 @@ class Instance:
         self.say(f"starting {', '.join(missing)}")
         lines = components.command_lines(self.directory, current.ports)
         for name in missing:
-            ports.require_free(components.ports_of(name, current.ports))
+            ports.require_free(components.ports_of(name, current.ports), patience=_PORT_SECONDS)
             current.processes[name] = processes.spawn(
                 lines[name], self.directory / "pod-logs", self._log(name), _quiet_environ()
             )
             state.save(current, self._state_file)
 
-    def _give_definitions(self, current: State, api: Api, box: tools.Toolbox) -> None:
-        self._give(api, box, "foreign-definitions", seed.foreign_definitions(box.crds))
+    def _give_definitions(self, current: State, api: Api, third_party: list[Path]) -> None:
+        self._give(api, "definitions", seed.foreign_definitions(third_party))
         try:
-            self._give(api, box, "own-definitions", seed.own_definitions())
-        except SandboxError as error:  # no reason to have no cluster: it is what tells what is wrong
+            self._give(api, "definitions-of-nimops", seed.own_definitions())
+        except SandboxError as error:  # a cluster is what tells one what is wrong
             self.say(f"WARNING: definitions of this project were refused: {str(error)[:2000]}")
         self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
 
-    def _give_objects(self, api: Api, box: tools.Toolbox) -> None:
+    def _give_objects(self, api: Api) -> None:
         seed.create_volumes(api)
-        self._give(api, box, "objects", seed.objects())
+        self._give(api, "objects", seed.objects())
 
-    def _give(self, api: Api, box: tools.Toolbox, what: str, paths: list[Path]) -> None:
+    def _give(self, api: Api, what: str, paths: list[Path]) -> None:
         """Apply the files unless the cluster was given just these already."""
         wanted = seed.digest(paths)
         if paths and seed.read_mark(api, what) != wanted:
             self.say(f"applying {what}: {len(paths)} files")
-            seed.apply(box.programs["kubectl"], self.directory / "kubeconfig", paths)
+            seed.apply(self.directory / "bin/kubectl", self.directory / "kubeconfig", paths)
             seed.write_mark(api, what, wanted)
 
     def _wait(self, current: State, what: str, done: Callable[[], bool]) -> None:
-        """Until done; a component that ends meanwhile is an error, told with the end of its log."""
+        """Wait until done; raise SandboxError with its last words if a component ends meanwhile."""
         deadline = time.monotonic() + _WAIT_SECONDS
         while not done():
             ended = sorted(current.processes.keys() - current.alive().keys())
@@ -191,19 +198,9 @@ class Instance:
     def _log(self, name: str) -> Path:
         return self.directory / "logs" / f"{name}.log"
 
-    def _forget(self) -> None:
-        """All but the logs, which may tell why somebody stopped it, and the lock that is held."""
-        for entry in self.directory.iterdir():
-            if entry.name in ("logs", ".lock"):
-                continue
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-
 
 def _quiet_environ() -> dict[str, str]:
-    """Ours, less the proxies: the components only talk to each other."""
+    """Return ours less the proxies: the components only talk to each other."""
     return {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
 
 

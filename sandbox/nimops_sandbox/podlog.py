@@ -11,12 +11,15 @@ _STAMP = "2026-01-01T00:00:00.000000000Z stdout F "
 
 
 def to_log(text: str) -> str:
-    """The text line by line in the format of the Container Runtime Interface; no text, no lines."""
+    """Return the text in the log format of the Container Runtime Interface."""
     return "".join(f"{_STAMP}{line}\n" for line in text.splitlines())
 
 
 def write_log(text: str, path: Path) -> bool:
-    """Put the log of `text` at `path` in one step, as pods' logs may be read meanwhile; whether it changed."""
+    """Put the log of `text` at `path` in one step, as it may be read meanwhile.
+
+    Returns whether it changed.
+    """
     log = to_log(text).encode()
     if path.is_file() and path.read_bytes() == log:
         return False

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ class Ports:
 
 
 def is_free(port: int) -> bool:
-    """Whether a process could listen on this port of 127.0.0.1 now."""
+    """Return whether a process could listen on this port of 127.0.0.1 now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As Go does: a port whose last connections linger in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -53,7 +54,7 @@ def is_free(port: int) -> bool:
 
 
 def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
-    """The block that starts at `wanted`, or without one the first that is free from FIRST_PORT on.
+    """Return the block that starts at `wanted`, or without that the first free one.
 
     Raises SetupError if a port of the wanted block, or every block, is taken.
     """
@@ -69,15 +70,20 @@ def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
     )
 
 
-def require_free(ports: list[int], free: Callable[[int], bool] = is_free) -> None:
-    """Raise SetupError naming the first port that is taken and, where it can be seen, who has it."""
+def require_free(
+    ports: list[int], free: Callable[[int], bool] = is_free, patience: float = 0.0
+) -> None:
+    """Raise SetupError, naming who listens, if a port stays taken for `patience` seconds."""
+    deadline = time.monotonic() + patience
     for port in ports:
-        if not free(port):
-            raise SetupError(
-                f"port {port} of 127.0.0.1 is occupied{_describe_holder(port)}: stop that process, "
-                "or set SANDBOX_PORT to another port (each instance needs "
-                f"{PORTS_PER_INSTANCE} in a row)"
-            )
+        while not free(port):
+            if time.monotonic() >= deadline:
+                raise SetupError(
+                    f"port {port} of 127.0.0.1 is occupied{_describe_holder(port)}: stop that "
+                    "process, or set SANDBOX_PORT to the first of "
+                    f"{PORTS_PER_INSTANCE} free ports"
+                )
+            time.sleep(0.1)
 
 
 def _describe_holder(port: int) -> str:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that outlive the command that started them, told apart from later ones with the same pid."""
+"""Processes that outlive the command that started them, told from later ones of the same pid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """pid alone is reused by the kernel; with its start time, in ticks since that boot, it is not."""
+    """A pid is used again; a pid with its start time, in ticks since a certain boot, is not."""
 
     pid: int
     start: int
@@ -29,13 +29,13 @@ def read_boot() -> str:
 
 
 def parse_stat(text: str) -> tuple[str, int]:
-    """State letter and start time of a /proc/<pid>/stat line; the program's name in it may hold anything."""
+    """Return state letter and start time of a /proc/<pid>/stat line; any program name is in it."""
     fields = text.rpartition(")")[2].split()
     return fields[0], int(fields[19])
 
 
 def identify(pid: int) -> Process | None:
-    """The live process of that pid; None if there is none, or only what its parent has not yet collected."""
+    """Return the live process of that pid; one that ended but was not collected does not count."""
     try:
         state, start = parse_stat((_PROC / str(pid) / "stat").read_text())
     except OSError:
@@ -65,7 +65,7 @@ def spawn(argv: list[str], cwd: Path, log: Path, environ: Mapping[str, str]) -> 
 
 
 def stop(processes: Iterable[Process], patience: float = 8.0) -> None:
-    """Ask those that are alive to end, and after `patience` seconds make them; returns when all are gone."""
+    """Ask those that are alive to end, after `patience` seconds make them, until all are gone."""
     alive = [process for process in processes if is_alive(process)]
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
         for process in alive:

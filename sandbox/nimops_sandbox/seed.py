@@ -24,12 +24,12 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def foreign_definitions(third_party: Sequence[Path]) -> list[Path]:
-    """Files of resource definitions of other projects, and of the sandbox in place of others."""
+    """Return the resource definitions of other projects, and of the sandbox in place of others."""
     return [*third_party, *sorted((SANDBOX / "crds").glob("*.yaml"))]
 
 
 def own_definitions() -> list[Path]:
-    """Those of this project, as far as it has any yet."""
+    """Return those of this project, as far as it has any yet."""
     return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
 
 
@@ -38,7 +38,7 @@ def objects() -> list[Path]:
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Changes with any name or content, so that what an instance was given can be told."""
+    """Return what changes with any name or content of these files."""
     result = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
@@ -47,7 +47,7 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def make_volume(name: str, storage_class: str) -> dict[str, Any]:
-    """A volume for one claim of any size and mode. Retained: the sandbox itself makes it available again."""
+    """Return a volume for one claim of any usual mode; kwok makes it available again and again."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -76,7 +76,7 @@ def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
 
 
 def create_volumes(api: Api) -> None:
-    """Those that are missing."""
+    """Create those that are missing."""
     present = {item["metadata"]["name"] for item in (api.get(_VOLUMES) or {"items": []})["items"]}
     for storage_class, prefix in CLASSES.items():
         for number in range(VOLUMES_PER_CLASS):
@@ -99,7 +99,7 @@ def write_mark(api: Api, name: str, value: str) -> None:
 
 
 def unestablished(api: Api) -> list[str]:
-    """Resource definitions that are not served yet."""
+    """Return the resource definitions that are not served yet."""
     return _lacking(api, _DEFINITIONS, "Established")
 
 
@@ -108,17 +108,17 @@ def unready_nodes(api: Api) -> list[str]:
 
 
 def has_default_account(api: Api) -> bool:
-    """Made by the controller manager: it is there once that works."""
+    """Return whether there is what the controller manager makes once it works."""
     return api.get("/api/v1/namespaces/default/serviceaccounts/default") is not None
 
 
 def _lacking(api: Api, path: str, condition: str) -> list[str]:
-    """Names of the objects in a collection for which the condition is not true."""
+    """Return the objects of a collection for which the condition is not true, by name."""
     items = (api.get(path) or {"items": []})["items"]
     return [item["metadata"]["name"] for item in items if not _is_true(item, condition)]
 
 
 def _is_true(item: dict[str, Any], condition: str) -> bool:
-    """The conditions are null in a resource definition that is new."""
+    # Of a new resource definition they are null.
     conditions = item.get("status", {}).get("conditions") or []
     return any(it["type"] == condition and it["status"] == "True" for it in conditions)

@@ -18,9 +18,11 @@ REPOSITORY = SANDBOX.parent
 
 @dataclass(frozen=True)
 class Settings:
-    """directory: the instance. port: its API server, None for any. manifest: text of pods' logs, None to leave it.
+    """What the environment asks for.
 
-    cache: built programs. found: folders whose programs are used instead of built ones, in order.
+    directory: of the instance. port: of its API server, None for any. manifest: what pods' logs
+    say, None to leave that. cache: of built programs. found: folders whose programs are used
+    instead of built ones, first come first served.
     """
 
     directory: Path
@@ -31,7 +33,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """Empty variables count as unset. Raises SetupError for a port or manifest that cannot be used."""
+        """Read it, empty as unset; SetupError for a port or a manifest that cannot be used."""
         home = Path(environ.get("HOME") or Path.home())
         port = _read_port(environ.get("SANDBOX_PORT", ""))
         name = f"port-{port}" if port else "default"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How simulated nodes, pods and volumes go from state to state: the configuration of kwok.
 
-A stage selects objects by queries in jq and patches them with what a Go template makes. What pods can be asked to
-do, and how, is in the README.
+A stage selects objects by queries in jq and patches them with what a Go template makes. What pods
+can be asked to do, and how, is in the README.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _ask(word: str) -> str:
 
 _NAME = '(.metadata.labels["app.kubernetes.io/name"] // .metadata.labels.app // "")'
 _PREFIX = f'({_NAME} | capture("^(?<word>{"|".join(BEHAVIOURS)})-").word)'
-# A failing pod of a Job ends, one of a workload is started again and again; one that stands alone reads something out
-# of its image (a probe) and is none of those that "fail" is about.
+# A failing pod of a Job ends, one of a workload is started again and again. One that stands alone
+# only reads something out of its image: not what "fail" is about.
 _BEHAVIOUR = (
     '(.metadata.ownerReferences[0].kind // "") as $owner'
     f' | ({_ask("behave")} // {_PREFIX} // "run")'
@@ -94,7 +94,11 @@ initContainerStatuses:
   {{ else }}
   started: false
   state:
-    terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now | Quote }}, finishedAt: {{ $now | Quote }}}
+    terminated:
+      exitCode: 0
+      reason: Completed
+      startedAt: {{ $now | Quote }}
+      finishedAt: {{ $now | Quote }}
   {{ end }}
 {{ end }}
 containerStatuses:
@@ -143,8 +147,8 @@ conditions:
 class PodStage:
     """A step in the life of pods that behave in one of these ways and match all of this.
 
-    It leads to `phase`, `ready` and the containers' `state`, which is YAML in flow style, after so many milliseconds
-    or as long as the pod's answer to `ask` says.
+    It leads to `phase`, `ready` and the containers' `state`, in YAML's flow style, after `delay`
+    milliseconds or what the pod answers to `ask`.
     """
 
     name: str
@@ -177,9 +181,17 @@ class PodStage:
         return _stage(self.name, "Pod", [_EXISTS, *self.matches, behaves], steps, delay=delay)
 
 
-# Each leaves the state that it selects, so none takes place twice; a pod whose answer changes goes from any to any.
+# Each leaves the state that it selects, so none takes place twice.
 POD_STAGES = (
-    PodStage("pod-start", ("run", "stay", "exit"), (_ALIVE, _NOT_READY), "Running", _UP, ready=True, ask="delay"),
+    PodStage(
+        "pod-start",
+        ("run", "stay", "exit"),
+        (_ALIVE, _NOT_READY),
+        "Running",
+        _UP,
+        ready=True,
+        ask="delay",
+    ),
     PodStage(
         "pod-complete",
         ("run",),
@@ -225,7 +237,7 @@ POD_STAGES = (
 
 
 def render_config(pod_logs: Path) -> str:
-    """The whole configuration, one JSON document a line, each of which is YAML too."""
+    """Return the whole configuration as documents in JSON, which is YAML too."""
     documents = [
         _stage(
             "node-start",
@@ -234,15 +246,25 @@ def render_config(pod_logs: Path) -> str:
             [{"patch": {"subresource": "status", "root": "status", "template": _NODE_STATUS}}],
         ),
         *(stage.render() for stage in POD_STAGES),
-        _stage("pod-delete", "Pod", [_match(".metadata.deletionTimestamp", "Exists")], [{"delete": True}]),
+        _stage(
+            "pod-delete",
+            "Pod",
+            [_match(".metadata.deletionTimestamp", "Exists")],
+            [{"delete": True}],
+        ),
         # No data was ever on a volume: one whose claim is gone can be claimed again.
         _stage(
             "volume-reclaim",
             "PersistentVolume",
-            [_match(".status.phase", "In", "Released", "Failed"), _match(".spec.claimRef", "Exists")],
+            [
+                _match(".status.phase", "In", "Released", "Failed"),
+                _match(".spec.claimRef", "Exists"),
+            ],
             [{"patch": {"root": "spec", "type": "merge", "template": "claimRef: null"}}],
         ),
-        _document("ClusterLogs", "every-pod", {"logs": [{"logsFile": str(pod_logs / "manifest.log")}]}),
+        _document(
+            "ClusterLogs", "every-pod", {"logs": [{"logsFile": str(pod_logs / "manifest.log")}]}
+        ),
     ]
     return "\n---\n".join(json.dumps(document) for document in documents) + "\n"
 
@@ -260,4 +282,9 @@ def _stage(
 
 
 def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": spec,
+    }

@@ -25,7 +25,7 @@ class State:
 
 
 def load(path: Path) -> State | None:
-    """The state that was saved there; None if none was."""
+    """Return the state that was saved there; None if none was."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def load(path: Path) -> State | None:
         processes = {name: Process(**entry) for name, entry in data["processes"].items()}
         return State(Ports(data["port"]), processes)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SandboxError(f"{path} cannot be read ({error}): is it from another program?") from None
+        raise SandboxError(f"{path} cannot be read: {error}") from None
 
 
 def save(state: State, path: Path) -> None:

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import typing as t
 from urllib.parse import urlencode
 
 import urllib3
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import explain
+from urllib3.util.ssl_ import create_urllib3_context
 
 try:
     import kubernetes.client
@@ -27,6 +30,7 @@ except ImportError as error:
     KUBERNETES_IMPORT_ERROR = str(error)
 
 _TIMEOUT = urllib3.Timeout(connect=5, read=30)
+_MAX_PLAIN_ERROR = 300
 
 _ACCEPT_METADATA = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -47,30 +51,34 @@ class Client:
     """Reads and patches by path. Raises `ApiError`."""
 
     def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
-        """Connect as ``kubeconfig`` says, else as K8S_AUTH_KUBECONFIG, KUBECONFIG or the pod does."""
+        """Use ``kubeconfig``, else K8S_AUTH_KUBECONFIG, KUBECONFIG, or what the pod is given."""
         if KUBERNETES_IMPORT_ERROR:
             raise ApiError(
                 0, f"the Python package kubernetes is missing: {KUBERNETES_IMPORT_ERROR}"
             )
-        path = kubeconfig or os.environ.get("K8S_AUTH_KUBECONFIG")
+        path = kubeconfig or os.environ.get("K8S_AUTH_KUBECONFIG") or os.environ.get("KUBECONFIG")
         context = context or os.environ.get("K8S_AUTH_CONTEXT")
-        configuration = kubernetes.client.Configuration()
         try:
-            if path or os.environ.get("KUBECONFIG") or not os.environ.get("KUBERNETES_SERVICE_HOST"):
-                kubernetes.config.load_kube_config(
-                    path, context=context, client_configuration=configuration
-                )
-            else:
-                kubernetes.config.load_incluster_config(client_configuration=configuration)
-        except kubernetes.config.ConfigException as error:
-            raise ApiError(0, f"no usable kubeconfig: {error}") from error
-        self._configuration = configuration
-        self._pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
+            with tempfile.TemporaryDirectory(prefix="nimops-") as folder:
+                configuration = _load_configuration(path, context, folder)
+                self._pool = _make_pool(configuration)
+        except Exception as error:  # the loader wraps only some of what a bad file leads to
+            raise ApiError(
+                0,
+                f"no usable kubeconfig {path or '~/.kube/config'}: {error} (name one in the"
+                " parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
+            ) from error
+        self._host = configuration.host.rstrip("/")
+        self._authorization = {
+            setting["key"]: setting["value"]
+            for setting in configuration.auth_settings().values()
+            if setting["in"] == "header" and setting["value"]
+        }
 
     def get(self, path: str, **query: str) -> Json | None:
         """The object at a path; None if it, or its kind, does not exist."""
         try:
-            return t.cast(Json, json.loads(self._call("GET", path, query=query)))
+            return self._call_json("GET", path, query=query)
         except ApiError as error:
             if error.status == 404:
                 return None
@@ -85,9 +93,9 @@ class Client:
         items: list[Json] = []
         query = {"limit": "500"}
         while True:
-            page = json.loads(self._call("GET", path, query=query, accept=_ACCEPT_METADATA))
-            items += [{"metadata": item["metadata"]} for item in page["items"]]
-            if not (token := page.get("metadata", {}).get("continue")):
+            page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA)
+            items += [{"metadata": item["metadata"]} for item in page.get("items") or []]
+            if not (token := (page.get("metadata") or {}).get("continue")):
                 return items
             query["continue"] = token
 
@@ -97,20 +105,22 @@ class Client:
 
     def patch(self, path: str, body: Json) -> Json:
         """JSON merge patch; the object as it is then."""
-        return t.cast(
-            Json, json.loads(self._call("PATCH", path, body, "application/merge-patch+json"))
-        )
+        return self._call_json("PATCH", path, body, "application/merge-patch+json")
 
     def apply(self, path: str, body: Json, field_manager: str) -> Json:
         """Server-side apply, by force; the object as it is then."""
-        answer = self._call(
-            "PATCH",
-            path,
-            body,
-            "application/apply-patch+yaml",
-            query={"fieldManager": field_manager, "force": "true"},
-        )
-        return t.cast(Json, json.loads(answer))
+        query = {"fieldManager": field_manager, "force": "true"}
+        return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
+
+    def _call_json(self, method: str, path: str, *args: t.Any, **options: t.Any) -> Json:
+        data = self._call(method, path, *args, **options)
+        try:
+            answer = json.loads(data)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")
+        return answer
 
     def _call(
         self,
@@ -123,10 +133,10 @@ class Client:
         accept: str = "application/json",
         limit: int | None = None,
     ) -> bytes:
-        headers = {"Accept": accept, **self._authorization()}
+        headers = {"Accept": accept, **self._authorization}
         if content_type:
             headers["Content-Type"] = content_type
-        url = f"{self._configuration.host}{path}"
+        url = f"{self._host}{path}"
         if query:
             url += f"?{urlencode(query)}"
         try:
@@ -142,20 +152,54 @@ class Client:
             try:
                 data = t.cast(bytes, response.read(limit))
             finally:
-                response.release_conn()
+                response.close()
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ApiError(0, f"the API server cannot be reached: {error}") from error
+            raise ApiError(
+                0, f"the API server {self._host} cannot be reached: {explain(error)}"
+            ) from error
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data
 
-    def _authorization(self) -> dict[str, str]:
-        """The header that the kubeconfig asks for; an expired token is renewed by asking."""
-        return {
-            setting["key"]: setting["value"]
-            for setting in self._configuration.auth_settings().values()
-            if setting["in"] == "header" and setting["value"]
-        }
+
+def _load_configuration(path: str | None, context: str | None, folder: str) -> t.Any:
+    """The client's configuration; inline certificates and keys are put into ``folder``."""
+    configuration = kubernetes.client.Configuration()
+    if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
+        kubernetes.config.load_incluster_config(client_configuration=configuration)
+    else:
+        kubernetes.config.load_kube_config(
+            path,
+            context=context,
+            client_configuration=configuration,
+            persist_config=False,
+            temp_file_path=folder,
+        )
+    return configuration
+
+
+def _make_pool(configuration: t.Any) -> t.Any:
+    """The official client's connection pool, with the certificates read already.
+
+    The pool would read the files at each connection, so they would have to outlive it, and nothing
+    would take them away: Ansible's workers end without running exit handlers.
+    """
+    pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
+    options = pool.connection_pool_kw
+    context = create_urllib3_context(cert_reqs=options["cert_reqs"])
+    authorities = {
+        "cafile": options.pop("ca_certs", None),
+        "cadata": options.pop("ca_cert_data", None),
+    }
+    if any(authorities.values()):
+        context.load_verify_locations(**authorities)
+    else:
+        context.load_default_certs()
+    certificate, key = options.pop("cert_file", None), options.pop("key_file", None)
+    if certificate:
+        context.load_cert_chain(certificate, key, password="")
+    options["ssl_context"] = context
+    return pool
 
 
 def _explain(status: int, body: bytes) -> str:
@@ -163,4 +207,5 @@ def _explain(status: int, body: bytes) -> str:
     try:
         return str(json.loads(body)["message"])
     except (TypeError, ValueError, KeyError):
-        return f"HTTP {status}"
+        text = body.decode(errors="replace").strip()[:_MAX_PLAIN_ERROR]
+        return f"HTTP {status}: {text}" if text else f"HTTP {status}"

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-import time
+import http.client
 import typing as t
 
 import urllib3
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import explain, within
 
 LIMIT_BYTES = 1 << 20
 LIMIT_SECONDS = 5.0
-_CHUNK = 1 << 16
+_CONNECT_SECONDS = 2.0
 
 
 def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
@@ -21,38 +22,36 @@ def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
     No redirect is followed, no proxy of the environment is used, and the answer must be complete
     within ``seconds`` and `LIMIT_BYTES`.
     """
-    deadline = time.monotonic() + seconds
+    if not url.startswith(("http://", "https://")):
+        return _failed(f"{url!r} is not an http URL")
     try:
-        response = urllib3.PoolManager(retries=False).request(
-            "GET",
-            url,
-            redirect=False,
-            preload_content=False,
-            headers={"Accept": "application/json"},
-            timeout=urllib3.Timeout(connect=min(2.0, seconds), read=seconds),
-        )
-        try:
-            return _read(response, deadline, seconds)
-        finally:
-            response.close()
-    except (urllib3.exceptions.HTTPError, ValueError, OSError) as error:
-        return {"status": 0, "body": "", "error": _short(error)}
+        status, body = within(seconds, lambda: _get(url, seconds))
+    except (urllib3.exceptions.HTTPError, http.client.HTTPException, ValueError, OSError) as error:
+        return _failed(explain(error))
+    if len(body) > LIMIT_BYTES:
+        return _failed(f"the answer is larger than {LIMIT_BYTES} bytes")
+    return {"status": status, "body": body.decode(errors="replace"), "error": ""}
 
 
-def _read(response: t.Any, deadline: float, seconds: float) -> dict[str, t.Any]:
+def _get(url: str, seconds: float) -> tuple[int, bytes]:
+    """Status and body, of which at most one byte more than the limit is read."""
+    response = urllib3.PoolManager(retries=False).request(
+        "GET",
+        url,
+        redirect=False,
+        preload_content=False,
+        decode_content=False,
+        headers={"Accept": "application/json"},
+        timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
+    )
     body = b""
-    while chunk := response.read1(_CHUNK):
-        body += chunk
-        if len(body) > LIMIT_BYTES:
-            return _failed(f"the answer is larger than {LIMIT_BYTES} bytes")
-        if time.monotonic() > deadline:
-            return _failed(f"the answer was not complete after {seconds:g} s")
-    return {"status": response.status, "body": body.decode(errors="replace"), "error": ""}
+    try:
+        while chunk := response.read(LIMIT_BYTES + 1 - len(body)):
+            body += chunk
+        return response.status, body
+    finally:
+        response.close()
 
 
 def _failed(error: str) -> dict[str, t.Any]:
     return {"status": 0, "body": "", "error": error}
-
-
-def _short(error: Exception) -> str:
-    return str(getattr(error, "reason", None) or error).split(": ", 1)[-1][:300]

@@ -30,7 +30,8 @@ def observe(client: Client, resource: Json) -> Json:
     kind = kind_of(resource)
     answers: Json = {OPERATOR: {"version": os.environ.get("OPERATOR_VERSION", "")}}
     while True:
-        new = [read for read in kind.reads(resource, Observed(answers)) if read.key not in answers]
+        wanted = {read.key: read for read in kind.reads(resource, Observed(answers))}
+        new = [read for key, read in wanted.items() if key not in answers]
         if not new:
             return answers
         for read in new:

@@ -5,19 +5,27 @@
 
 ``NIMOPS_REGISTRIES`` says which registries may be asked: a comma-separated list of host patterns
 (``*`` by default, empty for none), so that air-gapped clusters do not wait for answers that never
-come.
+come. Registries are asked over https, those on this machine over http; proxies of the environment
+are used.
+
+Credentials leave for two places only: the registry that they are for, and, over https, the token
+service that this registry names. Redirects to other hosts do not carry them.
 """
 
 from __future__ import annotations
 
 import base64
 import fnmatch
+import http.client
 import json
 import os
 import re
 import typing as t
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import urllib3
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import within
 
 LABEL = "com.nvidia.nim.model_download_protocol"
 NATIVE, LEGACY = "native", "legacy"
@@ -31,17 +39,48 @@ _ACCEPT = ", ".join(
     )
 )
 _DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
-_LIMIT = 8 << 20
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_LIMIT_BYTES = 8 << 20
+LIMIT_SECONDS = 10.0
 _TIMEOUT = urllib3.Timeout(connect=2.0, read=5.0)
-_REFERENCE = re.compile(
-    r"(?:(?P<host>[^/]*[.:][^/]*|localhost)/)?(?P<name>[^:@]+)(?::(?P<tag>[^@]+))?(?:@(?P<digest>.+))?"
+_RETRIES = urllib3.Retry(
+    4,
+    connect=1,
+    read=1,
+    status=1,
+    redirect=3,
+    status_forcelist=(500, 502, 503, 504),
+    respect_retry_after_header=False,
+    raise_on_status=False,
 )
+_REFERENCE = re.compile(
+    r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
+    r"(?P<name>[a-z\d]+(?:[._/-]+[a-z\d]+)*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>\w+:[\da-f]+))?",
+    re.ASCII,
+)
+_BEARER = re.compile(r'\bBearer\s+((?:\w+="[^"]*"[\s,]*)+)', re.IGNORECASE)
+_BASIC = re.compile(r"\bBasic\b", re.IGNORECASE)
+_PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 
 Json = dict[str, t.Any]
 
 
 class RegistryError(Exception):
     """The registry gave no usable answer."""
+
+
+_NO_ANSWER = (
+    RegistryError,
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+    # answers of an unexpected shape
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+)
 
 
 class Reference(t.NamedTuple):
@@ -73,14 +112,21 @@ def find_credentials(configs: t.Sequence[str | None], host: str) -> str:
     for config in configs:
         if config is None:
             raise RegistryError("a pull secret does not exist or has no .dockerconfigjson")
-        try:
-            auths = json.loads(base64.b64decode(config)).get("auths") or {}
-        except (ValueError, AttributeError) as error:
-            raise RegistryError("a pull secret's .dockerconfigjson is not valid") from error
-        for server, entry in auths.items():
+        for server, entry in _parse_config(config).items():
             if _host_of(server) == _host_of(host):
                 return _user_and_password(entry)
     return ""
+
+
+def _parse_config(config: str) -> dict[str, Json]:
+    """Server → entry; errors do not quote what they are about."""
+    try:
+        auths = json.loads(base64.b64decode(config)).get("auths") or {}
+        if all(isinstance(entry, dict) for entry in auths.values()):
+            return t.cast(dict[str, Json], auths)
+    except (ValueError, AttributeError):
+        pass
+    raise RegistryError("a pull secret's .dockerconfigjson is not valid")
 
 
 def _host_of(server: str) -> str:
@@ -90,25 +136,31 @@ def _host_of(server: str) -> str:
 
 def _user_and_password(entry: Json) -> str:
     if entry.get("username"):
-        return f"{entry['username']}:{entry.get('password', '')}"
-    return base64.b64decode(entry.get("auth") or "").decode(errors="replace")
+        return f"{entry['username']}:{entry.get('password') or ''}"
+    try:
+        return base64.b64decode(entry.get("auth") or "").decode()
+    except (ValueError, TypeError):
+        raise RegistryError("a pull secret's auth is not valid") from None
 
 
 def is_registry_allowed(host: str) -> bool:
-    """Whether ``NIMOPS_REGISTRIES`` lets us ask this registry."""
+    """Whether ``NIMOPS_REGISTRIES`` lets us ask this registry; patterns may leave out the port."""
     patterns = os.environ.get("NIMOPS_REGISTRIES", "*").split(",")
-    return any(fnmatch.fnmatchcase(host, pattern.strip()) for pattern in patterns)
+    names = (host, host.rsplit(":", 1)[0], _host_of(host))
+    return any(fnmatch.fnmatchcase(name, item.strip()) for name in names for item in patterns)
 
 
-def download_protocol(image: str, docker_configs: t.Sequence[str | None]) -> str:
-    """``native``, ``legacy``, or an empty string if the registry gave no answer."""
+def download_protocol(
+    image: str, docker_configs: t.Sequence[str | None], seconds: float = LIMIT_SECONDS
+) -> str:
+    """``native``, ``legacy``, or an empty string if there was no answer within ``seconds``."""
     try:
         reference = parse_reference(image)
         if not is_registry_allowed(reference.host):
             return ""
         registry = _Registry(reference, find_credentials(docker_configs, reference.host))
-        protocols = {registry.protocol(manifest) for manifest in registry.manifests()}
-    except (RegistryError, urllib3.exceptions.HTTPError, ValueError, KeyError):
+        protocols = within(seconds, registry.protocols)
+    except _NO_ANSWER:
         return ""
     return protocols.pop() if len(protocols) == 1 else ""
 
@@ -117,19 +169,21 @@ class _Registry:
     """One image of one registry."""
 
     def __init__(self, reference: Reference, credentials: str) -> None:
-        host = reference.host.split(":")[0]
-        scheme = "http" if host in ("localhost", "127.0.0.1") else "https"
-        self._base = f"{scheme}://{reference.host}/v2/{reference.name}"
-        self._version = reference.version
+        host = urlsplit(f"//{reference.host}").hostname or ""
+        self._scheme = "http" if host in _LOOPBACK else "https"
+        self._base = f"{self._scheme}://{reference.host}/v2/{reference.name}"
+        self._reference = reference
         self._credentials = credentials
         self._authorization = ""
-        self._pool = urllib3.PoolManager(
-            timeout=_TIMEOUT, retries=urllib3.Retry(1, redirect=3, raise_on_status=False)
-        )
+        self._pool = _make_pool(self._scheme, host)
 
-    def manifests(self) -> list[Json]:
+    def protocols(self) -> set[str]:
+        """What the labels of all platforms' configs say."""
+        return {self._protocol(manifest) for manifest in self._manifests()}
+
+    def _manifests(self) -> list[Json]:
         """The manifests of all platforms; of a plain image, its only one."""
-        top = self._get(f"manifests/{self._version}")
+        top = self._get(f"manifests/{self._reference.version}")
         if "manifests" not in top:
             return [top]
         return [
@@ -138,54 +192,73 @@ class _Registry:
             if _is_platform(entry)
         ]
 
-    def protocol(self, manifest: Json) -> str:
-        """What the label of the image's config says."""
+    def _protocol(self, manifest: Json) -> str:
         config = self._get(f"blobs/{manifest['config']['digest']}")
         labels = (config.get("config") or {}).get("Labels") or {}
         return NATIVE if labels.get(LABEL) == "native-v1" else LEGACY
 
     def _get(self, path: str) -> Json:
-        response = self._request(f"{self._base}/{path}")
-        if response.status == 401 and not self._authorization:
-            self._authorization = self._authorize(response.headers.get("WWW-Authenticate", ""))
-            response = self._request(f"{self._base}/{path}")
-        if response.status != 200:
-            raise RegistryError(f"HTTP {response.status}")
-        return t.cast(Json, json.loads(response.data))
+        url = f"{self._base}/{path}"
+        answer = self._request(url, self._authorization)
+        if answer.status == 401 and not self._authorization:
+            self._authorization = self._authorize(answer.challenge)
+            answer = self._request(url, self._authorization)
+        if answer.status != 200:
+            raise RegistryError(f"HTTP {answer.status}")
+        return t.cast(Json, json.loads(answer.data))
 
-    def _request(self, url: str, authorization: str = "") -> t.Any:
+    def _request(self, url: str, authorization: str) -> _Answer:
         headers = {"Accept": _ACCEPT, "User-Agent": "k8s-nim-operator"}
-        if authorization or self._authorization:
-            headers["Authorization"] = authorization or self._authorization
-        response = self._pool.request("GET", url, headers=headers, preload_content=False)
+        if authorization:
+            headers["Authorization"] = authorization
+        response = self._pool.request(
+            "GET", url, headers=headers, preload_content=False, decode_content=False
+        )
         try:
-            data = response.read(_LIMIT + 1)
+            data = response.read(_LIMIT_BYTES + 1)
         finally:
             response.close()
-        if len(data) > _LIMIT:
+        if len(data) > _LIMIT_BYTES:
             raise RegistryError("the answer is too large")
-        return _Answer(response.status, response.headers, data)
+        return _Answer(response.status, response.headers.get("WWW-Authenticate", ""), data)
 
     def _authorize(self, challenge: str) -> str:
         """The Authorization header that the registry's challenge asks for."""
-        scheme, _sep, rest = challenge.partition(" ")
-        basic = "Basic " + base64.b64encode(self._credentials.encode()).decode()
-        if scheme.lower() == "basic":
+        basic = ""
+        if self._credentials:
+            basic = "Basic " + base64.b64encode(self._credentials.encode()).decode()
+        if bearer := _BEARER.search(challenge):
+            return self._fetch_token(dict(_PARAMETER.findall(bearer[1])), basic)
+        if basic and _BASIC.search(challenge):
             return basic
-        given = dict(re.findall(r'(\w+)="([^"]*)"', rest))
-        query = "&".join(f"{key}={given[key]}" for key in ("service", "scope") if key in given)
-        answer = self._request(
-            f"{given['realm']}?{query}", basic if self._credentials else ""
-        )
+        raise RegistryError("the registry wants credentials that the pull secrets do not have")
+
+    def _fetch_token(self, given: dict[str, str], basic: str) -> str:
+        realm = urlsplit(given["realm"])
+        is_local = self._scheme == "http" and realm.hostname in _LOOPBACK
+        if realm.scheme != "https" and not is_local:
+            raise RegistryError("the token service is not asked over https")
+        query = {"scope": given.get("scope") or f"repository:{self._reference.name}:pull"}
+        if "service" in given:
+            query["service"] = given["service"]
+        separator = "&" if realm.query else "?"
+        answer = self._request(f"{given['realm']}{separator}{urlencode(query)}", basic)
         if answer.status != 200:
             raise RegistryError(f"HTTP {answer.status} from the token service")
         token = json.loads(answer.data)
         return f"Bearer {token.get('token') or token['access_token']}"
 
 
+def _make_pool(scheme: str, host: str) -> urllib3.PoolManager:
+    proxy = getproxies().get(scheme)
+    if proxy and host not in _LOOPBACK and not proxy_bypass(host):
+        return urllib3.ProxyManager(proxy, timeout=_TIMEOUT, retries=_RETRIES)
+    return urllib3.PoolManager(timeout=_TIMEOUT, retries=_RETRIES)
+
+
 class _Answer(t.NamedTuple):
     status: int
-    headers: t.Mapping[str, str]
+    challenge: str
     data: bytes
 
 

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import typing as t
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import drop_condition, stamp
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
+    drop_condition,
+    stamp,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
     Assessment,
     Event,
@@ -23,6 +27,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiE
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 MAX_EVENT_MESSAGE = 1024
+_MAX_EVENT_PREFIX = 253 - 1 - 16
+"""An object's name may have 253 characters; a dot and a digest follow."""
 _CONFLICT_TRIES = 4
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
@@ -40,13 +46,18 @@ class Report:
     period: str
 
 
+_NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
+"""The custom resource was deleted meanwhile."""
+
+
 def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, dry: bool) -> Report:
     """Assess and write. Raises ApiError, NimError.
 
     The status goes out as one merge patch that carries the resourceVersion it was computed from; if
-    that is stale, the assessment is made again on the status that is there now.
+    that is stale, the assessment is made again on the status that is there now. An event that the
+    API server refuses is lost: it is not worth a failed run.
     """
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     for attempt in range(_CONFLICT_TRIES):
         assessment = kind_of(resource).assess(resource, Observed(answers), outcome)
         status = finish_status(resource, assessment, now)
@@ -55,10 +66,13 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
             break
         except ApiError as error:
             if error.status == 404:
-                return Report(False, status, "", "")
+                return _NOTHING_TO_SAY
             if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
                 raise
-            resource = _refetch(client, resource)
+        newest = _refetch(client, resource)
+        if newest is None:
+            return _NOTHING_TO_SAY
+        resource = newest
     if not dry:
         _write_events(client, resource, assessment.events, now)
         _write_stamps(client, resource, assessment)
@@ -70,9 +84,8 @@ def finish_status(resource: Json, assessment: Assessment, now: datetime) -> Json
     """The status with times and generation."""
     previous = (resource.get("status") or {}).get("conditions")
     generation = resource["metadata"].get("generation", 0)
-    conditions = stamp(
-        drop_condition(assessment.status.get("conditions"), *_RUNTIME_CONDITIONS), previous, format_time(now), generation
-    )
+    wanted = drop_condition(assessment.status.get("conditions"), *_RUNTIME_CONDITIONS)
+    conditions = stamp(wanted, previous, format_time(now), generation)
     return assessment.status | {"conditions": conditions, "observedGeneration": generation}
 
 
@@ -114,8 +127,10 @@ def format_time(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _refetch(client: Client, resource: Json) -> Json:
-    """The resource with its newest status; its spec and generation stay what was reconciled.
+def _refetch(client: Client, resource: Json) -> Json | None:
+    """The resource with its newest status, None if it is gone or another of its name.
+
+    Spec and generation stay what was reconciled.
 
     A list by field selector, since a GET by name would be answered from the operator's cache, which
     is what was stale.
@@ -124,7 +139,7 @@ def _refetch(client: Client, resource: Json) -> Json:
     path = api_path(resource["kind"], meta["namespace"])
     found = (client.get(path, fieldSelector=f"metadata.name={meta['name']}") or {}).get("items")
     if not found or found[0]["metadata"].get("uid") != meta.get("uid"):
-        raise ApiError(404, f"{resource['kind']} {meta['name']} is gone")
+        return None
     version = found[0]["metadata"]["resourceVersion"]
     return resource | {
         "metadata": meta | {"resourceVersion": version},
@@ -136,7 +151,8 @@ def _write_events(client: Client, resource: Json, events: t.Sequence[Event], now
     for event in events:
         body = event_of(resource, event, now)
         path = api_path("Event", body["metadata"]["namespace"], body["metadata"]["name"])
-        client.apply(path, body, FIELD_MANAGER)
+        with contextlib.suppress(ApiError):
+            client.apply(path, body, FIELD_MANAGER)
 
 
 def event_of(resource: Json, event: Event, now: datetime) -> Json:
@@ -148,11 +164,12 @@ def event_of(resource: Json, event: Event, now: datetime) -> Json:
     meta = resource["metadata"]
     text = f"{event.reason}\0{event.message}\0{now.timestamp()}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    prefix = meta["name"][:_MAX_EVENT_PREFIX].rstrip("-.")
     component = f"{resource['kind'].lower()}-controller"
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{meta['name'][:236]}.{digest}", "namespace": meta["namespace"]},
+        "metadata": {"name": f"{prefix}.{digest}", "namespace": meta["namespace"]},
         "involvedObject": {
             "apiVersion": resource["apiVersion"],
             "kind": resource["kind"],

@@ -179,7 +179,8 @@ def _environment(cr: Resource, cache_type: str, download: _Download) -> list[Env
 
 
 def _mounts(cr: Resource, paths: t.Sequence[str]) -> list[Json]:
-    sub_path = without_empty({"subPath": cr["spec"]["storage"]["pvc"].get("subPath")})
+    pvc = (cr["spec"].get("storage") or {}).get("pvc") or {}
+    sub_path = without_empty({"subPath": pvc.get("subPath")})
     mounts = [{"name": _VOLUME, "mountPath": path} | sub_path for path in paths]
     return [*mounts, {"name": _SCRATCH, "mountPath": "/scratch"}]
 

@@ -54,7 +54,7 @@ class Selection:
         """The selection as `status.selection`, with at most `MAX_DROPPED` explanations."""
         return {
             "considered": self.considered,
-            "selected": len(self.selected),
+            "selected": list(self.selected),
             "dropped": [
                 {"profile": item.profile, "reason": item.rule, "message": item.message}
                 for item in self.dropped[:MAX_DROPPED]

@@ -138,9 +138,10 @@ def _replace_claim(cr: Resource, steps: Steps, job: Manifest | None) -> Steps:
     the Job that filled it is gone.
     """
     name = claim_name(cr)
+    pvc = (cr["spec"].get("storage") or {}).get("pvc") or {}
     is_stale = job is not None and standing_of(job, cr) != "foreign"
     steps = replace(steps, is_job_stale=is_stale)
-    if not cr["spec"]["storage"]["pvc"].get("create"):
+    if not pvc.get("create"):
         message = f'PersistentVolumeClaim "{name}" not found'
         return replace(steps, problem=Problem(message, "PVCNotFound", is_polled=True))
     if is_stale or state_of(cr) == READY:
@@ -162,10 +163,8 @@ def _take_job(cr: Resource, observed: Observed, steps: Steps) -> Steps:
     live = observed.object("Job", name)
     standing = standing_of(live, cr)
     if standing == "foreign":
-        raise NimError(
-            f"Job {name} exists and was not made for this NIMCache: delete or rename it",
-            reason="ReconcileFailed",
-        )
+        message = f"Job {name} exists and was not made for this NIMCache: delete or rename it"
+        return replace(steps, problem=Problem(message, "ForeignJob", is_polled=True))
     if standing == "leaving":
         return replace(steps, waiting=("WaitingForJob", f"waiting for Job {name} to be gone"))
     if live is not None:

@@ -30,7 +30,7 @@ def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
 
 def _profile(store: Store) -> dict[str, t.Any] | None:
     """The chosen profile as the cache lists it; only caches of an image's profiles have any."""
-    if not store.profile or store.cache is None or store.is_universal:
+    if store.cache is None or store.is_universal:
         return None
     listed = (store.cache.get("status") or {}).get("profiles") or []
     return next((item for item in listed if item.get("name") == store.profile), None)

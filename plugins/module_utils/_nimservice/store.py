@@ -58,7 +58,8 @@ class Store:
         """The model's `hf://` address, empty where it has none."""
         if not self.is_hf:
             return ""
-        return f"hf://{self.cache_source.get('namespace', '')}/{self.cache_source.get('modelName', '')}"
+        source = self.cache_source
+        return f"hf://{source.get('namespace', '')}/{source.get('modelName', '')}"
 
 
 @dataclass(frozen=True)

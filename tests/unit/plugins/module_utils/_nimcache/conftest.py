@@ -185,6 +185,7 @@ class World:
 def serve(manifest: Json) -> Json:
     """What the API server makes of a new object."""
     live = copy.deepcopy(manifest)
+    live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
     if live["kind"] == "Job":
         live["metadata"]["labels"] = dict(live["spec"]["template"]["metadata"]["labels"])
     return live

@@ -57,8 +57,13 @@ def observe(*objects: Json, **answers: t.Any) -> t.Any:
 
 def rolled_out(cr: Json, **status: t.Any) -> Json:
     """The live Deployment of a service without a cache, all its replicas available."""
-    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import build_deployment
-    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store, select_store
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
+        build_deployment,
+    )
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+        Store,
+        select_store,
+    )
 
     store = select_store(cr, observe())
     assert isinstance(store, Store)
@@ -71,7 +76,9 @@ def rolled_out(cr: Json, **status: t.Any) -> Json:
 
 def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
     """The live Service."""
-    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import build_service
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
+        build_service,
+    )
 
     service = build_service(cr, observe(), "llm")
     return service | {"spec": service["spec"] | {"clusterIP": address}}

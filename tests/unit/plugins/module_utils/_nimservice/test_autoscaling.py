@@ -23,7 +23,12 @@ SCALER = {
     "subresource": "scale",
     "fieldsV1": REPLICAS,
 }
-STATUS = {"manager": "kcm", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}}
+STATUS = {
+    "manager": "kcm",
+    "operation": "Update",
+    "subresource": "status",
+    "fieldsV1": {"f:status": {}},
+}
 
 
 def live(replicas: int, *entries: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -46,7 +51,9 @@ def live(replicas: int, *entries: dict[str, t.Any]) -> dict[str, t.Any]:
         pytest.param(UNSET, live(0, OURS), 0, id="unset, asleep: stays asleep"),
         pytest.param(SCALE, None, 2, id="create with autoscaling"),
         pytest.param(SCALE, live(4, OURS), 4, id="autoscaling takes over: keep what runs"),
-        pytest.param(SCALE, live(1, OURS, STATUS), 1, id="below the minimum: the autoscaler's work"),
+        pytest.param(
+            SCALE, live(1, OURS, STATUS), 1, id="below the minimum: the autoscaler's work"
+        ),
         pytest.param(SCALE, live(4, REFERENCE), 4, id="autoscaled, taken over before it acted"),
         pytest.param(SCALE, live(4, REFERENCE, SCALER), None, id="autoscaled, taken over after"),
         pytest.param(SCALE, live(4, EDITED), 4, id="edited by hand: co-owned at the live value"),

@@ -89,7 +89,9 @@ def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
     expected = {
         key_of(item): item
         for item in recorded.values()
-        if any(owner["kind"] == "NIMService" for owner in item["metadata"].get("ownerReferences", []))
+        if any(
+            owner["kind"] == "NIMService" for owner in item["metadata"].get("ownerReferences", [])
+        )
     }
     return cr, Observed(answers), expected
 
@@ -106,7 +108,9 @@ def scrub(item: Json) -> Json:
 def leaves(value: t.Any, at: str = "") -> set[str]:
     """The paths of all leaves; items of a list share theirs."""
     if isinstance(value, dict) and value:
-        return set().union(*(leaves(below, f"{at}.{key}" if at else key) for key, below in value.items()))
+        return set().union(
+            *(leaves(below, f"{at}.{key}" if at else key) for key, below in value.items())
+        )
     if isinstance(value, list) and value:
         return set().union(*(leaves(item, f"{at}[]") for item in value))
     return {at}
@@ -115,7 +119,9 @@ def leaves(value: t.Any, at: str = "") -> set[str]:
 @pytest.mark.parametrize("case", CASES)
 def test_desired_is_what_the_reference_made(case: str) -> None:
     cr, observed, expected = load(case)
-    ours = {key_of(child.manifest): scrub(child.manifest) for child in desired(cr, observed).children}
+    ours = {
+        key_of(child.manifest): scrub(child.manifest) for child in desired(cr, observed).children
+    }
     assert set(ours) == set(expected)
     for key, want in expected.items():
         assert has_wanted(want, ours[key]), key

@@ -6,7 +6,11 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import main_env, side_env, tidy_env
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import (
+    main_env,
+    side_env,
+    tidy_env,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
 STANDARD = [
@@ -48,7 +52,13 @@ def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
             {"expose": {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}},
             None,
             False,
-            [*STANDARD, "NGC_API_KEY", "NIM_GRPC_API_PORT", "NIM_TRITON_GRPC_PORT", "NIM_TRITON_METRICS_PORT"],
+            [
+                *STANDARD,
+                "NGC_API_KEY",
+                "NIM_GRPC_API_PORT",
+                "NIM_TRITON_GRPC_PORT",
+                "NIM_TRITON_METRICS_PORT",
+            ],
             {"NIM_SERVER_PORT": "1", "NIM_GRPC_API_PORT": "2", "NIM_TRITON_METRICS_PORT": "3"},
             id="all ports",
         ),
@@ -61,7 +71,10 @@ def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
             id="the user's come first and win",
         ),
         pytest.param(
-            {"proxy": {"httpsProxy": "p"}, "env": [{"name": "HTTPS_PROXY", "value": "u"}, {"name": "B", "value": "1"}]},
+            {
+                "proxy": {"httpsProxy": "p"},
+                "env": [{"name": "HTTPS_PROXY", "value": "u"}, {"name": "B", "value": "1"}],
+            },
             None,
             False,
             [*PROXY, "B", *STANDARD, "NGC_API_KEY"],
@@ -89,7 +102,10 @@ def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
             id="DataStore as Hugging Face",
         ),
         pytest.param(
-            {"authSecret": None, "env": [{"name": "HF_TOKEN", "value": "t"}, {"name": "NGC_API_KEY", "value": "k"}]},
+            {
+                "authSecret": None,
+                "env": [{"name": "HF_TOKEN", "value": "t"}, {"name": "NGC_API_KEY", "value": "k"}],
+            },
             HF,
             False,
             ["HF_TOKEN", *STANDARD, *UNIVERSAL, "NIM_MODEL_PATH"],
@@ -113,11 +129,27 @@ def value_of(items: list[dict[str, t.Any]], name: str) -> t.Any:
             id="a Hugging Face model without a cache",
         ),
         pytest.param(
-            {"env": [{"name": "NIM_ENGINE_MODEL_PATH", "value": "/u"}, {"name": "HF_TOKEN", "value": "t"}]},
+            {"env": [{"name": "NIM_MODEL_NAME", "value": "m"}, {"name": "B", "value": "hf://a/b"}]},
+            None,
+            False,
+            ["NIM_MODEL_NAME", "B", *STANDARD, "NGC_API_KEY"],
+            {},
+            id="a Hugging Face address that is not the model's",
+        ),
+        pytest.param(
+            {
+                "env": [
+                    {"name": "NIM_ENGINE_MODEL_PATH", "value": "/u"},
+                    {"name": "HF_TOKEN", "value": "t"},
+                ]
+            },
             OPTIMIZED,
             True,
             [*TOKENS, "NIM_ENGINE_MODEL_PATH", *STANDARD],
-            {"NIM_ENGINE_MODEL_PATH": "/model/cache", "HF_TOKEN": {"name": "ngc", "key": "HF_TOKEN", "optional": True}},
+            {
+                "NIM_ENGINE_MODEL_PATH": "/model/cache",
+                "HF_TOKEN": {"name": "ngc", "key": "HF_TOKEN", "optional": True},
+            },
             id="native from a cache",
         ),
         pytest.param(
@@ -151,11 +183,15 @@ def test_main_env(
     ("given", "wanted"),
     [
         pytest.param([], ["NIM_MODEL_PROFILE", "p"], id="last"),
-        pytest.param([{"name": "NIM_MODEL_PROFILE", "value": "u"}], ["NGC_API_KEY", None], id="the user's"),
+        pytest.param(
+            [{"name": "NIM_MODEL_PROFILE", "value": "u"}], ["NGC_API_KEY", None], id="the user's"
+        ),
     ],
 )
 def test_main_env_of_a_profile(make: t.Any, given: t.Any, wanted: t.Any) -> None:
-    items = main_env(make.cr({"env": given}), Store({}, cache=make.cache(), profile="p"), native=False)
+    items = main_env(
+        make.cr({"env": given}), Store({}, cache=make.cache(), profile="p"), native=False
+    )
     assert [items[-1]["name"], items[-1].get("value")] == wanted
 
 

@@ -24,15 +24,50 @@ def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str 
     ("spec", "config", "wanted"),
     [
         pytest.param({}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {GPU: "2"}}, id="tp"),
-        pytest.param({}, {"tensorParallelism": "4", "tp": "2"}, {"requests": {GPU: "4"}, "limits": {GPU: "4"}}, id="tensorParallelism before tp"),
+        pytest.param(
+            {},
+            {"tensorParallelism": "4", "tp": "2"},
+            {"requests": {GPU: "4"}, "limits": {GPU: "4"}},
+            id="tensorParallelism before tp",
+        ),
         pytest.param({}, {}, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="one by default"),
         pytest.param({}, None, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="no config"),
-        pytest.param({"resources": {"limits": {"cpu": 1}}}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {"cpu": 1, GPU: "2"}}, id="only limits given"),
-        pytest.param({"resources": {"requests": {"cpu": 1}}}, {"tp": "2"}, {"requests": {"cpu": 1, GPU: "2"}, "limits": {GPU: "2"}}, id="only requests given"),
-        pytest.param({"resources": {"limits": {GPU: 8}}}, {"tp": "2"}, {"limits": {GPU: 8}}, id="the user's count"),
-        pytest.param({"multiNode": {"parallelism": {"tensor": 8}}}, {"tp": "2"}, {"requests": {GPU: "8"}, "limits": {GPU: "8"}}, id="tensor of one node"),
-        pytest.param({"multiNode": {"parallelism": {}}}, {"tp": "2"}, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="tensor unset"),
-        pytest.param({"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}}, {}, {"limits": {GPU: 1}}, id="claims are dropped"),
+        pytest.param(
+            {"resources": {"limits": {"cpu": 1}}},
+            {"tp": "2"},
+            {"requests": {GPU: "2"}, "limits": {"cpu": 1, GPU: "2"}},
+            id="only limits given",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"cpu": 1}}},
+            {"tp": "2"},
+            {"requests": {"cpu": 1, GPU: "2"}, "limits": {GPU: "2"}},
+            id="only requests given",
+        ),
+        pytest.param(
+            {"resources": {"limits": {GPU: 8}}},
+            {"tp": "2"},
+            {"limits": {GPU: 8}},
+            id="the user's count",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"tensor": 8}}},
+            {"tp": "2"},
+            {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+            id="tensor of one node",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {}}},
+            {"tp": "2"},
+            {"requests": {GPU: "1"}, "limits": {GPU: "1"}},
+            id="tensor unset",
+        ),
+        pytest.param(
+            {"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}},
+            {},
+            {"limits": {GPU: 1}},
+            id="claims are dropped",
+        ),
     ],
 )
 def test_build_resources(make: t.Any, spec: t.Any, config: t.Any, wanted: t.Any) -> None:

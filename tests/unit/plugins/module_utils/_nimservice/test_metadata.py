@@ -50,7 +50,13 @@ def test_labels_of_the_user_never_replace_ours(make: t.Any) -> None:
 
 def test_annotations_ours_first_then_the_spec_then_the_feature(make: t.Any) -> None:
     cr = make.cr(
-        {"annotations": {"openshift.io/required-scc": "x", "a": "spec", "nvidia.com/parent-spec-hash": "h"}}
+        {
+            "annotations": {
+                "openshift.io/required-scc": "x",
+                "a": "spec",
+                "nvidia.com/parent-spec-hash": "h",
+            }
+        }
     )
     assert nim_annotations(cr, {"a": "feature", "b": "feature"}) == {
         "openshift.io/required-scc": "nonroot",

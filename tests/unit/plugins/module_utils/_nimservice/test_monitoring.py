@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import build_service_monitor
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
+    build_service_monitor,
+)
 
 
 def test_build_service_monitor(make: t.Any) -> None:

@@ -19,7 +19,9 @@ BACKEND = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "nam
 
 
 def expose(service: t.Any = None, **router: t.Any) -> dict[str, t.Any]:
-    return {"expose": {"service": service or {}, "router": {"hostDomainName": "example.com", **router}}}
+    return {
+        "expose": {"service": service or {}, "router": {"hostDomainName": "example.com", **router}}
+    }
 
 
 def test_build_ingress_of_the_router(make: t.Any) -> None:
@@ -60,8 +62,14 @@ def test_build_ingress_prefers_the_legacy_one(make: t.Any) -> None:
     ("spec", "backend"),
     [
         pytest.param(expose(gateway=GATEWAY), {"name": "llm", "port": 8000}, id="the Service"),
-        pytest.param(expose({"name": "front", "port": 80}, gateway=GATEWAY), {"name": "front", "port": 80}, id="its given name"),
-        pytest.param(expose(gateway=GATEWAY | {"backendRef": BACKEND}), BACKEND, id="another backend"),
+        pytest.param(
+            expose({"name": "front", "port": 80}, gateway=GATEWAY),
+            {"name": "front", "port": 80},
+            id="its given name",
+        ),
+        pytest.param(
+            expose(gateway=GATEWAY | {"backendRef": BACKEND}), BACKEND, id="another backend"
+        ),
     ],
 )
 def test_build_http_route(make: t.Any, spec: t.Any, backend: t.Any) -> None:

@@ -7,7 +7,10 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import build_service, service_names
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
+    build_service,
+    service_names,
+)
 
 
 def test_build_service(make: t.Any) -> None:

@@ -7,7 +7,11 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store, Unusable, select_store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+    Store,
+    Unusable,
+    select_store,
+)
 
 CLAIM = "persistentVolumeClaim"
 
@@ -58,7 +62,9 @@ def test_select_store(make: t.Any, storage: t.Any, source: t.Any, sub_path: str)
 
 def test_select_store_without_any(make: t.Any) -> None:
     with pytest.raises(NimError, match="neither external PVC name, NIMCache volume") as raised:
-        select_store(make.cr({"storage": {"nimCache": {"name": ""}, "hostPath": ""}}), make.observe())
+        select_store(
+            make.cr({"storage": {"nimCache": {"name": ""}, "hostPath": ""}}), make.observe()
+        )
     assert raised.value.reason == "Failed"
 
 
@@ -87,7 +93,12 @@ FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message"
             id="its job failed",
         ),
         pytest.param(
-            {"status": {"state": "Failed", "conditions": [FAILED_JOB | {"status": "True"}, FAILED_PASS]}},
+            {
+                "status": {
+                    "state": "Failed",
+                    "conditions": [FAILED_JOB | {"status": "True"}, FAILED_PASS],
+                }
+            },
             Unusable("NIMCacheFailed", "no profiles", True),
             id="its reconcile failed",
         ),
@@ -115,9 +126,7 @@ def test_select_store_of_an_unusable_cache(make: t.Any, cache: t.Any, wanted: Un
 
 def test_select_store_refuses_a_dataset(make: t.Any) -> None:
     cache = make.cache({"hf": {"namespace": "n", "datasetName": "d"}})
-    store = select_store(
-        make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache)
-    )
+    store = select_store(make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache))
     assert isinstance(store, Unusable)
     assert store.failed
     assert "dataset" in store.message

@@ -20,7 +20,10 @@ STORE = Store({"emptyDir": {}}, sub_path="s")
 
 
 def said(mounts: list[dict[str, t.Any]]) -> list[str]:
-    return [":".join(filter(None, (item["name"], item["mountPath"], item.get("subPath")))) for item in mounts]
+    return [
+        ":".join(filter(None, (item["name"], item["mountPath"], item.get("subPath"))))
+        for item in mounts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,12 @@ def said(mounts: list[dict[str, t.Any]]) -> list[str]:
             False,
             ["dshm", "scratch", "model-store", "ca-cert-volume", "custom-ca"],
             ["model-store:/model-store:s", SHM, "scratch:/scratch", "ca-cert-volume:/etc/ssl"],
-            ["model-store:/model-store:s", "scratch:/scratch", "ca-cert-volume:/ca-certs", "custom-ca:/custom"],
+            [
+                "model-store:/model-store:s",
+                "scratch:/scratch",
+                "ca-cert-volume:/ca-certs",
+                "custom-ca:/custom",
+            ],
             id="certificates and one init container",
         ),
     ],

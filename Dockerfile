@@ -1,0 +1,20 @@
+# The operator: the unmodified ansible-operator, this collection, and the list of what to watch.
+# Build it from the root of the repository, after `make collection` has made the artefact in build/.
+FROM quay.io/operator-framework/ansible-operator:v1.42.2
+
+ARG OPERATOR_VERSION=0.1.0
+ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
+    ANSIBLE_GATHERING=explicit \
+    ANSIBLE_LOCALHOST_WARNING=false \
+    ANSIBLE_INVENTORY_UNPARSED_WARNING=false
+
+# The base image runs as user 1001 of group 0; OpenShift puts another user into that group.
+COPY --chown=1001:0 requirements.yml build/nimops-nim-${OPERATOR_VERSION}.tar.gz /tmp/collection/
+RUN ansible-galaxy collection install --requirements-file /tmp/collection/requirements.yml \
+ && ansible-galaxy collection install --no-deps /tmp/collection/nimops-nim-${OPERATOR_VERSION}.tar.gz \
+ && rm -rf /tmp/collection ${HOME}/.ansible/galaxy_* \
+ && chmod -R ug+rwX ${HOME}/.ansible
+
+COPY --chown=1001:0 watches.yaml ${HOME}/watches.yaml
+
+USER 1001

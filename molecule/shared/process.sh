@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Start and stop background processes of a scenario; each is known by a name, and logs to DIR/NAME.log.
+#
+#   process.sh DIR start NAME COMMAND...   starts it, unless it runs; prints "started" if it did
+#   process.sh DIR stop NAME               stops it and what it started; prints "stopped" if it did
+#
+# A process is told from a later one of the same pid by its time of start.
+set -euo pipefail
+directory=$1 verb=$2 name=$3
+shift 3
+record="$directory/$name.pid"
+
+started_at() {
+	local stat
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
+	stat=${stat##*) }
+	[[ ${stat%% *} == Z ]] || cut -d' ' -f20 <<<"$stat"
+}
+
+is_running() {
+	[[ -e $record ]] && read -r pid time <"$record" && [[ $(started_at "$pid") == "$time" ]]
+}
+
+start() {
+	mkdir -p "$directory"
+	is_running && return
+	setsid "$@" >>"$directory/$name.log" 2>&1 </dev/null &
+	sleep 0.1
+	echo "$! $(started_at "$!")" >"$record"
+	echo started
+}
+
+stop() {
+	if is_running; then
+		kill -TERM -- "-$pid"
+		for _ in {1..150}; do
+			is_running || break
+			sleep 0.1
+		done
+		! is_running || kill -KILL -- "-$pid"
+		echo stopped
+	fi
+	rm -f "$record"
+}
+
+"$verb" "$@"

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bounds in time and short error texts for whatever talks to somebody else's server."""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import socket
+import ssl
+import threading
+import typing as t
+
+_MAX_TEXT = 300
+_MAX_DEPTH = 8
+
+_Answer = t.TypeVar("_Answer")
+
+
+def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
+    """What ``work`` returns or raises; TimeoutError if that takes longer than ``seconds``.
+
+    Timeouts of sockets bound a single read, and neither a name look-up nor a peer that sends byte
+    by byte. Work that is too late is left behind in a daemon thread, which ends with the process.
+    """
+    answers: queue.SimpleQueue[tuple[list[_Answer], Exception | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put(([work()], None))
+        except Exception as error:  # handed to the caller
+            answers.put(([], error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error:
+        raise error
+    return answer[0]
+
+
+def explain(error: BaseException) -> str:
+    """What went wrong in a few words, such as `connection refused`: no pools, addresses, URLs."""
+    for _depth in range(_MAX_DEPTH):
+        below = _below(error)
+        if below is None:
+            break
+        error = below
+    return _words(error)[:_MAX_TEXT]
+
+
+def _below(error: BaseException) -> BaseException | None:
+    """The error that this one wraps."""
+    context = None if error.__suppress_context__ else error.__context__
+    candidates = (getattr(error, "reason", None), error.__cause__, *error.args, context)
+    return next((item for item in candidates if isinstance(item, BaseException)), None)
+
+
+def _words(error: BaseException) -> str:
+    for kind, words in _WORDS:
+        if isinstance(error, kind) and (text := words(error)):
+            return text
+    return str(error) or type(error).__name__
+
+
+_WORDS: tuple[tuple[type[BaseException], t.Callable[[t.Any], str]], ...] = (
+    (ssl.SSLCertVerificationError, lambda e: f"the certificate is not valid: {e.verify_message}"),
+    (ssl.SSLError, lambda e: f"TLS failed: {getattr(e, 'reason', None) or e}"),
+    (http.client.RemoteDisconnected, lambda _error: "connection closed without an answer"),
+    (http.client.IncompleteRead, lambda _error: "connection closed before the end of the answer"),
+    (http.client.HTTPException, lambda _error: "the answer is not HTTP"),
+    (socket.gaierror, lambda _error: "the host name is not known"),
+    (OSError, lambda e: (e.strerror or "").lower()),
+    (TimeoutError, lambda _error: "no complete answer in time"),
+)
+"""The first that matches and says something."""

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the go command, kept in folders that instances share, each named after its inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import SandboxError, SetupError
+from .locks import locked
+
+_REPORT_EVERY = 15.0
+_LAST_LINES = 15
+
+
+class GoCache:
+    """`root` holds the folders. `say` gets progress, a line at a time."""
+
+    def __init__(self, root: Path, say: Callable[[str], None]) -> None:
+        self.root = root
+        self.say = say
+        self._compiler = ""
+
+    def provide(self, source: Path, recipe: str, make: Callable[[Path], None]) -> Path:
+        """Return the folder of what `make` puts in the folder it is given.
+
+        It is called only if nothing is kept for this module's files, recipe and compiler, and by
+        one command at a time. Raises SetupError where there is no Go.
+        """
+        self._compiler = self._compiler or read_compiler()
+        folder = self.root / f"{source.name}-{cache_key(source, recipe, self._compiler)}"
+        if folder.is_dir():
+            return folder
+        self.root.mkdir(parents=True, exist_ok=True)
+        lock = self.root / f".{source.name}.lock"
+        with locked(
+            lock, lambda: self.say(f"waiting for another command that makes {source.name}")
+        ):
+            if not folder.is_dir():
+                self._make(folder, make)
+        return folder
+
+    def _make(self, folder: Path, make: Callable[[Path], None]) -> None:
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=self.root) as scratch:
+            result = Path(scratch, "result")
+            result.mkdir()
+            make(result)
+            result.rename(folder)
+
+    def run(self, command: list[str], source: Path, doing: str) -> str:
+        """Run a go command in a module, say now and then how long it takes, return its output."""
+        environ = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+        started = time.monotonic()
+        self.say(doing)
+        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+            child = subprocess.Popen(command, cwd=source, env=environ, stdout=output, stderr=errors)
+            try:
+                while _is_running(child):
+                    self.say(f"{doing}: {time.monotonic() - started:.0f} s")
+            finally:
+                child.terminate()
+                child.wait()
+            errors.seek(0)
+            if child.returncode:
+                last = "".join(errors.readlines()[-_LAST_LINES:]).rstrip()
+                raise SandboxError(f"{doing}: {' '.join(command[:3])} in {source} failed:\n{last}")
+            output.seek(0)
+            self.say(f"{doing}: done in {time.monotonic() - started:.0f} s")
+            return output.read()
+
+
+def read_compiler() -> str:
+    """Return Go's version and target."""
+    if shutil.which("go") is None:
+        raise SetupError(
+            "Go was not found on PATH: install Go 1.26 or later (https://go.dev/dl/) and put its "
+            "bin folder on PATH"
+        )
+    command = ["go", "env", "GOVERSION", "GOOS", "GOARCH"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+    if done.returncode:
+        raise SetupError(f"{' '.join(command)} failed: {done.stderr.strip()}")
+    return "/".join(done.stdout.split())
+
+
+def cache_key(source: Path, recipe: str, compiler: str) -> str:
+    """Return what changes with a module's sources, go.mod and go.sum, the recipe, the compiler."""
+    digest = hashlib.sha256(f"{recipe}\n{compiler}\n".encode())
+    for path in sorted(source.iterdir()):
+        if path.name in ("go.mod", "go.sum") or path.suffix == ".go":
+            content = path.read_bytes()
+            digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _is_running(child: subprocess.Popen[bytes]) -> bool:
+    try:
+        child.wait(_REPORT_EVERY)
+    except subprocess.TimeoutExpired:
+        return True
+    return False

@@ -1,0 +1,201 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""An API server with our CRDs, and what it says to custom resources.
+
+Only a server on a loopback address is touched: the CRDs are applied to it. Most custom resources
+are sent as dry runs; the few real ones go to a namespace of their own.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMESPACE = "nimops-admission"
+GROUP = "apps.nvidia.com"
+PLURALS = {"NIMService": "nimservices", "NIMCache": "nimcaches"}
+
+Manifest = dict[str, Any]
+
+NOTHING: Manifest = {}
+
+
+def patched(manifest: Manifest, patch: Manifest) -> Manifest:
+    """Return manifest with each dotted path of patch, such as spec.image.tag, set; None removes."""
+    result = copy.deepcopy(manifest)
+    for path, value in patch.items():
+        *parents, last = path.split(".")
+        place = result
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        if value is None:
+            del place[last]
+        else:
+            place[last] = copy.deepcopy(value)
+    return result
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What a refused request says; causes are pairs of field path and text."""
+
+    message: str
+    causes: tuple[tuple[str, str], ...]
+
+    def names(self, field: str, text: str) -> bool:
+        return any(path == field and text in said for path, said in self.causes)
+
+
+class Cluster:
+    """Custom resources on the API server, in one namespace.
+
+    group is that of all resources. What asks for a change returns None, or why it was refused.
+    """
+
+    def __init__(self, api: client.ApiClient, group: str = GROUP) -> None:
+        self._api = api
+        self._objects = client.CustomObjectsApi(api)
+        self._group = group
+
+    def in_group(self, group: str) -> Cluster:
+        return Cluster(self._api, group)
+
+    def apply_crds(self, *crds: Manifest) -> None:
+        """Apply CRDs; the schema of one that was there already takes effect a moment later."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
+        kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", "-", stdin=text)
+
+    def delete_crds(self, *names: str) -> None:
+        kubectl("delete", "crd", "--ignore-not-found", "--timeout=30s", *names)
+
+    def _where(self, kind: str) -> tuple[str, str, str, str]:
+        return self._group, "v1alpha1", NAMESPACE, PLURALS[kind]
+
+    def _body(self, manifest: Manifest) -> Manifest:
+        metadata = {**manifest["metadata"], "namespace": NAMESPACE}
+        version = {"apiVersion": f"{self._group}/v1alpha1"}
+        return {**manifest, **version, "metadata": metadata}
+
+    def create(
+        self, manifest: Manifest, patch: Manifest = NOTHING, dry_run: bool = True
+    ) -> Refusal | None:
+        where, body = self._where(manifest["kind"]), self._body(patched(manifest, patch))
+        return attempt(
+            self._objects.create_namespaced_custom_object, *where, body, **options(dry_run)
+        )
+
+    def read(self, manifest: Manifest) -> Manifest:
+        where = self._where(manifest["kind"])
+        found: Manifest = self._objects.get_namespaced_custom_object(
+            *where, manifest["metadata"]["name"]
+        )
+        return found
+
+    def replace(
+        self, manifest: Manifest, patch: Manifest = NOTHING, dry_run: bool = True
+    ) -> Refusal | None:
+        """Give the existing resource the spec of the patched manifest."""
+        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
+        body = {**self.read(manifest), "spec": patched(manifest, patch)["spec"]}
+        change = self._objects.replace_namespaced_custom_object
+        return attempt(change, *where, name, body, **options(dry_run))
+
+    def patch_metadata(self, manifest: Manifest, metadata: Manifest) -> Refusal | None:
+        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
+        change = self._objects.patch_namespaced_custom_object
+        return attempt(change, *where, name, {"metadata": metadata})
+
+    def patch_status(self, manifest: Manifest, status: Manifest) -> Refusal | None:
+        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
+        change = self._objects.patch_namespaced_custom_object_status
+        return attempt(change, *where, name, {"status": status})
+
+    def is_gone(self, manifest: Manifest) -> bool:
+        try:
+            self.read(manifest)
+        except client.ApiException as error:
+            return bool(error.status == 404)
+        return False
+
+    def delete(self, manifest: Manifest) -> None:
+        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
+        self._objects.delete_namespaced_custom_object(*where, name)
+
+    def remove_all(self) -> None:
+        """Delete all resources, whether or not an operator is there to run their finalizers."""
+        for kind in PLURALS:
+            for found in self._objects.list_namespaced_custom_object(*self._where(kind))["items"]:
+                if found["metadata"].get("finalizers"):
+                    self.patch_metadata({**found, "kind": kind}, {"finalizers": None})
+                if not self.is_gone({**found, "kind": kind}):
+                    self.delete({**found, "kind": kind})
+
+
+def options(dry_run: bool) -> Manifest:
+    return {"field_validation": "Strict", **({"dry_run": "All"} if dry_run else {})}
+
+
+def attempt(change: Callable[..., Any], *arguments: Any, **query: Any) -> Refusal | None:
+    try:
+        change(*arguments, **query)
+    except client.ApiException as error:
+        status = json.loads(error.body)
+        assert status["code"] in (400, 422), status
+        causes = (status.get("details") or {}).get("causes") or []
+        found = ((cause.get("field", ""), cause["message"]) for cause in causes)
+        return Refusal(status["message"], tuple(found))
+    return None
+
+
+def kubectl(*arguments: str, stdin: str | None = None) -> None:
+    command = ["kubectl", *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def drop_namespace(cluster: Cluster, core: client.CoreV1Api) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            namespace = core.read_namespace(NAMESPACE)
+        except client.ApiException as error:
+            if error.status == 404:
+                return
+            raise
+        cluster.remove_all()
+        if namespace.metadata.deletion_timestamp is None:
+            core.delete_namespace(NAMESPACE)
+        time.sleep(0.2)
+    raise AssertionError(f"namespace {NAMESPACE} does not go away")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    if not os.environ.get("KUBECONFIG"):
+        pytest.skip("KUBECONFIG is not set")
+    api = config.new_client_from_config()
+    host = urllib.parse.urlsplit(api.configuration.host).hostname or ""
+    if not (host.startswith("127.") or host in {"localhost", "::1"}):
+        pytest.skip(f"the API server {host} is not on a loopback address")
+    found, core = Cluster(api), client.CoreV1Api(api)
+    found.apply_crds(
+        *(yaml.safe_load(path.read_text()) for path in (ROOT / "config/crd/bases").glob("*.yaml"))
+    )
+    drop_namespace(found, core)
+    core.create_namespace({"metadata": {"name": NAMESPACE}})
+    yield found
+    drop_namespace(found, core)

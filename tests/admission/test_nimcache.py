@@ -1,0 +1,506 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the API server refuses of a NIMCache, and that it says which field is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+Manifest = dict[str, Any]
+
+CACHE: Manifest = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMCache",
+    "metadata": {"name": "llm"},
+    "spec": {
+        "source": {
+            "ngc": {
+                "modelPuller": "nvcr.io/nim/meta/llama-3.2-1b-instruct:1.12.0",
+                "pullSecret": "ngc-secret",
+                "authSecret": "ngc-api-secret",
+                "model": {"engine": "tensorrt_llm", "tensorParallelism": "1"},
+            }
+        },
+        "storage": {
+            "pvc": {
+                "create": True,
+                "storageClass": "",
+                "size": "50Gi",
+                "volumeAccessMode": "ReadWriteOnce",
+            }
+        },
+    },
+}
+NGC = "spec.source.ngc"
+MODEL = f"{NGC}.model"
+HF: Manifest = {
+    "endpoint": "https://huggingface.co",
+    "namespace": "meta-llama",
+    "authSecret": "hf-secret",
+    "modelPuller": "nvcr.io/nim/nvidia/llm-nim:1.12",
+    "pullSecret": "ngc-secret",
+    "modelName": "Llama-3.2-1B-Instruct",
+}
+STORE: Manifest = {**HF, "endpoint": "http://datastore.nemo:8000/v1/hf", "namespace": "default"}
+BY_PROFILES = f"must be empty if {MODEL}.profiles is provided"
+ONE_SOURCE = "Exactly one of ngc, dataStore, or hf must be defined"
+ONE_NAME = "Exactly one of modelName or datasetName must be defined"
+PVC = "spec.storage.pvc"
+
+
+def model(**fields: Any) -> Manifest:
+    return {MODEL: fields}
+
+
+def hugging_face(source: str = "hf", **fields: Any) -> Manifest:
+    whole = {**(HF if source == "hf" else STORE), **fields}
+    return {
+        "spec.source": {source: {key: value for key, value in whole.items() if value is not None}}
+    }
+
+
+def proxy(**fields: Any) -> Manifest:
+    return {"spec.proxy": fields}
+
+
+# Name: the patch of CACHE, the field that the refusal must name, and a part of its text.
+BAD: dict[str, tuple[Manifest, str, str]] = {
+    "no spec": ({"spec": None}, "spec", "Required value"),
+    # Source
+    "no source": ({"spec.source": None}, "spec.source", "Required value"),
+    "empty source": ({"spec.source": {}}, "spec.source", ONE_SOURCE),
+    "two sources": ({"spec.source.hf": HF}, "spec.source", ONE_SOURCE),
+    "ngc without secret": ({f"{NGC}.authSecret": None}, f"{NGC}.authSecret", "Required value"),
+    "ngc with an empty secret": (
+        {f"{NGC}.authSecret": ""},
+        f"{NGC}.authSecret",
+        "at least 1 chars",
+    ),
+    "ngc without puller": ({f"{NGC}.modelPuller": None}, f"{NGC}.modelPuller", "Required value"),
+    "ngc with an empty puller": (
+        {f"{NGC}.modelPuller": ""},
+        f"{NGC}.modelPuller",
+        "at least 1 chars",
+    ),
+    "model and endpoint": (
+        {f"{NGC}.modelEndpoint": "ngc://org/model"},
+        NGC,
+        "Only one of 'model' or 'modelEndpoint' can be specified",
+    ),
+    "all and another profile": (
+        model(profiles=["all", "a"]),
+        f"{MODEL}.profiles",
+        "must only have a single entry when it contains 'all'",
+    ),
+    "all twice": (
+        model(profiles=["all", "all"]),
+        f"{MODEL}.profiles",
+        "must only have a single entry when it contains 'all'",
+    ),
+    **{
+        f"profiles and {field}": (
+            model(profiles=["a"], **{field: value}),
+            f"{MODEL}.{field}",
+            BY_PROFILES,
+        )
+        for field, value in {
+            "precision": "fp8",
+            "engine": "vllm",
+            "tensorParallelism": "1",
+            "qosProfile": "latency",
+            "gpus": [{"product": "h100"}],
+            "lora": False,
+            "buildable": True,
+        }.items()
+    },
+    "quality of service": (
+        model(qosProfile="fast"),
+        f"{MODEL}.qosProfile",
+        'supported values: "", "latency", "throughput"',
+    ),
+    "quality of service in capitals": (
+        model(qosProfile="Latency"),
+        f"{MODEL}.qosProfile",
+        "Unsupported value",
+    ),
+    "parallelism as a number": (
+        model(tensorParallelism=1),
+        f"{MODEL}.tensorParallelism",
+        "must be of type string",
+    ),
+    **{
+        f"{source} without {field}": (
+            hugging_face(source, **{field: None}),
+            f"spec.source.{source}.{field}",
+            "Required value",
+        )
+        for source in ("hf", "dataStore")
+        for field in ("endpoint", "authSecret", "modelPuller", "pullSecret")
+    },
+    **{
+        f"{source} with an empty {field}": (
+            hugging_face(source, **{field: ""}),
+            f"spec.source.{source}.{field}",
+            "at least 1 chars",
+        )
+        for source in ("hf", "dataStore")
+        for field in ("authSecret", "modelPuller", "pullSecret", "revision", "modelName")
+    },
+    "hf without namespace": (
+        hugging_face(namespace=None),
+        "spec.source.hf.namespace",
+        "Required value",
+    ),
+    "hf with an empty namespace": (
+        hugging_face(namespace=""),
+        "spec.source.hf.namespace",
+        "at least 1 chars",
+    ),
+    "hf endpoint without scheme": (
+        hugging_face(endpoint="huggingface.co"),
+        "spec.source.hf.endpoint",
+        "should match",
+    ),
+    "store endpoint without its path": (
+        hugging_face("dataStore", endpoint="http://datastore"),
+        "spec.source.dataStore.endpoint",
+        "should match",
+    ),
+    "hf without model": (hugging_face(modelName=None), "spec.source.hf", ONE_NAME),
+    "hf with model and data set": (hugging_face(datasetName="squad"), "spec.source.hf", ONE_NAME),
+    "store without model": (
+        hugging_face("dataStore", modelName=None),
+        "spec.source.dataStore",
+        ONE_NAME,
+    ),
+    "store with model and data set": (
+        hugging_face("dataStore", datasetName="squad"),
+        "spec.source.dataStore",
+        ONE_NAME,
+    ),
+    "empty data set": (
+        hugging_face(modelName=None, datasetName=""),
+        "spec.source.hf.datasetName",
+        "at least 1 chars",
+    ),
+    # Storage
+    "no storage": ({"spec.storage": None}, "spec.storage", "Required value"),
+    "empty storage": ({"spec.storage": {}}, "spec.storage", "must not be empty"),
+    "empty claim": ({PVC: {}}, "spec.storage", "must not be empty"),
+    "claim of empty values": (
+        {PVC: {"name": "", "size": "", "annotations": {}}},
+        "spec.storage",
+        "must not be empty",
+    ),
+    "claim without name": (
+        {PVC: {"size": "50Gi"}},
+        f"{PVC}.name",
+        "must be provided when spec.storage.pvc.create is not true",
+    ),
+    "claim without name, create false": (
+        {f"{PVC}.create": False},
+        f"{PVC}.name",
+        "must be provided when spec.storage.pvc.create is not true",
+    ),
+    "access mode": (
+        {f"{PVC}.volumeAccessMode": "RWO"},
+        f"{PVC}.volumeAccessMode",
+        'Unsupported value: "RWO"',
+    ),
+    "size in words": ({f"{PVC}.size": "fifty"}, f"{PVC}.size", '"fifty" must be a quantity'),
+    "size in an unknown unit": (
+        {f"{PVC}.size": "50GB"},
+        f"{PVC}.size",
+        '"50GB" must be a quantity',
+    ),
+    "size 0": ({f"{PVC}.size": "0Gi"}, f"{PVC}.size", "must be a quantity greater than 0"),
+    "hostPath": (
+        {"spec.storage": {"hostPath": "/models"}},
+        "spec.storage.hostPath",
+        "is not supported, use spec.storage.pvc",
+    ),
+    "hostPath beside a claim": (
+        {"spec.storage.hostPath": "/models"},
+        "spec.storage.hostPath",
+        "is not supported, use spec.storage.pvc",
+    ),
+    # Proxy
+    "http proxy without scheme": (
+        proxy(httpProxy="proxy:3128"),
+        "spec.proxy.httpProxy",
+        "must start with http:// or https://",
+    ),
+    "https proxy with another scheme": (
+        proxy(httpsProxy="socks5://proxy:1080"),
+        "spec.proxy.httpsProxy",
+        "must start with http:// or https://",
+    ),
+    **{
+        f"no proxy for {token}": (proxy(noProxy=token), "spec.proxy.noProxy", "invalid token")
+        for token in (
+            *(
+                "*",
+                "*.example.com",
+                "exa mple",
+                "http://host",
+                "host:8080",
+                "under_score",
+                "10.0.0.0/100",
+            ),
+            *(
+                "::1",
+                "[::1]x",
+                "[::1]/1000",
+                "10.0.0.1:",
+                "10.0.0.1:x",
+                "[host]",
+                "good.example,bad/host",
+                "a;b",
+            ),
+        )
+    },
+    "endless no proxy": (proxy(noProxy="a" * 32769), "spec.proxy.noProxy", "Too long"),
+    # The rest
+    "cpu in words": ({"spec.resources": {"cpu": "two"}}, "spec.resources.cpu", "should match"),
+    "memory in words": (
+        {"spec.resources": {"memory": "big"}},
+        "spec.resources.memory",
+        "should match",
+    ),
+    "certificates without name": (
+        {"spec.certConfig": {"mountPath": "/certs"}},
+        "spec.certConfig.name",
+        "Required value",
+    ),
+    "certificates without path": (
+        {"spec.certConfig": {"name": "c"}},
+        "spec.certConfig.mountPath",
+        "Required value",
+    ),
+    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", "Required value"),
+    "init container without name": (
+        {"spec.initContainers": [{"image": {"repository": "a", "tag": "1"}}]},
+        "spec.initContainers[0].name",
+        "Required value",
+    ),
+    "init container without tag": (
+        {"spec.initContainers": [{"name": "a", "image": {"repository": "a"}}]},
+        "spec.initContainers[0].image.tag",
+        "Required value",
+    ),
+    "init container with an empty tag": (
+        {"spec.initContainers": [{"name": "a", "image": {"repository": "a", "tag": ""}}]},
+        "spec.initContainers[0].image.tag",
+        "at least 1 chars",
+    ),
+}
+
+GOOD: dict[str, Manifest] = {
+    "as it is": {},
+    "any model": {MODEL: None},
+    "empty model": model(),
+    "all profiles": model(profiles=["all"]),
+    "some profiles": model(profiles=["a", "b"], precision="", gpus=[]),
+    "no profiles": model(
+        profiles=[], qosProfile="throughput", lora=False, gpus=[{"ids": ["2330"]}]
+    ),
+    "empty quality of service": model(qosProfile=""),
+    "endpoint": {MODEL: None, f"{NGC}.modelEndpoint": "ngc://org/model"},
+    "no pull secret": {f"{NGC}.pullSecret": None},
+    "hf": hugging_face(),
+    "hf data set": hugging_face(modelName=None, datasetName="squad", revision="main"),
+    "store": hugging_face("dataStore"),
+    "store in the default namespace": hugging_face("dataStore", namespace=None),
+    "store endpoint with a slash": hugging_face("dataStore", endpoint="https://ds/v1/hf/"),
+    "existing claim": {PVC: {"name": "models", "subPath": "llm"}},
+    "existing claim, create false": {PVC: {"name": "models", "create": False, "storageClass": ""}},
+    "claim to create if need be": {PVC: {"name": "models", "create": True}},
+    "empty access mode": {f"{PVC}.volumeAccessMode": ""},
+    "no resources": {"spec.resources": {}},
+    "resources": {"spec.resources": {"cpu": 2, "memory": "4Gi"}},
+    "any node": {"spec.nodeSelector": {}},
+    "deprecated certificates, which the role refuses": {
+        "spec.certConfig": {"name": "c", "mountPath": "/certs"}
+    },
+    "empty proxy": proxy(),
+    "proxies": proxy(
+        httpProxy="http://p:3128", httpsProxy="https://u:p@p:3129", certConfigMap="ca"
+    ),
+    "empty proxies": proxy(httpProxy="", httpsProxy="", noProxy=""),
+    **{
+        f"no proxy for {token}": proxy(noProxy=token)
+        for token in (
+            *(
+                "localhost",
+                ".svc",
+                "svc.cluster.local",
+                "10.0.0.1",
+                "10.0.0.1:8080",
+                "10.0.0.0/8",
+                "[::1]",
+            ),
+            *(
+                "[::1]:8080",
+                "[fd00::]/8",
+                " a , b ",
+                "a,,b,",
+                "127.0.0.1, localhost,.svc,10.0.0.0/8\n",
+            ),
+        )
+    },
+    "a thousand hosts": proxy(noProxy=",".join(f"host-{number}.example" for number in range(1000))),
+}
+
+IMMUTABLE = "is immutable once the object is created"
+FULL: Manifest = {
+    **CACHE,
+    "metadata": {"name": "full", "finalizers": ["nimops.example/test"]},
+    "spec": {
+        **CACHE["spec"],
+        "resources": {"cpu": "1000m", "memory": "1024Mi"},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+        "nodeSelector": {"a": "b"},
+        "userID": 1001,
+        "env": [{"name": "A", "value": "1"}],
+        "runtimeClassName": "nvidia",
+        "proxy": {"httpProxy": "http://p:1"},
+        "initContainers": [{"name": "i", "image": {"repository": "a", "tag": "1"}}],
+    },
+}
+BARE: Manifest = {**CACHE, "metadata": {"name": "bare"}}
+HUGGING: Manifest = {
+    **CACHE,
+    "metadata": {"name": "hugging"},
+    "spec": {**CACHE["spec"], "source": {"hf": HF}},
+}
+
+BAD_UPDATES: dict[str, tuple[Manifest, str, Any]] = {
+    "secret": (FULL, f"{NGC}.authSecret", "other"),
+    "pull secret": (FULL, f"{NGC}.pullSecret", None),
+    "model": (FULL, MODEL, None),
+    "profiles": (FULL, f"{MODEL}.profiles", ["a"]),
+    "precision": (FULL, f"{MODEL}.precision", "fp8"),
+    "engine": (FULL, f"{MODEL}.engine", "vllm"),
+    "parallelism": (FULL, f"{MODEL}.tensorParallelism", None),
+    "quality of service": (FULL, f"{MODEL}.qosProfile", "latency"),
+    "gpus": (FULL, f"{MODEL}.gpus", [{"product": "h100"}]),
+    "lora": (FULL, f"{MODEL}.lora", False),
+    "buildable": (FULL, f"{MODEL}.buildable", True),
+    "cpu": (FULL, "spec.resources.cpu", 2),
+    "no memory": (FULL, "spec.resources.memory", None),
+    "resources where there were none": (BARE, "spec.resources.cpu", "1"),
+    "tolerations": (FULL, "spec.tolerations", []),
+    "tolerations where there were none": (BARE, "spec.tolerations", [{"operator": "Exists"}]),
+    "node selector": (FULL, "spec.nodeSelector", None),
+    "node selector where there was none": (BARE, "spec.nodeSelector", {"a": "b"}),
+    "user": (FULL, "spec.userID", 1002),
+    "no user": (FULL, "spec.userID", None),
+    "group where there was none": (FULL, "spec.groupID", 2000),
+    "certificates": (FULL, "spec.certConfig", {"name": "c", "mountPath": "/c"}),
+    "env": (FULL, "spec.env", [{"name": "A", "value": "2"}]),
+    "env where there was none": (BARE, "spec.env", [{"name": "A"}]),
+    "runtime class": (FULL, "spec.runtimeClassName", None),
+    "no proxy": (FULL, "spec.proxy", None),
+    "proxy where there was none": (BARE, "spec.proxy", {"httpProxy": "http://p:1"}),
+    "http proxy": (FULL, "spec.proxy.httpProxy", "http://p:2"),
+    "https proxy": (FULL, "spec.proxy.httpsProxy", "http://p:1"),
+    "hosts without proxy": (FULL, "spec.proxy.noProxy", "localhost"),
+    "certificates of the proxy": (FULL, "spec.proxy.certConfigMap", "ca"),
+    "init containers": (FULL, "spec.initContainers", []),
+    "creation of the claim": (FULL, f"{PVC}.create", None),
+    "name of the claim": (FULL, f"{PVC}.name", "other"),
+    "class of the claim": (FULL, f"{PVC}.storageClass", "fast"),
+    "size of the claim": (FULL, f"{PVC}.size", "60Gi"),
+    "mode of the claim": (FULL, f"{PVC}.volumeAccessMode", "ReadWriteMany"),
+    "folder of the claim": (FULL, f"{PVC}.subPath", "a"),
+    "annotations of the claim": (FULL, f"{PVC}.annotations", {"a": "b"}),
+    "model of hf": (HUGGING, "spec.source.hf", {**HF, "modelName": "other"}),
+}
+GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
+    "nothing": (FULL, {}),
+    "quantities as the reference writes them": (
+        FULL,
+        {"spec.resources": {"cpu": "1", "memory": "1Gi"}},
+    ),
+    "quantity as a number": (FULL, {"spec.resources.cpu": 1}),
+    "zero values that the reference drops": (BARE, {f"{PVC}.storageClass": None}),
+    "zero values that the reference adds": (BARE, {"spec.resources": {"cpu": "0", "memory": "0"}}),
+    "zero values of a manifest": (
+        BARE,
+        {
+            "spec.resources": {},
+            "spec.nodeSelector": {},
+            "spec.tolerations": [],
+            "spec.env": [],
+            "spec.runtimeClassName": "",
+            "spec.storage.hostPath": "",
+            f"{PVC}.annotations": {},
+            f"{PVC}.name": "",
+            f"{MODEL}.profiles": [],
+            f"{MODEL}.precision": "",
+        },
+    ),
+    "hf": (HUGGING, {}),
+}
+
+
+@pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
+def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+    refusal = cluster.create(CACHE, patch)
+    assert refusal, "accepted"
+    assert refusal.names(field, text), refusal
+    assert field in refusal.message
+
+
+@pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
+def test_accepted(cluster: Any, patch: Manifest) -> None:
+    assert cluster.create(CACHE, patch) is None
+
+
+@pytest.fixture(scope="module")
+def caches(cluster: Any) -> Iterator[Any]:
+    for manifest in (FULL, BARE, HUGGING):
+        assert cluster.create(manifest, dry_run=False) is None
+    yield cluster
+    cluster.remove_all()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "field", "value"), BAD_UPDATES.values(), ids=BAD_UPDATES.keys()
+)
+def test_update_refused(caches: Any, manifest: Manifest, field: str, value: Any) -> None:
+    refusal = caches.replace(manifest, {field: value})
+    assert refusal, "accepted"
+    assert refusal.names(field, IMMUTABLE), refusal
+
+
+def test_change_of_source_is_refused(caches: Any) -> None:
+    refusal = caches.replace(FULL, {"spec.source": {"hf": HF}})
+    assert refusal.names("spec.source.ngc", IMMUTABLE)
+    assert refusal.names("spec.source.hf", IMMUTABLE)
+
+
+def test_change_of_puller_is_explained_as_by_the_reference(caches: Any) -> None:
+    refusal = caches.replace(FULL, {f"{NGC}.modelPuller": "nvcr.io/nim/other:1"})
+    assert refusal.names(
+        f"{NGC}.modelPuller",
+        "modelPuller is an immutable field. Please create a new NIMCache resource instead when you want to "
+        "change this container.",
+    )
+
+
+@pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
+def test_update_accepted(caches: Any, manifest: Manifest, patch: Manifest) -> None:
+    assert caches.replace(manifest, patch) is None
+
+
+def test_immutability_stops_no_deletion(caches: Any) -> None:
+    manifest = {**FULL, "metadata": {"name": "going", "finalizers": ["nimops.example/test"]}}
+    assert caches.create(manifest, dry_run=False) is None
+    caches.delete(manifest)
+    assert caches.read(manifest)["metadata"]["deletionTimestamp"]
+    assert caches.patch_metadata(manifest, {"finalizers": None}) is None
+    assert caches.is_gone(manifest)

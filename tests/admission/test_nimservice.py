@@ -1,0 +1,1159 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the API server refuses of a NIMService, and that it says which field is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+Manifest = dict[str, Any]
+
+SERVICE: Manifest = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm"},
+    "spec": {
+        "image": {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.12.0"},
+        "authSecret": "ngc-api-secret",
+        "storage": {"emptyDir": {}},
+        "expose": {"service": {"port": 8000}},
+    },
+}
+IMAGE = {"repository": "registry.example/helper", "tag": "1"}
+LONG = "a" * 254
+EPP = "spec.expose.router.eppConfig"
+PLUGINS = {"plugins": [{"type": "scorer"}], "schedulingProfiles": [{"name": "p", "plugins": []}]}
+PICKER = {"containerSpec": {"name": "epp", "image": IMAGE}, "config": PLUGINS}
+GATEWAY = {"name": "g", "namespace": "gw"}
+DEVICES = "spec.draResources[0].claimCreationSpec.devices"
+SELECTOR = f"{DEVICES}[0].attributeSelectors[0]"
+CAPACITY = f"{DEVICES}[0].capacitySelectors[0]"
+INGRESS = {"rules": [{"host": "a.example", "http": {"paths": []}}]}
+ONE_STORAGE = "one of spec.storage.nimCache, spec.storage.pvc, spec.storage.emptyDir or spec.storage.hostPath must be defined"
+
+
+def router(**fields: Any) -> Manifest:
+    return {"spec.expose.router": {"hostDomainName": "example.com", **fields}}
+
+
+def picker(**fields: Any) -> Manifest:
+    return router(eppConfig={k: v for k, v in {**PICKER, **fields}.items() if v is not None})
+
+
+def backend(**fields: Any) -> Manifest:
+    return router(gateway={**GATEWAY, "backendRef": {"name": "b", "port": 80, **fields}})
+
+
+def dra(*entries: Manifest) -> Manifest:
+    return {"spec.draResources": list(entries)}
+
+
+def device(**fields: Any) -> Manifest:
+    return dra({"claimCreationSpec": {"devices": [{"name": "gpu", **fields}]}})
+
+
+def attributes(*selectors: Manifest) -> Manifest:
+    return device(attributeSelectors=list(selectors))
+
+
+def storage(**fields: Any) -> Manifest:
+    return {"spec.storage": fields}
+
+
+def pvc(**fields: Any) -> Manifest:
+    return storage(
+        pvc={"create": True, "size": "10Gi", "volumeAccessMode": "ReadWriteOnce", **fields}
+    )
+
+
+# Name: the patch of SERVICE, the field that the refusal must name, and a part of its text.
+BAD: dict[str, tuple[Manifest, str, str]] = {
+    # Image and containers
+    "no spec": ({"spec": None}, "spec", "Required value"),
+    "no image": ({"spec.image": None}, "spec.image", "Required value"),
+    "no repository": ({"spec.image.repository": None}, "spec.image.repository", "Required value"),
+    "empty repository": (
+        {"spec.image.repository": ""},
+        "spec.image.repository",
+        "at least 1 chars",
+    ),
+    "no tag": ({"spec.image.tag": None}, "spec.image.tag", "Required value"),
+    "empty tag": ({"spec.image.tag": ""}, "spec.image.tag", "at least 1 chars"),
+    "tag as a number": ({"spec.image.tag": 1.12}, "spec.image.tag", "must be of type string"),
+    "init container without name": (
+        {"spec.initContainers": [{"image": IMAGE}]},
+        "spec.initContainers[0].name",
+        "Required value",
+    ),
+    "init container without image": (
+        {"spec.initContainers": [{"name": "a"}]},
+        "spec.initContainers[0].image",
+        "Required value",
+    ),
+    "init container with empty tag": (
+        {"spec.initContainers": [{"name": "a", "image": {**IMAGE, "tag": ""}}]},
+        "spec.initContainers[0].image.tag",
+        "at least 1 chars",
+    ),
+    "sidecar without image": (
+        {"spec.sidecarContainers": [{"name": "a"}]},
+        "spec.sidecarContainers[0].image",
+        "Required value",
+    ),
+    "sidecar with empty repository": (
+        {"spec.sidecarContainers": [{"name": "a", "image": {**IMAGE, "repository": ""}}]},
+        "spec.sidecarContainers[0].image.repository",
+        "at least 1 chars",
+    ),
+    "env without name": ({"spec.env": [{"value": "a"}]}, "spec.env[0].name", "Required value"),
+    "claims in resources": (
+        {"spec.resources": {"claims": [{"name": "gpu"}]}},
+        "spec.resources.claims",
+        "must be empty",
+    ),
+    "limit that is no quantity": (
+        {"spec.resources": {"limits": {"memory": "lots"}}},
+        "spec.resources.limits.memory",
+        "should match",
+    ),
+    # Storage
+    "no storage": ({"spec.storage": None}, "spec.storage", ONE_STORAGE),
+    "empty storage": (storage(), "spec.storage", ONE_STORAGE),
+    "storage of empty parts": (
+        storage(nimCache={"name": "", "profile": ""}, pvc={}, hostPath=""),
+        "spec.storage",
+        ONE_STORAGE,
+    ),
+    "only shared memory": (storage(sharedMemorySizeLimit="1Gi"), "spec.storage", ONE_STORAGE),
+    "pvc that says only create false": (
+        storage(pvc={"create": False}),
+        "spec.storage",
+        ONE_STORAGE,
+    ),
+    "cache and claim": (
+        storage(nimCache={"name": "c"}, pvc={"name": "p"}),
+        "spec.storage",
+        f"only {ONE_STORAGE}",
+    ),
+    "cache and emptyDir": (
+        storage(nimCache={"name": "c"}, emptyDir={}),
+        "spec.storage",
+        f"only {ONE_STORAGE}",
+    ),
+    "claim and hostPath": (
+        storage(pvc={"name": "p"}, hostPath="/models"),
+        "spec.storage",
+        f"only {ONE_STORAGE}",
+    ),
+    "emptyDir and hostPath": (
+        storage(emptyDir={}, hostPath="/models"),
+        "spec.storage",
+        f"only {ONE_STORAGE}",
+    ),
+    "profile without cache": (
+        storage(nimCache={"profile": "p"}),
+        "spec.storage.nimCache.name",
+        "is required when spec.storage.nimCache is defined",
+    ),
+    "claim without name": (
+        storage(pvc={"size": "10Gi"}),
+        "spec.storage.pvc.name",
+        "must be provided when spec.storage.pvc.create is not true",
+    ),
+    "claim without name, create false": (
+        storage(pvc={"create": False, "subPath": "models"}),
+        "spec.storage.pvc.name",
+        "must be provided when spec.storage.pvc.create is not true",
+    ),
+    "access mode": (
+        pvc(volumeAccessMode="ReadWriteTwice"),
+        "spec.storage.pvc.volumeAccessMode",
+        'Unsupported value: "ReadWriteTwice"',
+    ),
+    "size in words": (pvc(size="ten"), "spec.storage.pvc.size", '"ten" must be a quantity'),
+    "size with a space": (pvc(size="10 Gi"), "spec.storage.pvc.size", '"10 Gi" must be a quantity'),
+    "size 0": (pvc(size="0"), "spec.storage.pvc.size", "must be a quantity greater than 0"),
+    "negative size": (
+        pvc(size="-1Gi"),
+        "spec.storage.pvc.size",
+        "must be a quantity greater than 0",
+    ),
+    "endless size": (pvc(size="1" * 65), "spec.storage.pvc.size", "Too long"),
+    "shared memory 0": (
+        storage(emptyDir={}, sharedMemorySizeLimit=0),
+        "spec.storage.sharedMemorySizeLimit",
+        "must be > 0",
+    ),
+    "shared memory 0 with unit": (
+        storage(emptyDir={}, sharedMemorySizeLimit="0Gi"),
+        "spec.storage.sharedMemorySizeLimit",
+        "must be > 0",
+    ),
+    "negative shared memory": (
+        storage(emptyDir={}, sharedMemorySizeLimit="-1Gi"),
+        "spec.storage.sharedMemorySizeLimit",
+        "must be > 0",
+    ),
+    "shared memory in words": (
+        storage(emptyDir={}, sharedMemorySizeLimit="big"),
+        "spec.storage.sharedMemorySizeLimit",
+        "should match",
+    ),
+    "emptyDir limit in words": (
+        storage(emptyDir={"sizeLimit": "big"}),
+        "spec.storage.emptyDir.sizeLimit",
+        "should match",
+    ),
+    # Ports
+    "port 0": (
+        {"spec.expose.service.port": 0},
+        "spec.expose.service.port",
+        "greater than or equal to 1",
+    ),
+    "port 70000": (
+        {"spec.expose.service.port": 70000},
+        "spec.expose.service.port",
+        "less than or equal to 65535",
+    ),
+    "port as text": (
+        {"spec.expose.service.port": "http"},
+        "spec.expose.service.port",
+        "must be of type integer",
+    ),
+    "grpcPort 0": (
+        {"spec.expose.service.grpcPort": 0},
+        "spec.expose.service.grpcPort",
+        "greater than or equal to 1",
+    ),
+    "grpcPort 65536": (
+        {"spec.expose.service.grpcPort": 65536},
+        "spec.expose.service.grpcPort",
+        "less than or equal to 65535",
+    ),
+    "metricsPort 0": (
+        {"spec.expose.service.metricsPort": 0},
+        "spec.expose.service.metricsPort",
+        "greater than or equal to 1",
+    ),
+    "metricsPort 65536": (
+        {"spec.expose.service.metricsPort": 65536},
+        "spec.expose.service.metricsPort",
+        "less than or equal to 65535",
+    ),
+    # Router
+    "ingress and gateway": (
+        router(ingress={"ingressClass": "nginx"}, gateway=GATEWAY),
+        "spec.expose.router",
+        "ingress and gateway cannot be specified together",
+    ),
+    "ingress without domain": (
+        {"spec.expose.router": {"ingress": {"ingressClass": "nginx"}}},
+        "spec.expose.router.hostDomainName",
+        "is required with spec.expose.router.ingress",
+    ),
+    "gateway without domain": (
+        {"spec.expose.router": {"gateway": GATEWAY}},
+        "spec.expose.router.hostDomainName",
+        "is required with spec.expose.router.ingress",
+    ),
+    "empty domain": (
+        router(hostDomainName=""),
+        "spec.expose.router.hostDomainName",
+        "at least 1 chars",
+    ),
+    "long domain": (
+        router(hostDomainName="a" * 64),
+        "spec.expose.router.hostDomainName",
+        "Too long",
+    ),
+    "bad domain": (
+        router(hostDomainName="Example_com"),
+        "spec.expose.router.hostDomainName",
+        "should match",
+    ),
+    "no ingress class": (
+        router(ingress={}),
+        "spec.expose.router.ingress.ingressClass",
+        "Required value",
+    ),
+    "empty ingress class": (
+        router(ingress={"ingressClass": ""}),
+        "spec.expose.router.ingress.ingressClass",
+        "at least 1 chars",
+    ),
+    "gateway without name": (
+        router(gateway={"namespace": "gw"}),
+        "spec.expose.router.gateway.name",
+        "Required value",
+    ),
+    "gateway with empty name": (
+        router(gateway={**GATEWAY, "name": ""}),
+        "spec.expose.router.gateway.name",
+        "at least 1 chars",
+    ),
+    "gateway without namespace": (
+        router(gateway={"name": "g"}),
+        "spec.expose.router.gateway.namespace",
+        "Required value",
+    ),
+    "gateway with empty namespace": (
+        router(gateway={**GATEWAY, "namespace": ""}),
+        "spec.expose.router.gateway.namespace",
+        "at least 1 chars",
+    ),
+    "grpc routes without port": (
+        router(gateway={**GATEWAY, "grpcRoutesEnabled": True}),
+        "spec.expose.service.grpcPort",
+        "must be set when spec.expose.router.gateway.grpcRoutesEnabled is true",
+    ),
+    "grpc routes without service": (
+        {**router(gateway={**GATEWAY, "grpcRoutesEnabled": True}), "spec.expose.service": None},
+        "spec.expose.service.grpcPort",
+        "must be set when",
+    ),
+    "backend without name": (
+        router(gateway={**GATEWAY, "backendRef": {"port": 80}}),
+        "spec.expose.router.gateway.backendRef.name",
+        "Required value",
+    ),
+    "backend with empty name": (
+        backend(name=""),
+        "spec.expose.router.gateway.backendRef.name",
+        "at least 1 chars",
+    ),
+    "backend with long name": (
+        backend(name=LONG),
+        "spec.expose.router.gateway.backendRef.name",
+        "Too long",
+    ),
+    "backend group": (
+        backend(group="A.B"),
+        "spec.expose.router.gateway.backendRef.group",
+        "should match",
+    ),
+    "backend kind": (
+        backend(kind="In Pool"),
+        "spec.expose.router.gateway.backendRef.kind",
+        "should match",
+    ),
+    "backend empty kind": (
+        backend(kind=""),
+        "spec.expose.router.gateway.backendRef.kind",
+        "at least 1 chars",
+    ),
+    "backend namespace": (
+        backend(namespace="A"),
+        "spec.expose.router.gateway.backendRef.namespace",
+        "should match",
+    ),
+    "backend port": (
+        backend(port=0),
+        "spec.expose.router.gateway.backendRef.port",
+        "greater than or equal to 1",
+    ),
+    "backend weight": (
+        backend(weight=-1),
+        "spec.expose.router.gateway.backendRef.weight",
+        "greater than or equal to 0",
+    ),
+    "backend great weight": (
+        backend(weight=1000001),
+        "spec.expose.router.gateway.backendRef.weight",
+        "less than or equal to 1000000",
+    ),
+    "backend service without port": (
+        router(gateway={**GATEWAY, "backendRef": {"name": "b"}}),
+        "spec.expose.router.gateway.backendRef.port",
+        "Must have port for Service reference",
+    ),
+    # Legacy ingress
+    "both ways to an ingress": (
+        {
+            **router(ingress={"ingressClass": "nginx"}),
+            "spec.expose.ingress": {"enabled": True, "spec": INGRESS},
+        },
+        "spec.expose.ingress",
+        ".spec.expose.ingress is deprecated, and will be removed in a future release.",
+    ),
+    "legacy ingress without rules": (
+        {"spec.expose.ingress": {"enabled": True}},
+        "spec.expose.ingress.spec",
+        "must have rules or a defaultBackend when spec.expose.ingress.enabled is true",
+    ),
+    "legacy ingress with empty rules": (
+        {
+            "spec.expose.ingress": {
+                "enabled": True,
+                "spec": {"ingressClassName": "nginx", "rules": []},
+            }
+        },
+        "spec.expose.ingress.spec",
+        "must have rules or a defaultBackend",
+    ),
+    # Endpoint picker
+    "picker without container": (
+        picker(containerSpec=None),
+        f"{EPP}.containerSpec",
+        "Required value",
+    ),
+    "picker container without name": (
+        picker(containerSpec={"image": IMAGE}),
+        f"{EPP}.containerSpec.name",
+        "Required value",
+    ),
+    "picker with empty repository": (
+        picker(containerSpec={"name": "epp", "image": {"repository": "", "tag": "1"}}),
+        f"{EPP}.containerSpec.image.repository",
+        "at least 1 chars",
+    ),
+    "picker with two configs": (
+        picker(configMapRef={"name": "c", "key": "k"}),
+        EPP,
+        "specify either configMapRef or config, not both",
+    ),
+    "picker without config": (
+        picker(config=None),
+        EPP,
+        f"one of {EPP}.config or {EPP}.configMapRef must be set",
+    ),
+    "picker with a nameless ConfigMap": (
+        picker(config=None, configMapRef={"key": "k"}),
+        f"{EPP}.configMapRef.name",
+        "must name a ConfigMap",
+    ),
+    "picker with a keyless ConfigMap": (
+        picker(config=None, configMapRef={"name": "c"}),
+        f"{EPP}.configMapRef.key",
+        "Required value",
+    ),
+    "picker without plugins": (
+        picker(config={"schedulingProfiles": []}),
+        f"{EPP}.config.plugins",
+        "Required value",
+    ),
+    "picker without profiles": (
+        picker(config={"plugins": []}),
+        f"{EPP}.config.schedulingProfiles",
+        "Required value",
+    ),
+    "picker plugin without type": (
+        picker(config={**PLUGINS, "plugins": [{"name": "a"}]}),
+        f"{EPP}.config.plugins[0].type",
+        "Required value",
+    ),
+    "picker profile without name": (
+        picker(config={**PLUGINS, "schedulingProfiles": [{"plugins": []}]}),
+        f"{EPP}.config.schedulingProfiles[0].name",
+        "Required value",
+    ),
+    "picker profile plugin without ref": (
+        picker(
+            config={**PLUGINS, "schedulingProfiles": [{"name": "p", "plugins": [{"weight": 1}]}]}
+        ),
+        f"{EPP}.config.schedulingProfiles[0].plugins[0].pluginRef",
+        "Required value",
+    ),
+    "picker data without sources": (
+        picker(config={**PLUGINS, "data": {}}),
+        f"{EPP}.config.data.sources",
+        "Required value",
+    ),
+    "picker data source without extractors": (
+        picker(config={**PLUGINS, "data": {"sources": [{"pluginRef": "a"}]}}),
+        f"{EPP}.config.data.sources[0].extractors",
+        "Required value",
+    ),
+    "picker port without number": (
+        picker(ports=[{"name": "a"}]),
+        f"{EPP}.ports[0].containerPort",
+        "Required value",
+    ),
+    # Metrics and scaling
+    "metrics without monitor": (
+        {"spec.metrics": {"enabled": True}},
+        "spec.metrics.serviceMonitor",
+        "must be defined if spec.metrics.enabled is true",
+    ),
+    "metrics with an empty monitor": (
+        {"spec.metrics": {"enabled": True, "serviceMonitor": {"annotations": {}, "interval": ""}}},
+        "spec.metrics.serviceMonitor",
+        "must be defined if spec.metrics.enabled is true",
+    ),
+    "scrape interval": (
+        {"spec.metrics": {"serviceMonitor": {"interval": "1 minute"}}},
+        "spec.metrics.serviceMonitor.interval",
+        "should match",
+    ),
+    "scrape timeout": (
+        {"spec.metrics": {"serviceMonitor": {"scrapeTimeout": "10"}}},
+        "spec.metrics.serviceMonitor.scrapeTimeout",
+        "should match",
+    ),
+    "negative replicas": ({"spec.replicas": -1}, "spec.replicas", "greater than or equal to 0"),
+    "replicas and autoscaling": (
+        {"spec.replicas": 2, "spec.scale": {"enabled": True, "hpa": {"maxReplicas": 3}}},
+        "spec.replicas",
+        "spec.replicas cannot be set when spec.scale.enabled is true",
+    ),
+    "autoscaling without hpa": (
+        {"spec.scale": {"enabled": True}},
+        "spec.scale.hpa",
+        "must be defined if spec.scale.enabled is true",
+    ),
+    "hpa without maximum": (
+        {"spec.scale": {"enabled": True, "hpa": {"minReplicas": 1}}},
+        "spec.scale.hpa.maxReplicas",
+        "Required value",
+    ),
+    "hpa with minimum 0": (
+        {"spec.scale": {"hpa": {"minReplicas": 0, "maxReplicas": 1}}},
+        "spec.scale.hpa.minReplicas",
+        "greater than or equal to 1",
+    ),
+    "hpa of zeros": (
+        {"spec.scale": {"enabled": True, "hpa": {"maxReplicas": 0}}},
+        "spec.scale.hpa.maxReplicas",
+        "must be at least spec.scale.hpa.minReplicas",
+    ),
+    "hpa with maximum below minimum": (
+        {"spec.scale": {"enabled": True, "hpa": {"minReplicas": 3, "maxReplicas": 2}}},
+        "spec.scale.hpa.maxReplicas",
+        "must be at least spec.scale.hpa.minReplicas",
+    ),
+    "autoscaling and several nodes": (
+        {
+            "spec.multiNode": {"parallelism": {"pipeline": 2, "tensor": 8}},
+            "spec.scale": {"enabled": True, "hpa": {"maxReplicas": 3}},
+        },
+        "spec.scale.enabled",
+        "autoScaling must be nil or disabled when multiNode is set",
+    ),
+    # Several nodes, platform
+    "unknown platform": (
+        {"spec.inferencePlatform": "ray"},
+        "spec.inferencePlatform",
+        'supported values: "standalone", "kserve"',
+    ),
+    "empty platform": (
+        {"spec.inferencePlatform": ""},
+        "spec.inferencePlatform",
+        "Unsupported value",
+    ),
+    "several nodes on KServe": (
+        {"spec.inferencePlatform": "kserve", "spec.multiNode": {"parallelism": {"pipeline": 2}}},
+        "spec.multiNode",
+        "cannot be set when the inferencePlatform is KServe",
+    ),
+    "no parallelism": ({"spec.multiNode": {}}, "spec.multiNode.parallelism", "Required value"),
+    "pipeline 0": (
+        {"spec.multiNode": {"parallelism": {"pipeline": 0}}},
+        "spec.multiNode.parallelism.pipeline",
+        "greater than or equal to 1",
+    ),
+    "tensor 0": (
+        {"spec.multiNode": {"parallelism": {"tensor": 0}}},
+        "spec.multiNode.parallelism.tensor",
+        "greater than or equal to 1",
+    ),
+    "backend of several nodes": (
+        {"spec.multiNode": {"parallelism": {}, "backendType": "mpi"}},
+        "spec.multiNode.backendType",
+        'supported values: "lws"',
+    ),
+    "mpi and ray": (
+        {"spec.multiNode": {"parallelism": {}, "mpi": {}, "ray": {}}},
+        "spec.multiNode",
+        "mpi and ray are mutually exclusive",
+    ),
+    "ray port 0": (
+        {"spec.multiNode": {"parallelism": {}, "ray": {"rayPort": 0}}},
+        "spec.multiNode.ray.rayPort",
+        "greater than or equal to 1",
+    ),
+    "ray port 65536": (
+        {"spec.multiNode": {"parallelism": {}, "ray": {"rayPort": 65536}}},
+        "spec.multiNode.ray.rayPort",
+        "less than or equal to 65535",
+    ),
+    "compute domain of no kind": (
+        {"spec.multiNode": {"parallelism": {}, "computeDomain": {}}},
+        "spec.multiNode.computeDomain.name",
+        "if create is true, name must not be set; otherwise name is required.",
+    ),
+    "compute domain with empty name": (
+        {"spec.multiNode": {"parallelism": {}, "computeDomain": {"create": False, "name": ""}}},
+        "spec.multiNode.computeDomain.name",
+        "otherwise name is required.",
+    ),
+    "compute domain of both kinds": (
+        {"spec.multiNode": {"parallelism": {}, "computeDomain": {"create": True, "name": "d"}}},
+        "spec.multiNode.computeDomain.name",
+        "if create is true, name must not be set",
+    ),
+    # Devices
+    "claim of no source": (dra({}), "spec.draResources[0]", "exactly one of"),
+    "claim of two sources": (
+        dra({"resourceClaimName": "a", "resourceClaimTemplateName": "b"}),
+        "spec.draResources[0]",
+        "exactly one of",
+    ),
+    "claim with empty name": (
+        dra({"resourceClaimName": ""}),
+        "spec.draResources[0].resourceClaimName",
+        "at least 1 chars",
+    ),
+    "claim with long name": (
+        dra({"resourceClaimName": LONG}),
+        "spec.draResources[0].resourceClaimName",
+        "Too long",
+    ),
+    "claim with bad name": (
+        dra({"resourceClaimName": "_a"}),
+        "spec.draResources[0].resourceClaimName",
+        "should match",
+    ),
+    "template with bad name": (
+        dra({"resourceClaimTemplateName": "A"}),
+        "spec.draResources[0].resourceClaimTemplateName",
+        "should match",
+    ),
+    "empty request": (
+        dra({"resourceClaimName": "a", "requests": [""]}),
+        "spec.draResources[0].requests[0]",
+        "at least 1 chars",
+    ),
+    "claim named twice": (
+        dra(
+            {"resourceClaimName": "a"},
+            {"resourceClaimTemplateName": "a"},
+            {"resourceClaimName": "a"},
+        ),
+        "spec.draResources",
+        "the same resourceClaimName stands in more than one",
+    ),
+    "claim for several replicas": (
+        {"spec.replicas": 2, **dra({"resourceClaimName": "a"})},
+        "spec.draResources",
+        "resourceClaimName must not be set when spec.replicas > 1",
+    ),
+    "claim and autoscaling": (
+        {
+            "spec.scale": {"enabled": True, "hpa": {"maxReplicas": 2}},
+            **dra({"resourceClaimName": "a"}),
+        },
+        "spec.draResources",
+        "resourceClaimName must not be set when spec.scale.enabled is true",
+    ),
+    "too many claims": (
+        dra(*({"resourceClaimTemplateName": "a"} for _ in range(33))),
+        "spec.draResources",
+        "must have at most 32 items",
+    ),
+    "generated name empty": (
+        dra({"claimCreationSpec": {"generateName": "", "devices": [{"name": "gpu"}]}}),
+        "spec.draResources[0].claimCreationSpec.generateName",
+        "at least 1 chars",
+    ),
+    "generated name long": (
+        dra({"claimCreationSpec": {"generateName": "a" * 17, "devices": [{"name": "gpu"}]}}),
+        "spec.draResources[0].claimCreationSpec.generateName",
+        "Too long",
+    ),
+    "claim without devices": (dra({"claimCreationSpec": {}}), DEVICES, "Required value"),
+    "claim with no devices": (
+        dra({"claimCreationSpec": {"devices": []}}),
+        DEVICES,
+        "at least 1 items",
+    ),
+    "claim with too many devices": (
+        dra({"claimCreationSpec": {"devices": [{"name": f"d{i}"} for i in range(33)]}}),
+        DEVICES,
+        "must have at most 32 items",
+    ),
+    "device without name": (
+        dra({"claimCreationSpec": {"devices": [{}]}}),
+        f"{DEVICES}[0].name",
+        "Required value",
+    ),
+    "device with empty name": (device(name=""), f"{DEVICES}[0].name", "at least 1 chars"),
+    "device with bad name": (device(name="GPU"), f"{DEVICES}[0].name", "should match"),
+    "no device": (device(count=0), f"{DEVICES}[0].count", "greater than or equal to 1"),
+    "empty device class": (
+        device(deviceClassName=""),
+        f"{DEVICES}[0].deviceClassName",
+        "at least 1 chars",
+    ),
+    "empty driver": (device(driverName=""), f"{DEVICES}[0].driverName", "at least 1 chars"),
+    "bad driver": (device(driverName="/gpu"), f"{DEVICES}[0].driverName", "should match"),
+    "long driver": (device(driverName=LONG), f"{DEVICES}[0].driverName", "Too long"),
+    "selector without key": (
+        attributes({"value": {"intValue": 1}}),
+        f"{SELECTOR}.key",
+        "Required value",
+    ),
+    "selector with long key": (
+        attributes({"key": "k" * 65, "value": {"intValue": 1}}),
+        f"{SELECTOR}.key",
+        "Too long",
+    ),
+    "selector with unknown operator": (
+        attributes({"key": "k", "op": "In", "value": {"intValue": 1}}),
+        f"{SELECTOR}.op",
+        'supported values: "Equal", "NotEqual"',
+    ),
+    "selector with empty operator": (
+        attributes({"key": "k", "op": "", "value": {"intValue": 1}}),
+        f"{SELECTOR}.op",
+        "Unsupported value",
+    ),
+    "selector without value": (attributes({"key": "k"}), f"{SELECTOR}.value", "Required value"),
+    "selector with empty value": (
+        attributes({"key": "k", "value": {}}),
+        f"{SELECTOR}.value",
+        "must specify exactly one of boolValue, intValue, stringValue and versionValue",
+    ),
+    "selector with two values": (
+        attributes({"key": "k", "value": {"intValue": 1, "stringValue": "1"}}),
+        f"{SELECTOR}.value",
+        "must specify exactly one of",
+    ),
+    "selector with long string": (
+        attributes({"key": "k", "value": {"stringValue": "v" * 65}}),
+        f"{SELECTOR}.value.stringValue",
+        "Too long",
+    ),
+    "selector with long version": (
+        attributes({"key": "k", "value": {"versionValue": "1.2.3-" + "a" * 60}}),
+        f"{SELECTOR}.value.versionValue",
+        "Too long",
+    ),
+    **{
+        f"selector with version {version}": (
+            attributes({"key": "k", "value": {"versionValue": version}}),
+            f"{SELECTOR}.value.versionValue",
+            "must be a valid semantic version",
+        )
+        for version in (
+            "",
+            "1",
+            "1.2",
+            "v1.2.3",
+            "01.2.3",
+            "1.2.3.4",
+            "1.2.x",
+            "latest",
+            "1.2.3-",
+            "1.2.3+",
+        )
+    },
+    "greater than a truth value": (
+        attributes({"key": "k", "op": "GreaterThan", "value": {"boolValue": True}}),
+        f"{SELECTOR}.op",
+        "must be Equal or NotEqual for a boolValue or stringValue",
+    ),
+    "less than a string": (
+        attributes({"key": "k", "op": "LessThan", "value": {"stringValue": "a"}}),
+        f"{SELECTOR}.op",
+        "must be Equal or NotEqual for a boolValue or stringValue",
+    ),
+    "capacity without key": (
+        device(capacitySelectors=[{"value": "1Gi"}]),
+        f"{CAPACITY}.key",
+        "Required value",
+    ),
+    "capacity without value": (
+        device(capacitySelectors=[{"key": "k"}]),
+        f"{CAPACITY}.value",
+        "Required value",
+    ),
+    "capacity in words": (
+        device(capacitySelectors=[{"key": "k", "value": "big"}]),
+        f"{CAPACITY}.value",
+        "should match",
+    ),
+    "capacity with unknown operator": (
+        device(capacitySelectors=[{"key": "k", "value": "1Gi", "op": "In"}]),
+        f"{CAPACITY}.op",
+        "Unsupported value",
+    ),
+    "key selected twice": (
+        attributes(
+            {"key": "k", "value": {"intValue": 1}},
+            {"key": "k", "op": "NotEqual", "value": {"intValue": 2}},
+        ),
+        f"{DEVICES}[0]",
+        "must not select the same key twice",
+    ),
+    "key selected twice, once with its domain": (
+        attributes(
+            {"key": "k", "value": {"intValue": 1}},
+            {"key": "gpu.nvidia.com/k", "value": {"intValue": 2}},
+        ),
+        f"{DEVICES}[0]",
+        "must not select the same key twice",
+    ),
+    "key selected as attribute and capacity": (
+        device(
+            driverName="d.example",
+            attributeSelectors=[{"key": "d.example/memory", "value": {"intValue": 1}}],
+            capacitySelectors=[{"key": "memory", "value": "1Gi"}],
+        ),
+        f"{DEVICES}[0]",
+        "must not select the same key twice",
+    ),
+    "too many attribute selectors": (
+        attributes(*({"key": f"k{i}", "value": {"intValue": 1}} for i in range(17))),
+        f"{DEVICES}[0].attributeSelectors",
+        "must have at most 16 items",
+    ),
+    "too many capacity selectors": (
+        device(capacitySelectors=[{"key": f"k{i}", "value": "1Gi"} for i in range(17)]),
+        f"{DEVICES}[0].capacitySelectors",
+        "must have at most 16 items",
+    ),
+    "expressions beside selectors": (
+        device(celExpressions=["true"], capacitySelectors=[{"key": "k", "value": "1Gi"}]),
+        f"{DEVICES}[0].celExpressions",
+        "celExpressions must not be set if attributeSelectors or capacitySelectors are set",
+    ),
+}
+
+MANY_SELECTORS = {
+    "attributeSelectors": [
+        {"key": f"a{i}", "value": {"versionValue": "1.2.3-rc.1+build"}} for i in range(16)
+    ],
+    "capacitySelectors": [{"key": f"c{i}", "op": "GreaterThan", "value": 1} for i in range(16)],
+}
+
+# What must be accepted, among it all that the reference operator writes back into a spec (O-02).
+GOOD: dict[str, Manifest] = {
+    "minimal": {},
+    "no expose": {"spec.expose": None},
+    "image by digest": {"spec.image": {"repository": "r.example/nim@sha256", "tag": "0" * 64}},
+    "cache and empty others": storage(nimCache={"name": "c", "profile": ""}, pvc={}, hostPath=""),
+    "cache and claim that is not created": storage(nimCache={"name": "c"}, pvc={"create": False}),
+    "cache and profile": storage(nimCache={"name": "c", "profile": "tensorrt_llm"}),
+    "created claim": pvc(storageClass=""),
+    "created claim, size without unit": pvc(size="5e9"),
+    "created claim, fractional size": pvc(size="0.5Ti"),
+    "created claim, size and mode left open": storage(pvc={"create": True, "name": "existing"}),
+    "existing claim": storage(pvc={"name": "p"}),
+    "existing claim, nonsense size": storage(pvc={"name": "p", "size": "ten"}),
+    "existing claim in a folder": storage(pvc={"name": "p", "subPath": "models", "create": False}),
+    "hostPath": storage(hostPath="/models"),
+    "emptyDir with limit": storage(emptyDir={"sizeLimit": 10737418240}, readOnly=True),
+    "shared memory": storage(emptyDir={}, sharedMemorySizeLimit="8Gi"),
+    "shared memory in bytes": storage(emptyDir={}, sharedMemorySizeLimit=8589934592),
+    "empty objects of the reference": {
+        "spec.expose.ingress": {"spec": {}},
+        "spec.expose.router": {},
+        "spec.livenessProbe": {},
+        "spec.metrics": {"serviceMonitor": {}},
+        "spec.scale": {"hpa": {"maxReplicas": 0, "minReplicas": 1}},
+        "spec.storage": {"emptyDir": {}, "nimCache": {}, "pvc": {}},
+    },
+    "no claims in resources": {"spec.resources": {"claims": [], "limits": {"nvidia.com/gpu": 1}}},
+    "proxy without scheme": {
+        "spec.proxy": {"httpProxy": "proxy:3128", "noProxy": "*.example, ::1"}
+    },
+    "replicas 0": {"spec.replicas": 0},
+    "autoscaling": {"spec.scale": {"enabled": True, "hpa": {"maxReplicas": 1}}},
+    "autoscaling on KServe without maximum": {
+        "spec.inferencePlatform": "kserve",
+        "spec.scale": {"enabled": True, "hpa": {"maxReplicas": 0}},
+    },
+    "replicas with autoscaling off": {"spec.replicas": 2, "spec.scale": {"enabled": False}},
+    "metrics with one label": {
+        "spec.metrics": {"enabled": True, "serviceMonitor": {"additionalLabels": {"release": "p"}}}
+    },
+    "metrics with an interval": {
+        "spec.metrics": {"enabled": True, "serviceMonitor": {"interval": "1m30s"}}
+    },
+    "router ingress": router(ingress={"ingressClass": "nginx", "tlsSecretName": "tls"}),
+    "gateway with grpc": {
+        **router(gateway={**GATEWAY, "grpcRoutesEnabled": True, "httpRoutesEnabled": False}),
+        "spec.expose.service": {"port": 8000, "grpcPort": 50051},
+    },
+    "pool as backend": router(
+        gateway={
+            **GATEWAY,
+            "backendRef": {
+                "group": "inference.networking.k8s.io",
+                "kind": "InferencePool",
+                "name": "p",
+            },
+        }
+    ),
+    "picker alone": {"spec.expose.router": {"eppConfig": PICKER}},
+    "picker with an empty tag": picker(
+        containerSpec={"name": "epp", "image": {"repository": "r.example/epp", "tag": ""}}
+    ),
+    "picker with structured parameters": picker(
+        config={
+            **PLUGINS,
+            "plugins": [{"type": "scorer", "parameters": {"weights": [1, 2], "deep": {"a": True}}}],
+        }
+    ),
+    "picker with parameters of the reference": picker(
+        config={**PLUGINS, "plugins": [{"type": "scorer", "parameters": "e30="}]}
+    ),
+    "picker with unknown parts": picker(config={**PLUGINS, "flowControl": {"maxBytes": 1}}),
+    "picker by ConfigMap": picker(config=None, configMapRef={"name": "c", "key": "k"}),
+    "legacy ingress": {"spec.expose.ingress": {"enabled": True, "spec": INGRESS}},
+    "legacy ingress to a default": {
+        "spec.expose.ingress": {
+            "enabled": True,
+            "spec": {"defaultBackend": {"service": {"name": "llm", "port": {"number": 8000}}}},
+        }
+    },
+    "legacy ingress as visibility on KServe": {
+        "spec.inferencePlatform": "kserve",
+        "spec.expose.ingress": {"enabled": True},
+    },
+    "load balancer beside a router": {
+        **router(ingress={"ingressClass": "nginx"}),
+        "spec.expose.service": {"type": "LoadBalancer"},
+    },
+    "no secret": {"spec.authSecret": None},
+    "several nodes": {
+        "spec.multiNode": {
+            "parallelism": {"pipeline": 2, "tensor": 8},
+            "mpi": {"mpiStartTimeout": 6000},
+        }
+    },
+    "several nodes by ray": {
+        "spec.multiNode": {"parallelism": {}, "ray": {}, "computeDomain": {"create": True}}
+    },
+    "claims by template for several replicas": {
+        "spec.replicas": 3,
+        **dra(
+            {"resourceClaimTemplateName": "a"},
+            {"resourceClaimTemplateName": "a", "requests": ["gpu"]},
+        ),
+    },
+    "one claim for one replica": {"spec.replicas": 1, **dra({"resourceClaimName": "a"})},
+    "same key of two domains": attributes(
+        {"key": "k", "value": {"intValue": 1}}, {"key": "other.example/k", "value": {"intValue": 1}}
+    ),
+    "operators that fit": attributes(
+        {"key": "a", "op": "NotEqual", "value": {"boolValue": False}},
+        {"key": "b", "op": "LessThanOrEqual", "value": {"intValue": -1}},
+        {"key": "c", "op": "GreaterThan", "value": {"versionValue": "0.0.1"}},
+    ),
+    "expressions": device(celExpressions=["device.driver != ''"] * 20, count=8),
+    "as many devices as there may be": dra(
+        *[
+            {
+                "claimCreationSpec": {
+                    "devices": [{"name": f"d{i}", **MANY_SELECTORS} for i in range(4)]
+                }
+            }
+        ]
+        * 2,
+        {"claimCreationSpec": {"devices": [{"name": f"d{i}"} for i in range(32)]}},
+        *({"resourceClaimName": f"c{i}"} for i in range(29)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("patch", "field", "text"), BAD.values(), ids=BAD.keys())
+def test_refused(cluster: Any, patch: Manifest, field: str, text: str) -> None:
+    refusal = cluster.create(SERVICE, patch)
+    assert refusal, "accepted"
+    assert refusal.names(field, text), refusal
+    assert field in refusal.message
+
+
+@pytest.mark.parametrize("patch", GOOD.values(), ids=GOOD.keys())
+def test_accepted(cluster: Any, patch: Manifest) -> None:
+    assert cluster.create(SERVICE, patch) is None
+
+
+def test_unknown_field_is_named(cluster: Any) -> None:
+    refusal = cluster.create(SERVICE, {"spec.expose.service.ports": [8000]})
+    assert 'unknown field "spec.expose.service.ports"' in refusal.message
+
+
+def test_parameters_of_a_plugin_are_kept(cluster: Any) -> None:
+    parameters = {"weights": [1, 2], "deep": {"a": True}}
+    config = {**PLUGINS, "plugins": [{"type": "scorer", "parameters": parameters}]}
+    manifest = {**SERVICE, "metadata": {"name": "picker"}}
+    assert cluster.create(manifest, picker(config=config), dry_run=False) is None
+    router = cluster.read(manifest)["spec"]["expose"]["router"]
+    assert router["eppConfig"]["config"]["plugins"][0]["parameters"] == parameters
+
+
+TEMPLATE = {"resourceClaimTemplateName": "a"}
+PVC_IMMUTABLE = "is immutable once it is created with spec.storage.pvc.create = true"
+CREATED: Manifest = {
+    **SERVICE,
+    "metadata": {"name": "created", "finalizers": ["nimops.example/test"]},
+    "spec": {
+        **SERVICE["spec"],
+        "storage": {
+            "pvc": {
+                "create": True,
+                "size": "10Gi",
+                "volumeAccessMode": "ReadWriteOnce",
+                "storageClass": "",
+                "annotations": {"a": "b"},
+            }
+        },
+        "multiNode": {"parallelism": {"pipeline": 2, "tensor": 8}},
+        "draResources": [TEMPLATE],
+    },
+}
+EXISTING: Manifest = {
+    **SERVICE,
+    "metadata": {"name": "existing"},
+    "spec": {**SERVICE["spec"], "storage": {"pvc": {"name": "p", "create": False}}},
+}
+
+BAD_UPDATES: dict[str, tuple[Manifest, Manifest, str, str]] = {
+    "size of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.size": "20Gi"},
+        "spec.storage.pvc.size",
+        PVC_IMMUTABLE,
+    ),
+    "name of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.name": "p"},
+        "spec.storage.pvc.name",
+        PVC_IMMUTABLE,
+    ),
+    "class of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.storageClass": "fast"},
+        "spec.storage.pvc.storageClass",
+        PVC_IMMUTABLE,
+    ),
+    "mode of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.volumeAccessMode": "ReadWriteMany"},
+        "spec.storage.pvc.volumeAccessMode",
+        PVC_IMMUTABLE,
+    ),
+    "folder of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.subPath": "m"},
+        "spec.storage.pvc.subPath",
+        PVC_IMMUTABLE,
+    ),
+    "annotations of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.annotations": None},
+        "spec.storage.pvc.annotations",
+        PVC_IMMUTABLE,
+    ),
+    "creation of a created claim": (
+        CREATED,
+        {"spec.storage.pvc.create": False, "spec.storage.pvc.name": "p"},
+        "spec.storage.pvc.create",
+        PVC_IMMUTABLE,
+    ),
+    "created claim to emptyDir": (
+        CREATED,
+        {"spec.storage": {"emptyDir": {}}},
+        "spec.storage.pvc.create",
+        PVC_IMMUTABLE,
+    ),
+    "several nodes to one": (
+        CREATED,
+        {"spec.multiNode": None},
+        "spec.multiNode",
+        "is immutable once the resource is created",
+    ),
+    "one node to several": (
+        EXISTING,
+        {"spec.multiNode": {"parallelism": {"pipeline": 2}}},
+        "spec.multiNode",
+        "is immutable once the resource is created",
+    ),
+    "more nodes": (
+        CREATED,
+        {"spec.multiNode.parallelism.pipeline": 3},
+        "spec.multiNode",
+        "is immutable once the resource is created",
+    ),
+    "other devices": (
+        CREATED,
+        {"spec.draResources": [{"resourceClaimTemplateName": "b"}]},
+        "spec.draResources",
+        "spec.draResources is immutable",
+    ),
+    "more devices": (
+        CREATED,
+        {"spec.draResources": [TEMPLATE, TEMPLATE]},
+        "spec.draResources",
+        "spec.draResources is immutable",
+    ),
+    "no devices any more": (
+        CREATED,
+        {"spec.draResources": None},
+        "spec.draResources",
+        "spec.draResources is immutable",
+    ),
+    "devices where there were none": (
+        EXISTING,
+        {"spec.draResources": [TEMPLATE]},
+        "spec.draResources",
+        "spec.draResources is immutable",
+    ),
+    "good that turns bad": (
+        EXISTING,
+        {"spec.image.tag": ""},
+        "spec.image.tag",
+        "at least 1 chars",
+    ),
+}
+GOOD_UPDATES: dict[str, tuple[Manifest, Manifest]] = {
+    "nothing": (CREATED, {}),
+    "another image": (CREATED, {"spec.image.tag": "1.13.0"}),
+    "replicas": (CREATED, {"spec.replicas": 2}),
+    "zero values that the reference drops": (CREATED, {"spec.storage.pvc.storageClass": None}),
+    "zero values that the reference adds": (
+        CREATED,
+        {"spec.storage.nimCache": {}, "spec.storage.pvc.name": "", "spec.storage.pvc.subPath": ""},
+    ),
+    "another existing claim": (EXISTING, {"spec.storage.pvc.name": "q"}),
+    "claim to cache": (EXISTING, {"spec.storage": {"nimCache": {"name": "c"}}}),
+    "claim to created claim": (EXISTING, pvc()),
+    "to KServe": (EXISTING, {"spec.inferencePlatform": "kserve"}),
+}
+
+
+@pytest.fixture(scope="module")
+def services(cluster: Any) -> Iterator[Any]:
+    for manifest in (CREATED, EXISTING):
+        assert cluster.create(manifest, dry_run=False) is None
+    yield cluster
+    cluster.remove_all()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "patch", "field", "text"), BAD_UPDATES.values(), ids=BAD_UPDATES.keys()
+)
+def test_update_refused(
+    services: Any, manifest: Manifest, patch: Manifest, field: str, text: str
+) -> None:
+    refusal = services.replace(manifest, patch)
+    assert refusal, "accepted"
+    assert refusal.names(field, text), refusal
+
+
+@pytest.mark.parametrize(("manifest", "patch"), GOOD_UPDATES.values(), ids=GOOD_UPDATES.keys())
+def test_update_accepted(services: Any, manifest: Manifest, patch: Manifest) -> None:
+    assert services.replace(manifest, patch) is None
+
+
+def test_immutability_stops_no_deletion(services: Any) -> None:
+    manifest = {**CREATED, "metadata": {"name": "going", "finalizers": ["nimops.example/test"]}}
+    assert services.create(manifest, dry_run=False) is None
+    services.delete(manifest)
+    assert services.read(manifest)["metadata"]["deletionTimestamp"]
+    assert services.patch_metadata(manifest, {"finalizers": None}) is None
+    assert services.is_gone(manifest)

@@ -1,0 +1,142 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Resources that were stored before our checks existed stay updatable and deletable.
+
+Our CRDs are applied twice under a group of their own: without any rule and bound, to store what
+breaks them, and then as they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUP = "takeover.nimops.example"
+BOUNDS = {
+    "x-kubernetes-validations",
+    "enum",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+}
+
+Manifest = dict[str, Any]
+
+IMAGE = {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.12.0"}
+SERVICE: Manifest = {
+    "kind": "NIMService",
+    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
+    "spec": {
+        "image": IMAGE,
+        "storage": {"emptyDir": {}, "pvc": {"size": "ten"}, "sharedMemorySizeLimit": 0},
+        "expose": {"router": {"gateway": {"name": "g", "namespace": "gw"}}},
+        "metrics": {"enabled": True},
+        "initContainers": [{"name": "a", "image": {"repository": "a", "tag": ""}}],
+    },
+}
+CACHE: Manifest = {
+    "kind": "NIMCache",
+    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
+    "spec": {
+        "source": {
+            "ngc": {"authSecret": "s", "modelPuller": "i", "model": {"profiles": ["all", "a"]}}
+        },
+        "storage": {"pvc": {"name": "p"}, "hostPath": "/models"},
+        "proxy": {"noProxy": "*"},
+    },
+}
+
+
+def without_bounds(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [without_bounds(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    properties = {
+        name: without_bounds(child) for name, child in schema.get("properties", {}).items()
+    }
+    kept = {
+        key: without_bounds(value)
+        for key, value in schema.items()
+        if key not in {*BOUNDS, "properties"}
+    }
+    return {**kept, "properties": properties} if properties else kept
+
+
+def crds(*, bounded: bool) -> list[Manifest]:
+    result = []
+    for path in sorted((ROOT / "config/crd/bases").glob("*_nim[sc]*.yaml")):
+        crd = yaml.safe_load(path.read_text())
+        crd["metadata"]["name"] = f"{crd['spec']['names']['plural']}.{GROUP}"
+        crd["spec"]["group"] = GROUP
+        version = crd["spec"]["versions"][0]
+        version["schema"] = version["schema"] if bounded else without_bounds(version["schema"])
+        result.append(crd)
+    return result
+
+
+@pytest.fixture(scope="module")
+def old(cluster: Any) -> Iterator[Any]:
+    """Resources that break our rules, stored before there were any."""
+    found = cluster.in_group(GROUP)
+    found.apply_crds(*crds(bounded=False))
+    for manifest in (SERVICE, CACHE):
+        assert found.create(manifest, dry_run=False) is None
+    found.apply_crds(*crds(bounded=True))
+    deadline = time.monotonic() + 20
+    while not all(found.create(named(manifest, "new")) for manifest in (SERVICE, CACHE)):
+        assert time.monotonic() < deadline, "the rules do not take effect"
+        time.sleep(0.1)
+    yield found
+    found.remove_all()
+    found.delete_crds(*(crd["metadata"]["name"] for crd in crds(bounded=True)))
+
+
+def named(manifest: Manifest, name: str) -> Manifest:
+    return {**manifest, "metadata": {"name": name}}
+
+
+@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+def test_a_new_one_is_refused(old: Any, manifest: Manifest) -> None:
+    assert old.create(named(manifest, "new"))
+
+
+@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+def test_metadata_can_change(old: Any, manifest: Manifest) -> None:
+    assert old.patch_metadata(manifest, {"labels": {"a": "b"}}) is None
+
+
+def test_status_can_be_written(old: Any) -> None:
+    for manifest in (SERVICE, CACHE):
+        assert old.patch_status(manifest, {"state": "Failed", "observedGeneration": 1}) is None
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [{"spec.image.tag": "1.13.0"}, {"spec.replicas": 2}, {"spec.storage.readOnly": True}],
+    ids=["image", "replicas", "beside a bad value"],
+)
+def test_other_fields_can_change(old: Any, patch: Manifest) -> None:
+    assert old.replace(SERVICE, patch) is None
+
+
+def test_a_bad_value_cannot_become_another(old: Any) -> None:
+    refusal = old.replace(SERVICE, {"spec.storage.pvc.size": "eleven"})
+    assert refusal.names("spec.storage.pvc.size", '"eleven" must be a quantity')
+
+
+@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+def test_deletion_runs_to_its_end(old: Any, manifest: Manifest) -> None:
+    old.delete(manifest)
+    assert old.read(manifest)["metadata"]["deletionTimestamp"]
+    assert old.patch_metadata(manifest, {"finalizers": None}) is None
+    assert old.is_gone(manifest)

@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator may do what our code does, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
+
+ROOT = Path(__file__).resolve().parents[3]
+RBAC = ROOT / "config" / "rbac"
+OWN = {kind for kind, (version, _plural) in KINDS.items() if version.startswith(f"{GROUP}/")}
+READ_ONLY = {"Node": {"list"}, "Secret": {"get"}}
+"""Kinds that are never written, and how they are read."""
+
+WRITE_ONLY = {"Event"}
+PAST_THE_CACHE = {
+    entry["kind"]
+    for watch in yaml.safe_load((ROOT / "watches.yaml").read_text())
+    for entry in watch["blacklist"]
+}
+PRUNED = {kind for kind, *_ in FEATURES} | {"Pod", "Job"}
+"""Kinds that a `desired` may list as unwanted."""
+
+BESIDES = {
+    (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
+    (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
+    (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
+    (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
+    (GROUP, "nimcaches/status"): {
+        "patch": "report",
+        "update": "the runtime's own words on a bad reconcile-period annotation",
+    },
+    (GROUP, "nimservices/status"): {
+        "patch": "report",
+        "update": "the runtime's own words on a bad reconcile-period annotation",
+    },
+    ("", "pods/log"): {"get": "the model manifest of a probe pod"},
+    ("security.openshift.io", "securitycontextconstraints"): {"use": "to grant it, one must have it"},
+}
+"""What the table of kinds does not tell, each verb with its reason."""
+
+
+def load_rules(name: str) -> list[dict]:
+    return yaml.safe_load((RBAC / name).read_text())["rules"]
+
+
+def list_granted(rules: list[dict]) -> dict[tuple[str, str], set[str]]:
+    granted: dict[tuple[str, str], set[str]] = {}
+    for rule in rules:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                granted.setdefault((group, resource), set()).update(rule["verbs"])
+    return granted
+
+
+def needed_verbs(kind: str) -> set[str]:
+    if kind in READ_ONLY:
+        return set(READ_ONLY[kind])
+    if kind in WRITE_ONLY:
+        return {"create", "patch"}
+    reads = {"get"} if kind in PAST_THE_CACHE else {"get", "list", "watch"}
+    if kind in OWN:
+        return reads | {"patch", "update"}
+    return reads | {"create", "patch"} | ({"delete"} if kind in PRUNED else set())
+
+
+def resource_of(kind: str) -> tuple[str, str]:
+    version, plural = KINDS[kind]
+    return (version.partition("/")[0] if "/" in version else ""), plural
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_manager_role_gives_each_kind_just_what_it_needs(kind):
+    granted = list_granted(load_rules("role.yaml"))
+    assert granted.get(resource_of(kind)) == needed_verbs(kind)
+
+
+@pytest.mark.parametrize(("resource", "verbs"), BESIDES.items(), ids=lambda item: str(item))
+def test_manager_role_gives_the_rest(resource, verbs):
+    assert set(verbs) <= list_granted(load_rules("role.yaml")).get(resource, set())
+
+
+def test_manager_role_gives_nothing_else():
+    known = {resource_of(kind) for kind in KINDS} | set(BESIDES)
+    granted = list_granted(load_rules("role.yaml"))
+    assert set(granted) - known == set()
+    extra = {
+        resource: verbs - set(BESIDES.get(resource, {})) for resource, verbs in granted.items()
+    }
+    for kind in KINDS:
+        extra[resource_of(kind)] -= needed_verbs(kind)
+    assert {resource: verbs for resource, verbs in extra.items() if verbs} == {}
+
+
+def test_security_constraints_are_the_ones_that_children_are_granted():
+    rules = [rule for rule in load_rules("role.yaml") if "use" in rule["verbs"]]
+    assert [rule["resourceNames"] for rule in rules] == [["anyuid", "hostmount-anyuid", "nonroot"]]
+
+
+@pytest.mark.parametrize("path", sorted(RBAC.glob("*_role.yaml")) + [RBAC / "role.yaml"], ids=lambda p: p.name)
+def test_no_role_has_a_wildcard(path):
+    assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
+
+
+def test_each_rule_of_the_manager_says_who_needs_it():
+    lines = (RBAC / "role.yaml").read_text().splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("  - apiGroups")]
+    assert len(starts) == len(load_rules("role.yaml"))
+    assert [lines[n] for n in starts if not lines[n - 1].lstrip().startswith("#")] == []
+
+
+@pytest.mark.parametrize("kind", sorted(OWN))
+@pytest.mark.parametrize(
+    ("role", "verbs"),
+    [
+        ("admin", {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}),
+        ("editor", {"get", "list", "watch", "create", "update", "patch", "delete"}),
+        ("viewer", {"get", "list", "watch"}),
+    ],
+)
+def test_people_have_three_roles_for_each_kind(kind, role, verbs):
+    granted = list_granted(load_rules(f"{kind.lower()}_{role}_role.yaml"))
+    plural = KINDS[kind][1]
+    assert granted[GROUP, plural] == verbs
+    assert granted[GROUP, f"{plural}/status"] == {"get"}

@@ -1,0 +1,366 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The grammar of config/crd/src, and how Kubernetes' OpenAPI becomes a structural schema."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+BASES = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
+MEBIBYTE = 1 << 20
+
+Schema = dict[str, Any]
+
+PREFIX = "#/components/schemas/io.k8s.api.core.v1"
+CORE: Schema = {
+    "components": {
+        "schemas": {
+            "io.k8s.api.core.v1.Selector": {
+                "description": "Selects.",
+                "type": "object",
+                "required": ["key"],
+                "properties": {
+                    "key": {"type": "string", "default": "", "description": "Key."},
+                    "name": {"type": "string", "default": ""},
+                    "optional": {"type": "boolean", "default": False},
+                },
+                "x-kubernetes-map-type": "atomic",
+            },
+            "io.k8s.api.core.v1.Outer": {
+                "type": "object",
+                "x-kubernetes-unions": [{}],
+                "properties": {
+                    "selector": {
+                        "allOf": [{"$ref": f"{PREFIX}.Selector"}],
+                        "default": {},
+                        "description": "S.",
+                    },
+                    "list": {
+                        "type": "array",
+                        "items": {"allOf": [{"$ref": f"{PREFIX}.Selector"}], "default": {}},
+                        "x-kubernetes-list-type": "map",
+                        "x-kubernetes-list-map-keys": ["key"],
+                        "x-kubernetes-patch-merge-key": "key",
+                    },
+                    "limits": {
+                        "type": "object",
+                        "additionalProperties": {
+                            "$ref": "#/components/schemas/io.k8s.apimachinery.pkg.api.resource.Quantity"
+                        },
+                    },
+                    "port": {
+                        "$ref": "#/components/schemas/io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+                    },
+                    "policy": {"type": "string", "enum": ["A"], "format": "x"},
+                },
+            },
+        }
+    }
+}
+SELECTOR: Schema = {
+    "type": "object",
+    "required": ["key"],
+    "properties": {
+        "key": {"type": "string"},
+        "name": {"type": "string", "default": ""},
+        "optional": {"type": "boolean", "default": False},
+    },
+    "x-kubernetes-map-type": "atomic",
+}
+
+
+@pytest.fixture
+def build(generator: ModuleType) -> Any:
+    """Build a node among types and templates."""
+
+    def run(node: Schema, types: Schema | None = None, templates: Schema | None = None) -> Schema:
+        kubernetes = generator.KubernetesTypes(lambda path: CORE)
+        return dict(generator.Builder(types or {}, templates or {}, kubernetes).build(node, "spec"))
+
+    return run
+
+
+def test_kubernetes_type_becomes_structural(build: Any, generator: ModuleType) -> None:
+    assert build({"type": "core.v1.Outer"}) == {
+        "type": "object",
+        "properties": {
+            "selector": SELECTOR,
+            "list": {
+                "type": "array",
+                "items": SELECTOR,
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["key"],
+            },
+            "limits": {"type": "object", "additionalProperties": generator.QUANTITY},
+            "port": generator.INT_OR_STRING,
+            "policy": {"type": "string", "format": "x"},
+        },
+    }
+
+
+STRING = {"type": "string"}
+NODES = {
+    "list": ({"type": "string[]"}, {"type": "array", "items": STRING}),
+    "list of maps": (
+        {"type": "string{}[]"},
+        {"type": "array", "items": {"type": "object", "additionalProperties": STRING}},
+    ),
+    "constraints": (
+        {"type": "string", "minLength": 1, "enum": ["a"], "default": "a"},
+        {"type": "string", "minLength": 1, "enum": ["a"], "default": "a"},
+    ),
+    "falsy default": ({"type": "bool", "default": False}, {"type": "boolean", "default": False}),
+    "list map": (
+        {"type": "object[]", "listType": "map", "listMapKeys": ["a"]},
+        {
+            "type": "array",
+            "items": {"type": "object"},
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["a"],
+        },
+    ),
+    "items amended": (
+        {"type": "string[]", "items": {"minLength": 1}},
+        {"type": "array", "items": {"type": "string", "minLength": 1}},
+    ),
+    "required field, doc of the type": (
+        {"fields": {"b": {"type": "Name!"}, "a": {"type": "string!", "doc": "A."}}},
+        {
+            "type": "object",
+            "required": ["a", "b"],
+            "properties": {
+                "b": {"type": "string", "description": "A name."},
+                "a": {"type": "string", "description": "A."},
+            },
+        },
+    ),
+    "own type amended": (
+        {"type": "Thing", "fields": {"name": {"minLength": 1}}},
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "A name.", "minLength": 1}},
+        },
+    ),
+    "rule": (
+        {
+            "type": "string",
+            "rules": [{"rule": " self != ''\n", "message": "m", "at": ".a", "reason": "Required"}],
+        },
+        {
+            "type": "string",
+            "x-kubernetes-validations": [
+                {
+                    "rule": "self != ''",
+                    "message": "m",
+                    "fieldPath": ".a",
+                    "reason": "FieldValueRequired",
+                }
+            ],
+        },
+    ),
+    "rule for each": (
+        {
+            "rules": [
+                {
+                    "each": {"a": "", "b": {}},
+                    "rule": "self.@field == @zero",
+                    "message": "m",
+                    "at": ".@field",
+                }
+            ]
+        },
+        {
+            "type": "object",
+            "x-kubernetes-validations": [
+                {"rule": 'self.a == ""', "message": "m", "fieldPath": ".a"},
+                {"rule": "self.b == {}", "message": "m", "fieldPath": ".b"},
+            ],
+        },
+    ),
+    "rule by template": (
+        {
+            "rules": [
+                {"template": "same", "each": {"a": None}},
+                {"template": "same", "message": "other"},
+            ]
+        },
+        {
+            "type": "object",
+            "x-kubernetes-validations": [
+                {"rule": "self.a == oldSelf.a", "message": "m"},
+                {"rule": "self. == oldSelf.", "message": "other"},
+            ],
+        },
+    ),
+    "checks follow rules": (
+        {"type": "Checked", "rules": [{"rule": "c", "message": "c"}]},
+        {
+            "type": "object",
+            "x-kubernetes-validations": [
+                {"rule": "a", "message": "a"},
+                {"rule": "b", "message": "b"},
+                {"rule": "c", "message": "c"},
+            ],
+        },
+    ),
+    "embedded has no checks": (
+        {"fields": {"list": {"type": "Checked[]", "doc": "L.", "embedded": True}}},
+        {
+            "type": "object",
+            "properties": {
+                "list": {
+                    "type": "array",
+                    "description": "L.",
+                    "items": {
+                        "type": "object",
+                        "x-kubernetes-validations": [{"rule": "a", "message": "a"}],
+                    },
+                }
+            },
+        },
+    ),
+}
+TYPES: Schema = {
+    "Name": {"type": "string", "doc": "A name."},
+    "Thing": {"fields": {"name": {"type": "Name"}}},
+    "Checked": {
+        "checks": [{"rule": "b", "message": "b"}],
+        "rules": [{"rule": "a", "message": "a"}],
+    },
+}
+TEMPLATES: Schema = {"same": {"rule": "self.@field == oldSelf.@field", "message": "m"}}
+
+
+@pytest.mark.parametrize(("node", "schema"), NODES.values(), ids=NODES.keys())
+def test_node(build: Any, node: Schema, schema: Schema) -> None:
+    assert build(node, TYPES, TEMPLATES) == schema
+
+
+def test_amending_a_type_leaves_the_type_as_it_is(build: Any) -> None:
+    amended = {"type": "core.v1.Selector", "fields": {"name": {"minLength": 1, "doc": "N."}}}
+    fields = {"a": {**amended, "doc": "A."}, "b": {"type": "core.v1.Selector", "doc": "B."}}
+    properties = build({"fields": fields})["properties"]
+    assert properties["a"]["properties"]["name"]["minLength"] == 1
+    assert properties["b"] == {**SELECTOR, "description": "B."}
+
+
+BAD_NODES = {
+    "key": ({"type": "string", "minlength": 1}, "spec: unknown keys minlength"),
+    "type": ({"type": "Sting"}, "type Sting: neither ours nor of core.v1, "),
+    "kubernetes type": (
+        {"type": "core.v1.Nothing"},
+        "type core.v1.Nothing: not in the OpenAPI document api/v1",
+    ),
+    "no doc": ({"fields": {"a": {"type": "string"}}}, "spec.a: has no doc"),
+    "rule without message": ({"rules": [{"rule": "true"}]}, "spec: a rule cannot have just rule"),
+    "key of a rule": (
+        {"rules": [{"rule": "a", "message": "b", "path": "c"}]},
+        "spec: a rule cannot have just",
+    ),
+    "template": ({"rules": [{"template": "t"}]}, "spec: there is no template t"),
+}
+
+
+@pytest.mark.parametrize(("node", "message"), BAD_NODES.values(), ids=BAD_NODES.keys())
+def test_bad_source_is_named(build: Any, generator: ModuleType, node: Schema, message: str) -> None:
+    with pytest.raises(generator.SourceError) as error:
+        build(node, TYPES)
+    assert message in str(error.value)
+
+
+def test_types_are_one_namespace(generator: ModuleType) -> None:
+    sources = {"a.yaml": {"types": {"T": {}}}, "b.yaml": {"types": {"T": {}}}}
+    with pytest.raises(generator.SourceError, match=r"b.yaml: types\.T is defined twice"):
+        generator.generate(sources, None)
+
+
+# A kind that uses no type of Kubernetes, as the generator would otherwise read a cluster.
+KIND = {
+    "kind": "Thing",
+    "plural": "things",
+    "doc": "A thing.",
+    "columns": [{"name": "Model", "path": ".status.model", "wide": True}],
+    "spec": {"type": "object!", "doc": "S."},
+    "status": {"doc": "T."},
+}
+
+
+def test_crd_of_a_kind(generator: ModuleType) -> None:
+    files = generator.generate({"thing.yaml": KIND}, None)
+    assert list(files) == ["apps.nvidia.com_things.yaml"]
+    crd = yaml.safe_load(files["apps.nvidia.com_things.yaml"])
+    version = crd["spec"]["versions"][0]
+    assert crd["metadata"]["name"] == "things.apps.nvidia.com"
+    assert version["schema"]["openAPIV3Schema"]["required"] == ["spec"]
+    assert version["additionalPrinterColumns"] == [
+        {"name": "Model", "type": "string", "jsonPath": ".status.model", "priority": 1},
+        {
+            "name": "Age",
+            "type": "date",
+            "format": "date-time",
+            "jsonPath": ".metadata.creationTimestamp",
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "present", "code", "after"),
+    [
+        pytest.param(["--check"], "old", 1, "old", id="check finds drift"),
+        pytest.param(["--check"], None, 0, None, id="check finds none"),
+        pytest.param([], "old", 0, None, id="writes"),
+    ],
+)
+def test_drift(
+    generator: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    present: str | None,
+    code: int,
+    after: str | None,
+) -> None:
+    wanted = generator.generate({"thing.yaml": KIND}, None)["apps.nvidia.com_things.yaml"]
+    (tmp_path / "src").mkdir()
+    (tmp_path / "bases").mkdir()
+    (tmp_path / "src/thing.yaml").write_text(yaml.safe_dump(KIND))
+    (tmp_path / "bases/apps.nvidia.com_things.yaml").write_text(present or wanted)
+    monkeypatch.setattr(generator, "SOURCE", tmp_path / "src")
+    monkeypatch.setattr(generator, "BASES", tmp_path / "bases")
+    monkeypatch.setattr(sys, "argv", ["generate_crds.py", *arguments])
+    assert generator.main() == code
+    assert (tmp_path / "bases/apps.nvidia.com_things.yaml").read_text() == (after or wanted)
+
+
+def test_other_server_is_refused(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = b'{"major": "1", "minor": "33", "gitVersion": "v1.33.0"}'
+    monkeypatch.setattr(
+        subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, answer)
+    )
+    with pytest.raises(generator.SourceError, match=r"the API server is v1\.33\.0, we need 1\.34"):
+        generator.read_server("api/v1")
+
+
+@pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
+def test_base_says_what_it_is_made_of_and_is_small(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith(
+        "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
+    )
+    assert len(text) < MEBIBYTE / 4
+
+
+@pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
+def test_every_field_of_ours_has_a_description(path: Path) -> None:
+    schema = yaml.safe_load(path.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for part in ("spec", "status"):
+        for name, field in schema["properties"][part]["properties"].items():
+            assert field.get("description"), f"{part}.{name}"

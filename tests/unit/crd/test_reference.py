@@ -1,0 +1,427 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Our CRDs are those of the reference operator, except for what DIFFERENCES and CHECKS say and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+BASES = ROOT / "config/crd/bases"
+REFERENCE = ROOT.parent / "shared/reference/crds"
+VALIDATIONS = "x-kubernetes-validations"
+ACCESS_MODES = ["", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
+
+pytestmark = pytest.mark.skipif(
+    not REFERENCE.is_dir(),
+    reason="the schemas of the reference operator are not at ../shared/reference/crds",
+)
+
+Schema = dict[str, Any]
+
+DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
+EPP = "spec.expose.router.eppConfig"
+
+# Kind, then path and keyword: our value, and why it is not that of the reference. "+" is an added field.
+DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
+    "nimservices": {
+        ("", "required"): (["spec"], "webhook: spec.image and spec.storage are required"),
+        ("spec.image.repository", "minLength"): (1, "webhook: is required"),
+        ("spec.image.tag", "minLength"): (1, "webhook: is required"),
+        ("spec.initContainers[].image.repository", "minLength"): (
+            1,
+            "no node can pull such an image",
+        ),
+        ("spec.initContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
+        ("spec.sidecarContainers[].image.repository", "minLength"): (
+            1,
+            "no node can pull such an image",
+        ),
+        ("spec.sidecarContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
+        (f"{EPP}.containerSpec.image.repository", "minLength"): (
+            1,
+            "no node can pull such an image",
+        ),
+        (f"{EPP}.containerSpec.image.tag", "minLength"): (0, "an empty tag means latest here"),
+        (f"{EPP}.config.plugins[].parameters", "type"): (None, "O-28"),
+        (f"{EPP}.config.plugins[].parameters", "format"): (None, "O-28"),
+        (f"{EPP}.config.plugins[].parameters", "x-kubernetes-preserve-unknown-fields"): (
+            True,
+            "O-28",
+        ),
+        ("spec.storage.pvc.volumeAccessMode", "enum"): (
+            ACCESS_MODES,
+            "webhook: unrecognized volumeAccessMode",
+        ),
+        ("spec.storage.pvc.size", "maxLength"): (64, "cost of the check that it is a quantity"),
+        ("spec.draResources", "maxItems"): (32, "cost of the check for duplicates"),
+        ("spec.draResources[].claimCreationSpec.devices", "minItems"): (
+            1,
+            "webhook: must be non-empty",
+        ),
+        ("spec.draResources[].claimCreationSpec.devices", "maxItems"): (
+            32,
+            "limit of a claim in Kubernetes",
+        ),
+        (f"{DEVICE}.count", "minimum"): (1, "webhook: must be > 0"),
+        (f"{DEVICE}.deviceClassName", "minLength"): (1, "webhook: is required"),
+        (f"{DEVICE}.driverName", "minLength"): (1, "webhook: is required"),
+        (f"{DEVICE}.attributeSelectors", "maxItems"): (16, "cost of the check for duplicates"),
+        (f"{DEVICE}.capacitySelectors", "maxItems"): (16, "cost of the check for duplicates"),
+        (f"{DEVICE}.attributeSelectors[]", "required"): (["key", "op", "value"], "O-49"),
+        ("status.observedGeneration", "+"): (
+            {"type": "integer", "format": "int64"},
+            "kstatus needs it",
+        ),
+    },
+    "nimcaches": {
+        ("", "required"): (["spec"], "webhook: spec.source and spec.storage are required"),
+        ("spec.initContainers[].image.repository", "minLength"): (
+            1,
+            "no node can pull such an image",
+        ),
+        ("spec.initContainers[].image.tag", "minLength"): (1, "no node can pull such an image"),
+        ("spec.proxy.noProxy", "maxLength"): (32768, "cost of the check of its tokens"),
+        ("spec.source.ngc.authSecret", "minLength"): (1, "webhook: must be non-empty"),
+        ("spec.source.ngc.modelPuller", "minLength"): (1, "webhook: must be non-empty"),
+        ("spec.source.ngc.model.qosProfile", "enum"): (
+            ["", "latency", "throughput"],
+            "webhook: unsupported value",
+        ),
+        ("spec.source.hf.modelName", "minLength"): (1, "would be a download of nothing"),
+        ("spec.source.hf.datasetName", "minLength"): (1, "would be a download of nothing"),
+        ("spec.source.dataStore.modelName", "minLength"): (1, "would be a download of nothing"),
+        ("spec.source.dataStore.datasetName", "minLength"): (1, "would be a download of nothing"),
+        ("spec.storage.pvc.volumeAccessMode", "enum"): (
+            ACCESS_MODES,
+            "webhook: unrecognized volumeAccessMode",
+        ),
+        ("spec.storage.pvc.size", "maxLength"): (64, "cost of the check that it is a quantity"),
+        ("status.observedGeneration", "+"): (
+            {"type": "integer", "format": "int64"},
+            "kstatus needs it",
+        ),
+        ("status.selection", "+"): (
+            {
+                "type": "object",
+                "properties": {
+                    "considered": {"type": "integer", "format": "int32"},
+                    "selected": {
+                        "type": "array",
+                        "maxItems": 256,
+                        "items": {"type": "string", "maxLength": 253},
+                    },
+                    "dropped": {
+                        "type": "array",
+                        "maxItems": 256,
+                        "items": {
+                            "type": "object",
+                            "required": ["profile", "reason"],
+                            "properties": {
+                                "profile": {"type": "string", "maxLength": 253},
+                                "reason": {"type": "string", "maxLength": 64},
+                                "message": {"type": "string", "maxLength": 1024},
+                            },
+                        },
+                    },
+                },
+            },
+            "explains the selection of profiles (O-57)",
+        ),
+    },
+}
+
+IMMUTABLE = "is immutable once the object is created"
+PVC_IMMUTABLE = "is immutable once it is created with spec.storage.pvc.create = true"
+BY_PROFILES = "must be empty if spec.source.ngc.model.profiles is provided"
+PVC_NAME = "must be provided when spec.storage.pvc.create is not true"
+PVC_SIZE = "must be a quantity greater than 0, such as 50Gi"
+ONE_STORAGE = "one of spec.storage.nimCache, spec.storage.pvc, spec.storage.emptyDir or spec.storage.hostPath must be defined"
+NO_PROXY = (
+    "invalid token, each comma-separated entry must be a host, a domain, an address with an optional port, "
+    "or a network (IPv6 in brackets)"
+)
+
+# Kind, then path, field and message of a CEL rule that the reference has not: why we have it.
+CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
+    "nimservices": {
+        ("spec", ".multiNode", "is immutable once the resource is created"): "webhook, update",
+        ("spec", ".storage.pvc.create", PVC_IMMUTABLE): "webhook, update",
+        **{
+            ("spec.storage.pvc", f".{field}", PVC_IMMUTABLE): "webhook, update"
+            for field in (
+                "name",
+                "storageClass",
+                "size",
+                "volumeAccessMode",
+                "subPath",
+                "annotations",
+            )
+        },
+        ("spec", ".storage", ONE_STORAGE): "webhook",
+        ("spec.storage", "", f"only {ONE_STORAGE}"): "webhook",
+        (
+            "spec.storage.nimCache",
+            ".name",
+            "is required when spec.storage.nimCache is defined",
+        ): "webhook",
+        ("spec.storage.pvc", ".name", PVC_NAME): "webhook",
+        ("spec.storage.pvc", ".size", PVC_SIZE): "no claim could be created",
+        ("spec.storage.sharedMemorySizeLimit", "", "must be > 0"): "webhook",
+        ("spec.resources", ".claims", "must be empty, use spec.draResources"): "webhook",
+        (
+            "spec.expose.router",
+            ".hostDomainName",
+            "is required with spec.expose.router.ingress or spec.expose.router.gateway",
+        ): "webhook",
+        (
+            "spec.expose",
+            ".service.grpcPort",
+            "must be set when spec.expose.router.gateway.grpcRoutesEnabled is true",
+        ): "webhook",
+        (EPP, "", f"one of {EPP}.config or {EPP}.configMapRef must be set"): "O-60",
+        (f"{EPP}.configMapRef", ".name", "must name a ConfigMap"): "O-60",
+        (
+            "spec.metrics",
+            ".serviceMonitor",
+            "must be defined if spec.metrics.enabled is true",
+        ): "webhook",
+        ("spec.scale", ".hpa", "must be defined if spec.scale.enabled is true"): "webhook",
+        (
+            "spec",
+            ".scale.hpa.maxReplicas",
+            "must be at least spec.scale.hpa.minReplicas",
+        ): "Kubernetes refuses the HPA",
+        (
+            "spec",
+            ".expose.ingress.spec",
+            "must have rules or a defaultBackend when spec.expose.ingress.enabled is true",
+        ): "Kubernetes refuses the Ingress",
+        ("spec", ".multiNode", "cannot be set when the inferencePlatform is KServe"): "webhook",
+        (
+            "spec",
+            ".draResources",
+            "resourceClaimName must not be set when spec.replicas > 1, use "
+            "spec.draResources[*].resourceClaimTemplateName instead",
+        ): "webhook",
+        (
+            "spec",
+            ".draResources",
+            "resourceClaimName must not be set when spec.scale.enabled is true, use "
+            "spec.draResources[*].resourceClaimTemplateName instead",
+        ): "webhook",
+        (
+            "spec.draResources",
+            "",
+            "the same resourceClaimName stands in more than one of spec.draResources",
+        ): "webhook",
+        (
+            DEVICE,
+            "",
+            "attributeSelectors and capacitySelectors must not select the same key twice",
+        ): "webhook",
+        (
+            f"{DEVICE}.attributeSelectors[]",
+            ".op",
+            "must be Equal or NotEqual for a boolValue or stringValue",
+        ): "common.md 12.3: the reference fails on it",
+        (
+            f"{DEVICE}.attributeSelectors[].value",
+            "",
+            "must specify exactly one of boolValue, intValue, stringValue and versionValue",
+        ): "webhook",
+        (
+            f"{DEVICE}.attributeSelectors[].value.versionValue",
+            "",
+            "must be a valid semantic version such as 1.2.3",
+        ): "webhook",
+    },
+    "nimcaches": {
+        **{
+            ("spec", field, IMMUTABLE): "webhook, update"
+            for field in (
+                *(
+                    ".nodeSelector",
+                    ".tolerations",
+                    ".env",
+                    ".initContainers",
+                    ".runtimeClassName",
+                    ".proxy",
+                ),
+                *(".userID", ".groupID", ".certConfig", ".resources.cpu", ".resources.memory"),
+            )
+        },
+        **{
+            ("spec.proxy", f".{field}", IMMUTABLE): "webhook, update"
+            for field in ("httpProxy", "httpsProxy", "noProxy", "certConfigMap")
+        },
+        **{
+            ("spec.source", field, IMMUTABLE): "webhook, update"
+            for field in (".ngc", ".hf", ".dataStore")
+        },
+        **{
+            ("spec.source.ngc", f".{field}", IMMUTABLE): "webhook, update"
+            for field in ("authSecret", "pullSecret", "modelEndpoint", "model")
+        },
+        **{
+            ("spec.source.ngc.model", f".{field}", IMMUTABLE): "webhook, update"
+            for field in (
+                *("profiles", "precision", "engine", "tensorParallelism", "qosProfile"),
+                *("gpus", "lora", "buildable"),
+            )
+        },
+        **{
+            ("spec.storage", field, IMMUTABLE): "webhook, update" for field in (".pvc", ".hostPath")
+        },
+        **{
+            ("spec.storage.pvc", f".{field}", IMMUTABLE): "webhook, update"
+            for field in (
+                *(
+                    "create",
+                    "name",
+                    "storageClass",
+                    "size",
+                    "volumeAccessMode",
+                    "subPath",
+                    "annotations",
+                ),
+            )
+        },
+        (
+            "spec.source.ngc.model",
+            ".profiles",
+            "must only have a single entry when it contains 'all'",
+        ): "webhook",
+        **{
+            ("spec.source.ngc.model", f".{field}", BY_PROFILES): "webhook"
+            for field in (
+                "precision",
+                "engine",
+                "tensorParallelism",
+                "qosProfile",
+                "gpus",
+                "lora",
+                "buildable",
+            )
+        },
+        ("spec.storage", "", "must not be empty, set spec.storage.pvc"): "webhook",
+        ("spec.storage", ".hostPath", "is not supported, use spec.storage.pvc"): "O-31",
+        ("spec.storage.pvc", ".name", PVC_NAME): "webhook",
+        ("spec.storage.pvc", ".size", PVC_SIZE): "no claim could be created",
+        ("spec.proxy", ".httpProxy", "must start with http:// or https://"): "webhook",
+        ("spec.proxy", ".httpsProxy", "must start with http:// or https://"): "webhook",
+        ("spec.proxy", ".noProxy", NO_PROXY): "webhook",
+    },
+}
+
+
+def load(folder: Path, plural: str) -> Schema:
+    crd: Schema = yaml.safe_load((folder / f"apps.nvidia.com_{plural}.yaml").read_text())
+    return crd
+
+
+def pop_schema(crd: Schema) -> Schema:
+    schema: Schema = crd["spec"]["versions"][0].pop("schema")["openAPIV3Schema"]
+    return schema
+
+
+def without_descriptions(schema: Any) -> Any:
+    """Keep a field that is called description."""
+    if isinstance(schema, list):
+        return [without_descriptions(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: without_descriptions(value)
+        for key, value in schema.items()
+        if not (key == "description" and isinstance(value, str))
+    }
+
+
+def join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def children(schema: Schema) -> dict[str, Schema]:
+    found = {f".{name}": child for name, child in schema.get("properties", {}).items()}
+    if "items" in schema:
+        found["[]"] = schema["items"]
+    if isinstance(schema.get("additionalProperties"), dict):
+        found["{}"] = schema["additionalProperties"]
+    return found
+
+
+def differences(
+    theirs: Schema, ours: Schema, path: str = ""
+) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Path and keyword, our value; "+" for an added field, "-" for a missing one. CEL rules apart."""
+    structure = {"properties", "items", "additionalProperties", VALIDATIONS}
+    for key in sorted({*theirs, *ours} - structure):
+        if theirs.get(key) != ours.get(key):
+            yield (path, key), ours.get(key)
+    left, right = children(theirs), children(ours)
+    for name in sorted({*left, *right}):
+        below = (path + name).lstrip(".")
+        if name not in left:
+            yield (below, "+"), right[name]
+        elif name not in right:
+            yield (below, "-"), None
+        else:
+            yield from differences(left[name], right[name], below)
+
+
+def rules(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    for rule in schema.get(VALIDATIONS, []):
+        yield path, rule
+    for name, child in children(schema).items():
+        yield from rules(child, (path + name).lstrip("."))
+
+
+def identity(path: str, rule: Schema) -> tuple[str, str, str]:
+    return path, " ".join(rule["rule"].split()), " ".join(rule["message"].split())
+
+
+@pytest.mark.parametrize("plural", sorted(DIFFERENCES))
+def test_structure_is_that_of_the_reference(plural: str) -> None:
+    theirs = without_descriptions(pop_schema(load(REFERENCE, plural)))
+    ours = without_descriptions(pop_schema(load(BASES, plural)))
+    expected = {where: value for where, (value, _reason) in DIFFERENCES[plural].items()}
+    assert dict(differences(theirs, ours)) == expected
+
+
+@pytest.mark.parametrize("plural", sorted(DIFFERENCES))
+def test_every_rule_of_the_reference_is_there(plural: str) -> None:
+    theirs = [identity(*entry) for entry in rules(pop_schema(load(REFERENCE, plural)))]
+    ours = [identity(*entry) for entry in rules(pop_schema(load(BASES, plural)))]
+    assert theirs
+    assert sorted(set(theirs) - set(ours)) == []
+
+
+@pytest.mark.parametrize("plural", sorted(DIFFERENCES))
+def test_every_further_rule_is_listed(plural: str) -> None:
+    theirs = {identity(*entry) for entry in rules(pop_schema(load(REFERENCE, plural)))}
+    ours = [
+        (path, rule.get("fieldPath", ""), rule["message"])
+        for path, rule in rules(pop_schema(load(BASES, plural)))
+        if identity(path, rule) not in theirs
+    ]
+    assert sorted(ours) == sorted(CHECKS[plural])
+
+
+@pytest.mark.parametrize("plural", sorted(DIFFERENCES))
+def test_names_and_subresources_are_those_of_the_reference(plural: str) -> None:
+    theirs, ours = load(REFERENCE, plural), load(BASES, plural)
+    columns = {}
+    for name, crd in (("theirs", theirs), ("ours", ours)):
+        pop_schema(crd)
+        columns[name] = crd["spec"]["versions"][0].pop("additionalPrinterColumns")
+    assert ours == theirs
+    added = {"Reason", "Model", "Endpoint"}
+    assert [column for column in columns["ours"] if column["name"] not in added] == columns[
+        "theirs"
+    ]

@@ -1,0 +1,256 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Servers on loopback: one whose answers a test writes, and one that acts as an API server."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+
+Json = dict[str, t.Any]
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: t.Any
+
+
+@dataclass
+class Answer:
+    status: int = 200
+    body: t.Any = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def content(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+class Server:
+    """Answers with what ``respond`` returns, and keeps what it was asked."""
+
+    def __init__(self, respond: t.Callable[[Request], Answer]) -> None:
+        self.requests: list[Request] = []
+        self.respond = respond
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self) -> None:
+                url = urlsplit(self.path)
+                size = int(self.headers.get("Content-Length") or 0)
+                request = Request(
+                    self.command,
+                    url.path,
+                    {key: values[-1] for key, values in parse_qs(url.query).items()},
+                    {key.lower(): value for key, value in self.headers.items()},
+                    json.loads(self.rfile.read(size)) if size else None,
+                )
+                outer.requests.append(request)
+                answer = outer.respond(request)
+                content = answer.content()
+                self.send_response(answer.status)
+                self.send_header("Content-Length", str(len(content)))
+                for key, value in answer.headers.items():
+                    self.send_header(key, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_PATCH = do_POST = do_DELETE = handle_any
+
+            def log_message(self, *args: t.Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{self.host}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def serve() -> Iterator[t.Callable[..., Server]]:
+    """Start servers that end with the test."""
+    servers: list[Server] = []
+
+    def start(respond: t.Callable[[Request], Answer]) -> Server:
+        servers.append(Server(respond))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def answer() -> type[Answer]:
+    return Answer
+
+
+def kube_status(code: int, message: str, reason: str = "") -> Answer:
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message}
+    return Answer(code, body | {"reason": reason, "code": code})
+
+
+class FakeCluster:
+    """Objects by path, merge patches, server-side apply without conflicts, and discovery.
+
+    ``refuse`` maps (method, path) to answers that are given first, one a request.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Json] = {}
+        self.refuse: dict[tuple[str, str], list[Answer]] = {}
+        self.missing_kinds: set[str] = set()
+        self._version = 100
+        self.server = Server(self._respond)
+
+    def kubeconfig(self, folder: Path, **user: t.Any) -> str:
+        path = folder / "kubeconfig"
+        path.write_text(make_kubeconfig(self.server.url, **user))
+        return str(path)
+
+    def put(self, path: str, item: Json) -> Json:
+        self._version += 1
+        stored = copy.deepcopy(item)
+        stored["metadata"]["resourceVersion"] = str(self._version)
+        stored["metadata"].setdefault("uid", f"uid-{self._version}")
+        self.objects[path] = stored
+        return stored
+
+    def calls(self, method: str) -> list[Request]:
+        return [item for item in self.server.requests if item.method == method]
+
+    def _respond(self, request: Request) -> Answer:
+        if planned := self.refuse.get((request.method, request.path)):
+            return planned.pop(0)
+        if request.method == "GET" and (found := self._discover(request.path)):
+            return Answer(200, found)
+        return getattr(self, f"_{request.method.lower()}")(request)
+
+    def _get(self, request: Request) -> Answer:
+        if request.path in self.objects:
+            return Answer(200, self.objects[request.path])
+        if request.path.rsplit("/", 1)[-1] in {plural for _version, plural in KINDS.values()}:
+            below = [
+                item for path, item in self.objects.items() if path.startswith(request.path + "/")
+            ]
+            if selector := request.query.get("fieldSelector"):
+                below = [x for x in below if f"metadata.name={x['metadata']['name']}" == selector]
+            return Answer(200, {"kind": "List", "metadata": {}, "items": below})
+        return kube_status(404, f"{request.path} not found", "NotFound")
+
+    def _patch(self, request: Request) -> Answer:
+        path = request.path.removesuffix("/status")
+        live = self.objects.get(path)
+        if live is None and request.headers["content-type"] != "application/apply-patch+yaml":
+            return kube_status(404, f"{path} not found", "NotFound")
+        wanted = request.body["metadata"].get("resourceVersion")
+        if live and wanted and wanted != live["metadata"]["resourceVersion"]:
+            return kube_status(409, "the object has been modified", "Conflict")
+        return Answer(200, self.put(path, merge(live or {}, request.body)))
+
+    def _delete(self, request: Request) -> Answer:
+        if self.objects.pop(request.path, None) is None:
+            return kube_status(404, f"{request.path} not found", "NotFound")
+        return Answer(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+
+    def _discover(self, path: str) -> Json | None:
+        groups = sorted({version for version, _plural in self._kinds().values()} - {"v1"})
+        if path == "/version":
+            return {"major": "1", "minor": "34", "gitVersion": "v1.34.0"}
+        if path == "/api":
+            return {"kind": "APIVersions", "versions": ["v1"]}
+        if path == "/apis":
+            return {"kind": "APIGroupList", "groups": [_group_of(version) for version in groups]}
+        version = path.removeprefix("/apis/").removeprefix("/api/")
+        if version not in (*groups, "v1"):
+            return None
+        resources = [
+            {"name": plural, "kind": kind, "namespaced": kind != "Node", "verbs": ["get", "patch"]}
+            for kind, (where, plural) in self._kinds().items()
+            if where == version
+        ]
+        return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
+
+    def _kinds(self) -> dict[str, tuple[str, str]]:
+        return {kind: item for kind, item in KINDS.items() if kind not in self.missing_kinds}
+
+
+def _group_of(version: str) -> Json:
+    name = version.split("/")[0]
+    entry = {"groupVersion": version, "version": version.split("/")[1]}
+    return {"name": name, "versions": [entry], "preferredVersion": entry}
+
+
+def merge(old: t.Any, patch: t.Any) -> t.Any:
+    """RFC 7396."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def make_kubeconfig(url: str, **user: t.Any) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "here",
+            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": url}}],
+            "users": [{"name": "u", "user": user}],
+        }
+    )
+
+
+@pytest.fixture
+def merge_json() -> t.Callable[[t.Any, t.Any], t.Any]:
+    return merge
+
+
+@pytest.fixture
+def kubeconfig_text() -> t.Callable[..., str]:
+    return make_kubeconfig
+
+
+@pytest.fixture
+def refused() -> t.Callable[..., Answer]:
+    """Answers as the API server refuses."""
+    return kube_status
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    fake = FakeCluster()
+    yield fake
+    fake.server.close()

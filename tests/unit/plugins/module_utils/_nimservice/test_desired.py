@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+
+GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
+EVERYTHING = {
+    "replicas": None,
+    "storage": {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
+    "scale": {"enabled": True, "hpa": {"maxReplicas": 2}},
+    "metrics": {"enabled": True},
+    "expose": {
+        "service": {"grpcPort": 81},
+        "ingress": {"enabled": True, "spec": {}},
+        "router": {"hostDomainName": "example.com", "gateway": GATEWAY},
+    },
+}
+BASE = ["ServiceAccount", "Role", "RoleBinding", "Service"]
+OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "children", "unwanted"),
+    [
+        pytest.param({}, [*BASE, "Deployment"], OPTIONAL, id="least"),
+        pytest.param(
+            EVERYTHING, [*BASE, *OPTIONAL, "PersistentVolumeClaim", "Deployment"], [], id="most"
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 1}}},
+            [*BASE, "Deployment"],
+            OPTIONAL,
+            id="one pipeline stage",
+        ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            BASE,
+            OPTIONAL,
+            id="no cache: all but the workload",
+        ),
+        pytest.param({"inferencePlatform": "kserve"}, [], [], id="not supported: hands off"),
+        pytest.param({"draResources": [{}]}, [], [], id="DRA: hands off"),
+    ],
+)
+def test_desired_kinds(make: t.Any, spec: t.Any, children: list[str], unwanted: list[str]) -> None:
+    wanted = desired(make.cr(spec), make.observe())
+    assert [child.manifest["kind"] for child in wanted.children] == children
+    assert wanted.unwanted == [(kind, "llm") for kind in unwanted]
+    left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
+    assert left_alone == [kind for kind in children if kind == "PersistentVolumeClaim"]
+
+
+def test_a_deleted_one_wants_nothing(make: t.Any) -> None:
+    wanted = desired(make.cr(EVERYTHING, deletionTimestamp="2026-01-01T00:00:00Z"), make.observe())
+    assert (wanted.children, wanted.unwanted) == ([], [])
+
+
+def test_children_are_owned_and_in_the_namespace(make: t.Any) -> None:
+    for child in desired(make.cr(EVERYTHING), make.observe()).children:
+        metadata = child.manifest["metadata"]
+        assert metadata["namespace"] == "ns"
+        assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
+
+
+def test_nothing_given_is_changed(make: t.Any) -> None:
+    cr, observed = make.cr(EVERYTHING), make.observe()
+    before = copy.deepcopy((cr, observed.answers))
+    first = desired(cr, observed)
+    assert (cr, observed.answers) == before
+    assert desired(cr, observed) == first
+
+
+def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
+    """Its finalizer write leaves these behind in every custom resource."""
+    zeros = {
+        "expose": {"service": {"port": 8000}, "ingress": {"spec": {}}, "router": {}},
+        "livenessProbe": {},
+        "metrics": {"serviceMonitor": {}},
+        "readinessProbe": {},
+        "scale": {"hpa": {"maxReplicas": 0, "minReplicas": 1}},
+        "startupProbe": {},
+        "storage": {"emptyDir": {}, "nimCache": {}, "pvc": {}},
+        "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
+    }
+    assert desired(make.cr(zeros), make.observe()) == desired(make.cr(), make.observe())
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        pytest.param({"storage": {}}, "neither external PVC name", id="no store"),
+        pytest.param(
+            {"storage": {"pvc": {"create": True, "size": "big"}}},
+            "failed to parse size for pvc creation llm-pvc",
+            id="claim size",
+        ),
+    ],
+)
+def test_desired_refuses(make: t.Any, spec: t.Any, message: str) -> None:
+    with pytest.raises(NimError, match=message):
+        desired(make.cr(spec), make.observe())

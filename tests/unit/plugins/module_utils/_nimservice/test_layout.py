@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
+    build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
+    is_native,
+    layout_reads,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+
+KEY = "protocol/registry.example/nim:1.0"
+STORE = Store({"emptyDir": {}})
+STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
+
+
+def deployed(make: t.Any, protocol: str, tag: str = "1.0", stuck: bool = False) -> t.Any:
+    image = {"repository": "registry.example/nim", "tag": tag}
+    cr = make.cr({"image": image})
+    key = f"protocol/registry.example/nim:{tag}"
+    live = build_deployment(cr, make.observe(**{key: protocol}), STORE)
+    return live | {"status": {"conditions": STUCK if stuck else []}}
+
+
+@pytest.mark.parametrize(
+    ("live", "answer", "asks", "native"),
+    [
+        pytest.param(None, "native", True, True, id="new, native"),
+        pytest.param(None, "legacy", True, False, id="new, legacy"),
+        pytest.param(None, "", True, False, id="new, no answer"),
+        pytest.param({"protocol": "native"}, None, False, True, id="runs as native"),
+        pytest.param({"protocol": "legacy"}, None, False, False, id="runs as legacy"),
+        pytest.param(
+            {"protocol": "native", "tag": "0.9"}, "legacy", True, False, id="another image ran"
+        ),
+        pytest.param(
+            {"protocol": "", "stuck": True}, "native", True, True, id="legacy by mistake, stuck"
+        ),
+        pytest.param({"protocol": "native", "stuck": True}, None, False, True, id="native, stuck"),
+    ],
+)
+def test_layout_is_decided_once_per_image(
+    make: t.Any, live: t.Any, answer: str | None, asks: bool, native: bool
+) -> None:
+    image = {"repository": "registry.example/nim", "tag": "1.0", "pullSecrets": ["a", "b"]}
+    cr = make.cr({"image": image})
+    observed = make.observe(
+        *([deployed(make, **live)] if live else []), **({KEY: answer} if answer is not None else {})
+    )
+    reads = layout_reads(cr, observed)
+    assert [(read.key, read.image, read.pull_secrets) for read in reads] == (
+        [(KEY, "registry.example/nim:1.0", ("a", "b"))] if asks else []
+    )
+    assert is_native(cr, observed, STORE) is native
+
+
+@pytest.mark.parametrize(("kind", "native"), [("native", True), ("", False)])
+def test_a_cache_knows(make: t.Any, kind: str, native: bool) -> None:
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
+    cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
+    assert layout_reads(cr, make.observe(cache)) == []
+    assert is_native(cr, make.observe(cache), Store({}, cache=cache)) is native

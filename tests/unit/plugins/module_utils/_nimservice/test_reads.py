@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
+
+MODELS = "http://10.0.0.1:8000/v1/models"
+PROTOCOL = "protocol/registry.example/nim:1.0"
+CHILDREN = [
+    "Node",
+    "ServiceAccount/llm",
+    "Role/llm",
+    "RoleBinding/llm",
+    "Service/llm",
+    "Deployment/llm",
+    "Ingress/llm",
+    "HTTPRoute/llm",
+    "GRPCRoute/llm",
+    "HorizontalPodAutoscaler/llm",
+    "ServiceMonitor/llm",
+]
+READY = {
+    "state": "Ready",
+    "observedGeneration": 2,
+    "model": {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""},
+}
+
+
+def keys(cr: t.Any, observed: t.Any) -> list[str]:
+    return [read.key for read in reads(cr, observed)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param({}, [], id="least: leftovers of features too"),
+        pytest.param(
+            {"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/llm-pvc"], id="claim"
+        ),
+        pytest.param(
+            {"storage": {"pvc": {"create": True, "name": "p"}}},
+            ["PersistentVolumeClaim/p"],
+            id="named claim",
+        ),
+        pytest.param({"storage": {"pvc": {"name": "p"}}}, [], id="the user's claim"),
+        pytest.param({"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/cache"], id="cache"),
+        pytest.param(
+            {"expose": {"service": {"name": "front"}}}, ["Service/front"], id="named Service"
+        ),
+        pytest.param({"storage": {}}, [], id="no store"),
+    ],
+)
+def test_first_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    assert keys(make.cr(spec), make.observe()) == CHILDREN + more
+
+
+def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:
+    assert keys(make.cr(deletionTimestamp="x"), make.observe()) == []
+
+
+def test_only_the_workload_is_read_of_what_is_not_supported(make: t.Any) -> None:
+    assert keys(make.cr({"draResources": [{}]}), make.observe()) == ["Deployment/llm"]
+
+
+def test_the_registry_is_asked_for_a_new_image(make: t.Any) -> None:
+    assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/llm": None}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "service", "deployment", "asks"),
+    [
+        pytest.param({}, None, "10.0.0.1", {}, True, id="rolled out"),
+        pytest.param({}, READY, "10.0.0.1", {}, False, id="model known"),
+        pytest.param({}, READY | {"state": "NotReady"}, "10.0.0.1", {}, True, id="was not ready"),
+        pytest.param({}, None, "", {}, False, id="no address"),
+        pytest.param({}, None, None, {}, False, id="no Service"),
+        pytest.param({}, None, "10.0.0.1", {"availableReplicas": 0}, False, id="not available"),
+        pytest.param({}, None, "10.0.0.1", {"observedGeneration": 2}, False, id="older generation"),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            None,
+            "10.0.0.1",
+            {},
+            False,
+            id="cache missing",
+        ),
+        pytest.param({"storage": {}}, None, "10.0.0.1", {}, False, id="bad spec"),
+    ],
+)
+def test_the_model_is_asked_last(
+    make: t.Any, spec: t.Any, status: t.Any, service: str | None, deployment: t.Any, asks: bool
+) -> None:
+    live = [make.rolled_out(make.cr(), **deployment)]
+    if service is not None:
+        live.append(make.with_address(make.cr(), service))
+    found = keys(make.cr(spec, status), make.observe(*live))
+    assert (MODELS in found) is asks
+    assert PROTOCOL not in found
+
+
+def test_metadata_is_asked_after_404(make: t.Any) -> None:
+    cr = make.cr()
+    answers = {MODELS: {"status": 404, "body": "", "error": ""}}
+    observed = make.observe(make.rolled_out(cr), make.with_address(cr), **answers)
+    assert keys(cr, observed)[-1] == "http://10.0.0.1:8000/v1/metadata"

@@ -1,0 +1,358 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+    Event,
+    Outcome,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
+
+MODELS = "http://10.0.0.1:8000/v1/models"
+NAMED = {"status": 200, "body": json.dumps({"object": "list", "data": [{"id": "m"}]}), "error": ""}
+DOWN = {"status": 0, "body": "", "error": "connection refused"}
+ROLLED = 'deployment "llm" successfully rolled out\n'
+WAITING = f"Waiting for the model: GET {MODELS}: connection refused"
+PART = 'Waiting for deployment "llm" rollout to finish: 0 of 1 updated replicas are available...\n'
+MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
+
+
+def conditions(ready: tuple[str, str, str], failed: tuple[str, str, str], *more: t.Any) -> t.Any:
+    """(status, reason, message) of each."""
+    fields = ("status", "reason", "message")
+    pair = [
+        {"type": "Ready"} | dict(zip(fields, ready, strict=True)),
+        {"type": "Failed"} | dict(zip(fields, failed, strict=True)),
+    ]
+    return pair + [
+        {"type": kind, "status": "True", "reason": reason, "message": text}
+        for kind, reason, text in more
+    ]
+
+
+IS_READY = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""))
+READY = {
+    "state": "Ready",
+    "observedGeneration": 2,
+    "conditions": IS_READY,
+    "availableReplicas": 1,
+    "model": MODEL,
+}
+
+
+def not_ready(reason: str, text: str, kind: str = "Reconciling", why: str = "") -> t.Any:
+    return conditions(
+        ("False", reason, text), ("False", "Ready", text), (kind, why or reason, text)
+    )
+
+
+def has_failed(reason: str, text: str) -> t.Any:
+    return conditions(("False", "Failed", ""), ("True", reason, text), ("Stalled", reason, text))
+
+
+def around(
+    make: t.Any, cr: t.Any, *more: t.Any, model: t.Any = NAMED, **deployment: t.Any
+) -> t.Any:
+    """A cluster in which everything of ``cr`` stands."""
+    answers = {} if model is None else {MODELS: model}
+    return make.observe(
+        make.rolled_out(make.cr(), **deployment), make.with_address(make.cr()), *more, **answers
+    )
+
+
+@pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
+def test_ready(make: t.Any, status: t.Any) -> None:
+    cr = make.cr(status=status)
+    said = assess(cr, around(make, cr, model=None if status else NAMED), Outcome())
+    assert {"observedGeneration": 2} | said.status == READY
+    assert said.events == (
+        [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
+    )
+    assert (said.in_transit, said.error, said.stamps) == (False, "", [])
+
+
+CACHE = {"storage": {"nimCache": {"name": "cache"}}}
+STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
+DEADLINE = 'deployment "llm" exceeded its progress deadline'
+NO_WRITE = Refusal("Deployment", "llm", "denied")
+
+
+@pytest.mark.parametrize(
+    ("spec", "live", "outcome", "state", "wanted", "then"),
+    [
+        pytest.param(
+            {},
+            {"availableReplicas": 0},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", PART),
+            (True, ""),
+            id="rolling out",
+        ),
+        pytest.param(
+            {},
+            {"conditions": STUCK},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", DEADLINE, "Stalled", "ProgressDeadlineExceeded"),
+            (False, ""),
+            id="rollout stuck",
+        ),
+        pytest.param(
+            {},
+            {"model": DOWN},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", WAITING),
+            (True, ""),
+            id="model does not answer",
+        ),
+        pytest.param(
+            {},
+            {"model": None},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", "Waiting for the model: the model server has not been asked yet"),
+            (True, ""),
+            id="model not asked",
+        ),
+        pytest.param(
+            CACHE,
+            {},
+            Outcome(),
+            "Failed",
+            has_failed("NIMCacheNotFound", "NIMCache cache not found"),
+            (False, ""),
+            id="cache missing",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(failure="bad size", failure_reason="Failed"),
+            "Failed",
+            has_failed("Failed", "bad size"),
+            (False, "bad size"),
+            id="bad spec",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(failure="no port", failure_reason="GRPCRouteFailed"),
+            "Failed",
+            has_failed("GRPCRouteFailed", "no port"),
+            (False, "no port"),
+            id="bad spec with a reason",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[NO_WRITE]),
+            "Failed",
+            has_failed("DeploymentFailed", 'Deployment "llm": denied'),
+            (False, 'Deployment "llm": denied'),
+            id="refused",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[Refusal("HorizontalPodAutoscaler", "llm", "x"), NO_WRITE]),
+            "Failed",
+            has_failed("HPAFailed", 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
+            (False, 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
+            id="two refused",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[Refusal("PersistentVolumeClaim", "p", "x")]),
+            "Failed",
+            has_failed("Failed", 'PersistentVolumeClaim "p": x'),
+            (False, 'PersistentVolumeClaim "p": x'),
+            id="claim refused",
+        ),
+    ],
+)
+def test_not_ready_yet(
+    make: t.Any,
+    spec: t.Any,
+    live: t.Any,
+    outcome: Outcome,
+    state: str,
+    wanted: t.Any,
+    then: tuple[bool, str],
+) -> None:
+    cr = make.cr(spec)
+    said = assess(cr, around(make, cr, **live), outcome)
+    assert said.status["state"] == state
+    assert said.status["conditions"] == wanted
+    assert "model" not in said.status
+    assert (said.in_transit, said.error) == then
+
+
+def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
+    cr = make.cr(status=READY)
+    said = assess(cr, around(make, cr, availableReplicas=0), Outcome())
+    assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
+
+
+def test_a_cache_in_progress(make: t.Any) -> None:
+    cr = make.cr(CACHE)
+    said = assess(cr, around(make, cr, make.cache(status={"state": "InProgress"})), Outcome())
+    text = "NIMCache cache not ready"
+    assert said.status["conditions"] == not_ready("NIMCacheNotReady", text)
+    assert said.events == [
+        Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
+    ]
+    assert not said.in_transit
+
+
+@pytest.mark.parametrize(
+    ("spec", "outcome", "reason"),
+    [
+        pytest.param(CACHE, Outcome(), "NIMCacheNotFound", id="the cache vanished"),
+        pytest.param(
+            {"draResources": [{}]}, Outcome(), "NotSupported", id="a field of a later release"
+        ),
+        pytest.param({}, Outcome(failure="x"), "Failed", id="bad spec"),
+        pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
+    ],
+)
+def test_one_that_turns_bad_says_why_and_what_runs(
+    make: t.Any, spec: t.Any, outcome: Outcome, reason: str
+) -> None:
+    cr = make.cr(spec, READY)
+    said = assess(cr, around(make, cr, model=None), outcome)
+    assert said.status["state"] == "Failed"
+    assert said.status["conditions"][1]["reason"] == reason
+    assert (said.status["model"], said.status["availableReplicas"]) == (MODEL, 1)
+    assert {event.kind for event in said.events} == {"Warning"}
+
+
+def test_not_supported_names_the_field_and_is_not_retried(make: t.Any) -> None:
+    said = assess(make.cr({"draResources": [{}]}), make.observe(), Outcome())
+    assert "spec.draResources" in said.status["conditions"][1]["message"]
+    assert (said.error, said.in_transit) == ("", False)
+    assert [event.reason for event in said.events] == ["Failed"]
+
+
+def test_an_error_is_told_in_two_events(make: t.Any) -> None:
+    said = assess(make.cr(), make.observe(), Outcome(failure="x"))
+    text = "NIMService llm failed, msg: x"
+    assert said.events == [
+        Event("Warning", "Failed", text),
+        Event("Warning", "ReconcileFailed", text),
+    ]
+
+
+def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> None:
+    cr = make.cr(status=READY, generation=3)
+    said = assess(cr, around(make, cr, model=DOWN), Outcome())
+    assert said.status == READY | {
+        "conditions": [
+            *IS_READY,
+            {"type": "Reconciling", "status": "True", "reason": "NotReady", "message": WAITING},
+        ]
+    }
+    assert (said.events, said.in_transit) == ([], True)
+
+
+def test_readiness_counts_what_was_written(make: t.Any) -> None:
+    """Right after an update the Deployment's status is still that of the old rollout."""
+    cr = make.cr(status=READY)
+    written = copy.deepcopy(make.rolled_out(make.cr()))
+    written["metadata"]["generation"] = 4
+    said = assess(cr, around(make, cr), Outcome(written={"Deployment/llm": written}))
+    assert said.status["state"] == "NotReady"
+    assert "spec update to be observed" in said.status["conditions"][0]["message"]
+    assert said.status["model"] == MODEL
+
+
+def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
+    cr = make.cr({"replicas": 0})
+    said = assess(cr, make.observe(make.rolled_out(cr)), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
+    assert (said.status["availableReplicas"], said.in_transit) == (0, False)
+
+
+def test_endpoints_follow_without_asking_the_model(make: t.Any) -> None:
+    gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
+    cr = make.cr({"expose": {"router": gateway}}, READY)
+    said = assess(cr, around(make, cr, model=None), Outcome())
+    assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
+
+
+def test_conditions_of_others_stay_and_the_stray_one_goes(make: t.Any) -> None:
+    other = {
+        "type": "Other",
+        "status": "True",
+        "reason": "x",
+        "message": "",
+        "lastTransitionTime": "t",
+    }
+    stray = other | {"type": "NIM_CACHE_PVC_CREATED"}
+    stalled = other | {"type": "Stalled"}
+    cr = make.cr(status=READY | {"conditions": [stray, other, *IS_READY, stalled]})
+    said = assess(cr, around(make, cr, model=None), Outcome())
+    assert said.status["conditions"] == [other, *IS_READY]
+
+
+def test_an_unknown_workload_keeps_the_count(make: t.Any) -> None:
+    said = assess(make.cr(status=READY), make.observe(), Outcome(failure="the API is away"))
+    assert said.status["availableReplicas"] == 1
+
+
+def test_a_missing_workload_has_no_count(make: t.Any) -> None:
+    cr = make.cr(CACHE, READY)
+    said = assess(cr, make.observe(**{"Deployment/llm": None}), Outcome())
+    assert "availableReplicas" not in said.status
+
+
+def test_a_deleted_one_keeps_its_status(make: t.Any) -> None:
+    cr = make.cr(status=READY, deletionTimestamp="x")
+    assert assess(cr, make.observe(), Outcome(failure="x")).status == READY
+
+
+OLD_ROLLING = {"state": "NotReady", "conditions": not_ready("NotReady", "1 of 9")}
+OLD_FAILED = {"state": "Failed", "conditions": has_failed("Failed", "x")}
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "told"),
+    [
+        pytest.param(OLD_ROLLING, Outcome(), 0, id="the rollout goes on"),
+        pytest.param(READY, Outcome(), 1, id="it was ready"),
+        pytest.param(None, Outcome(), 1, id="it is new"),
+        pytest.param(OLD_FAILED, Outcome(failure="x"), 0, id="the same failure"),
+        pytest.param(OLD_FAILED, Outcome(failure="y"), 2, id="another failure"),
+        pytest.param(OLD_FAILED, Outcome(), 1, id="the failure is over"),
+    ],
+)
+def test_events_tell_of_changes_only(
+    make: t.Any, status: t.Any, outcome: Outcome, told: int
+) -> None:
+    cr = make.cr(status=status)
+    assert len(assess(cr, around(make, cr, availableReplicas=0), outcome).events) == told
+
+
+def test_a_second_pass_changes_nothing(make: t.Any) -> None:
+    """What was written once, with its times, comes out the same."""
+    cr = make.cr()
+    first = assess(cr, around(make, cr), Outcome()).status
+    written = first | {
+        "observedGeneration": 2,
+        "conditions": stamp(first["conditions"], None, "t1", 2),
+    }
+    cr = make.cr(status=written)
+    second = assess(cr, around(make, cr, model=None), Outcome()).status
+    assert (
+        second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
+        == written
+    )

@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nimops_sandbox import stages
+from nimops_sandbox.settings import SANDBOX
+from nimops_sandbox.stages import BEHAVIOURS, POD_STAGES
+
+DOCUMENTS = [json.loads(text) for text in stages.render_config(Path("/logs")).split("---\n")]
+
+
+def test_every_placeholder_is_filled() -> None:
+    templates = [
+        step["patch"]["template"]
+        for document in DOCUMENTS
+        for step in document["spec"].get("steps", [])
+        if "patch" in step
+    ]
+    assert len(templates) == len(POD_STAGES) + 2
+    assert not [template for template in templates if "@" in template]
+
+
+def test_every_behaviour_has_a_stage_or_holds() -> None:
+    handled = {behaviour for stage in POD_STAGES for behaviour in stage.behaviours}
+    # What "fail" becomes depends on the owner; who holds is left alone.
+    assert handled - {"exit", "crash"} == set(BEHAVIOURS) - {"fail", "hold"}
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_every_behaviour_is_documented(behaviour: str) -> None:
+    assert f"`{behaviour}`" in (SANDBOX / "README.md").read_text()

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from nimops_sandbox import processes, state
+from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.ports import Ports
+from nimops_sandbox.processes import Process
+from nimops_sandbox.state import State
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    saved = State(Ports(7000), {"etcd": Process(12, 345, "boot")})
+    state.save(saved, tmp_path / "state.json")
+    assert state.load(tmp_path / "state.json") == saved
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_nothing_saved(tmp_path: Path) -> None:
+    assert state.load(tmp_path / "state.json") is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"port": 1, "processes": {"etcd": {"pid": 1}}}'])
+def test_unreadable_state_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(text)
+    with pytest.raises(SandboxError, match=r"state.json cannot be read"):
+        state.load(path)
+
+
+def test_alive_tells_the_living_from_a_pid_used_again() -> None:
+    living = processes.identify(os.getpid())
+    assert living is not None
+    stale = Process(living.pid, living.start + 1, living.boot)
+    assert State(Ports(7000), {"etcd": living, "kwok": stale}).alive() == {"etcd": living}

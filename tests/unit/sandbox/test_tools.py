@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nimops_sandbox import components, thirdparty, tools
+from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.settings import SANDBOX
+from nimops_sandbox.tools import TOOLS, Tool
+
+GO_MOD = """module m
+
+require example.org/one v1.2.3
+
+require (
+	example.org/two v0.4.1-rc.1
+	example.org/three/v2 v2.0.0 // indirect
+)
+
+replace example.org/four => example.org/four v0.0.9
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "version"),
+    [
+        pytest.param("example.org/one", "v1.2.3", id="single line"),
+        pytest.param("example.org/two", "v0.4.1-rc.1", id="block"),
+        pytest.param("example.org/three/v2", "v2.0.0", id="indirect"),
+    ],
+)
+def test_read_version(module: str, version: str) -> None:
+    assert tools.read_version(GO_MOD, module) == version
+
+
+@pytest.mark.parametrize("module", ["example.org/three", "example.org/four", "example.org/tw"])
+def test_read_version_of_what_is_not_required(module: str) -> None:
+    with pytest.raises(SandboxError, match=module):
+        tools.read_version(GO_MOD, module)
+
+
+def test_linker_flags() -> None:
+    assert tools.linker_flags(Tool("t", {"t": "."}), GO_MOD) == "-s -w"
+    stamped = Tool(
+        "t", {"t": "."}, "example.org/one", ("v.full=v{major}.{minor}.{patch}", "v.m={major}")
+    )
+    assert tools.linker_flags(stamped, GO_MOD) == "-s -w -X v.full=v1.2.3 -X v.m=1"
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
+    source = SANDBOX / "tools" / tool.name
+    tools.linker_flags(tool, (source / "go.mod").read_text())
+    own_code = set(tool.packages.values()) == {"."}
+    assert (source / "main.go").exists() == own_code
+
+
+def test_every_component_has_a_tool() -> None:
+    programs = {program for tool in TOOLS for program in tool.packages}
+    assert set(components.NAMES) | {"kubectl", "ansible-operator", "pki"} == programs
+
+
+def test_definitions_come_from_pinned_modules() -> None:
+    go_mod = (SANDBOX / "tools/crds/go.mod").read_text()
+    for module in thirdparty.FILES:
+        assert tools.read_version(go_mod, module)
+
+
+def test_find_program(tmp_path: Path) -> None:
+    for name, mode in (("a", 0o644), ("b", 0o755), ("c", 0o755)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "etcd").touch(mode)
+    folders = [tmp_path / name for name in ("missing", "a", "b", "c")]
+    assert tools.find_program("etcd", folders) == tmp_path / "b/etcd"
+    assert tools.find_program("kwok", folders) is None
+
+
+def test_split_json() -> None:
+    assert list(thirdparty.split_json('{"a": "1"}\n{\n"b": "}"\n}\n')) == [{"a": "1"}, {"b": "}"}]
+    assert list(thirdparty.split_json("\n")) == []
