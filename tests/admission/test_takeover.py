@@ -130,8 +130,8 @@ def test_other_fields_can_change(old: Any, patch: Manifest) -> None:
 
 
 def test_a_bad_value_cannot_become_another(old: Any) -> None:
-    refusal = old.replace(SERVICE, {"spec.storage.pvc.size": "eleven"})
-    assert refusal.names("spec.storage.pvc.size", '"eleven" must be a quantity')
+    refusal = old.replace(SERVICE, {"spec.storage.sharedMemorySizeLimit": -1})
+    assert refusal.names("spec.storage.sharedMemorySizeLimit", "must be > 0")
 
 
 @pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])

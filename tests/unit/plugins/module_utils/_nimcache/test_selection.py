@@ -242,7 +242,7 @@ def test_summary_of_a_choice() -> None:
 
 def test_status_is_bounded() -> None:
     status = many(500).to_status()
-    assert (status["considered"], status["selected"]) == (500, 0)
+    assert (status["considered"], status["selected"]) == (500, [])
     assert len(status["dropped"]) == MAX_DROPPED
     assert status["dropped"][0] == {
         "profile": "0" * 64,

@@ -206,7 +206,7 @@ def test_nothing_selected_until_a_gpu_comes(world: Make) -> None:
     cluster.reconcile()
     cluster.run_pod()
     cluster.reconcile()
-    assert cluster.cr["status"]["selection"]["selected"] == 0
+    assert cluster.cr["status"]["selection"]["selected"] == []
     label = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}
     cluster.nodes.append({"metadata": {"name": "new", "labels": label}})
     assert cluster.reconcile().applied == [JOB]
