@@ -27,7 +27,10 @@ STATE = ROOT / "build" / "demo"
 NAMESPACE = "nim-demo"
 SAMPLES = ("apps_v1alpha1_nimcache.yaml", "apps_v1alpha1_nimservice.yaml")
 KINDS = ("nimcache", "nimservice")
-CHILDREN = "jobs,deployments,services,persistentvolumeclaims,configmaps,serviceaccounts,roles,rolebindings"
+CHILDREN = (
+    "jobs,deployments,services,persistentvolumeclaims,configmaps,serviceaccounts,roles,rolebindings"
+)
+OURS = "app.kubernetes.io/managed-by=k8s-nim-operator"
 MODEL = "meta/llama-3.2-1b-instruct"
 
 Json = dict[str, t.Any]
@@ -188,7 +191,7 @@ def show_result() -> None:
     for kind in KINDS:
         say(kubectl("get", kind, "-n", NAMESPACE, "-o", "wide").rstrip())
     say("\n# the objects that the operator made")
-    say(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", "app.kubernetes.io/managed-by=k8s-nim-operator").rstrip())
+    say(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", OURS).rstrip())
     services = json.loads(kubectl("get", "nimservice", "-n", NAMESPACE, "-o", "json"))["items"]
     url = f"http://{services[0]['status']['model']['clusterEndpoint']}/v1/models"
     say(f"\n# curl {url}")
@@ -226,7 +229,8 @@ def run(seconds: float) -> None:
 def down() -> None:
     """Undo the demo: its namespace, while the operator still runs, then the processes."""
     if is_running("operator"):
-        kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", check=False)
+        gone = ("--ignore-not-found", "--timeout=60s")
+        kubectl("delete", "namespace", NAMESPACE, *gone, check=False)
     for name in ("operator", "model-server"):
         if stop(name):
             say(f"stopped the {name}")

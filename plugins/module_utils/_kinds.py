@@ -15,7 +15,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache import desired as nimcache_desired
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache import (
+    desired as nimcache_desired,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import reads as nimcache_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import status as nimcache_status
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import (

@@ -55,7 +55,9 @@ def set_progress(
 
 
 def stamp(
-    conditions: t.Sequence[Condition], previous: t.Sequence[Condition] | None, now: str,
+    conditions: t.Sequence[Condition],
+    previous: t.Sequence[Condition] | None,
+    now: str,
     generation: int,
 ) -> list[Condition]:
     """The conditions with lastTransitionTime and observedGeneration.

@@ -33,9 +33,7 @@ def has_wanted(live: t.Any, want: t.Any, parents: tuple[str, ...] = ()) -> bool:
     if isinstance(want, dict):
         if not isinstance(live, dict):
             return not want and live is None
-        return all(
-            has_wanted(live.get(key), value, (*parents, key)) for key, value in want.items()
-        )
+        return all(has_wanted(live.get(key), value, (*parents, key)) for key, value in want.items())
     if isinstance(want, list):
         return _has_items(live or [], want, parents)
     if want == live or (want in ("", False) and live is None):
@@ -166,23 +164,21 @@ def _claimable(entry: Manifest, want: Manifest) -> Fields:
     if entry.get("operation") != "Update":
         return {}
     added = {
-        key: below
-        for key, below in unwanted_fields(fields, want).items()
-        if key not in _NEVER_OURS
+        key: below for key, below in unwanted_fields(fields, want).items() if key not in _NEVER_OURS
     }
-    spec = dict(added.get("f:spec") or {})
+    spec = _claimable_spec(added.pop("f:spec", {}), want)
+    return added | ({"f:spec": spec} if spec else {})
+
+
+def _claimable_spec(spec: Fields, want: Manifest) -> Fields:
+    """Of what somebody added below `spec`, what is ours: not a pod template's metadata."""
+    kept = dict(spec)
     if "replicas" not in (want.get("spec") or {}):
-        spec.pop("f:replicas", None)
-    if template := dict(spec.get("f:template") or {}):
-        template.pop("f:metadata", None)
-        spec["f:template"] = template
-    added["f:spec"] = {key: below for key, below in spec.items() if below != {} or key in _leaves(fields)}
-    return {key: below for key, below in added.items() if below}
-
-
-def _leaves(fields: Fields) -> set[str]:
-    """The leaf fields directly below spec."""
-    return {key for key, below in (fields.get("f:spec") or {}).items() if not below}
+        kept.pop("f:replicas", None)
+    template = {
+        key: below for key, below in kept.pop("f:template", {}).items() if key != "f:metadata"
+    }
+    return kept | ({"f:template": template} if template else {})
 
 
 def _union(left: Fields, right: Fields) -> Fields:

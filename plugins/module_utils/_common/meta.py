@@ -17,9 +17,7 @@ _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 Labels = dict[str, str]
 
 
-def merge_missing(
-    first: t.Mapping[str, str] | None, second: t.Mapping[str, str] | None
-) -> Labels:
+def merge_missing(first: t.Mapping[str, str] | None, second: t.Mapping[str, str] | None) -> Labels:
     """Every key of ``first``, then those of ``second`` that it lacks: ours win over the user's."""
     return {**(second or {}), **(first or {})}
 

@@ -80,8 +80,10 @@ def _refuse_foreign(cr: Manifest, live: Manifest) -> Refusal | None:
     if controller is None and labels.get(MANAGED_BY_LABEL) == MANAGED_BY:
         return None
     kind, name = live["kind"], live["metadata"]["name"]
-    whose = f"is controlled by {controller['kind']} {controller['name']}" if controller else (
-        f"was not made by this {cr['kind']}"
+    whose = (
+        f"is controlled by {controller['kind']} {controller['name']}"
+        if controller
+        else (f"was not made by this {cr['kind']}")
     )
     return Refusal(
         kind,

@@ -58,7 +58,11 @@ def key_of(manifest: t.Mapping[str, t.Any]) -> str:
 
 
 def manifest(
-    kind: str, name: str, namespace: str, *, metadata: t.Mapping[str, t.Any] | None = None,
+    kind: str,
+    name: str,
+    namespace: str,
+    *,
+    metadata: t.Mapping[str, t.Any] | None = None,
     **fields: t.Any,
 ) -> dict[str, t.Any]:
     """An object of a known kind; empty maps and None in ``metadata`` are left out."""

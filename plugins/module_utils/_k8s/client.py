@@ -185,6 +185,8 @@ def _make_pool(configuration: t.Any) -> t.Any:
     would take them away: Ansible's workers end without running exit handlers.
     """
     pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
+    if not configuration.host.startswith("https:"):
+        return pool
     options = pool.connection_pool_kw
     context = create_urllib3_context(cert_reqs=options["cert_reqs"])
     authorities = {
