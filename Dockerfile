@@ -9,12 +9,10 @@ ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 
 # The base image runs as user 1001 of group 0; OpenShift puts another user into that group.
-COPY --chown=1001:0 requirements.yml build/nimops-nim-${OPERATOR_VERSION}.tar.gz /tmp/collection/
-RUN ansible-galaxy collection install --requirements-file /tmp/collection/requirements.yml \
- && ansible-galaxy collection install --no-deps /tmp/collection/nimops-nim-${OPERATOR_VERSION}.tar.gz \
- && rm -rf /tmp/collection ${HOME}/.ansible/galaxy_* \
+COPY --chown=1001:0 requirements.yml watches.yaml build/nimops-nim-${OPERATOR_VERSION}.tar.gz ${HOME}/
+RUN ansible-galaxy collection install --requirements-file ${HOME}/requirements.yml \
+ && ansible-galaxy collection install --no-deps ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \
+ && rm -f ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \
  && chmod -R ug+rwX ${HOME}/.ansible
-
-COPY --chown=1001:0 watches.yaml ${HOME}/watches.yaml
 
 USER 1001

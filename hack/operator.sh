@@ -2,6 +2,7 @@
 # Run the operator in the foreground against the cluster that KUBECONFIG names.
 #
 # LEADER_ELECT=1 takes part in leader election, in LEADER_ELECT_NAMESPACE (default: kube-system).
+# LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with no more rights than the image has.
 # METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
 # WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # Further arguments go to ansible-operator run.
@@ -33,6 +34,20 @@ require_free_ports 8888 5050 "$metrics" "$health"
 
 kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
 kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
+
+if [[ ${LEAST_PRIVILEGE:-} ]]; then
+	namespace=nimops-system account=nimops-controller-manager
+	kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
+	kubectl kustomize config/default |
+		kubectl apply --server-side --force-conflicts --selector app.kubernetes.io/component=rbac -f - >&2
+	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
+	limited=$PWD/build/operator.kubeconfig
+	mkdir -p build
+	(umask 077 && kubectl config view --raw --minify --flatten >"$limited")
+	export KUBECONFIG=$limited LEADER_ELECT_NAMESPACE=$namespace
+	kubectl config set-credentials "$account" --token="$token" >&2
+	kubectl config set-context --current --user="$account" >&2
+fi
 
 options=(
 	--watches-file=watches.yaml

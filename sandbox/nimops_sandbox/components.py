@@ -69,6 +69,7 @@ def _apiserver(directory: Path, ports: Ports) -> list[str]:
         f"--service-account-key-file={pki / 'sa.pub'}",
         f"--service-cluster-ip-range={SERVICE_RANGE}",
         # An Endpoints object must not hold a loopback address, and nobody reads it.
+        "--advertise-address=127.0.0.1",  # else a machine without a default route is refused
         "--endpoint-reconciler-type=none",
         # Nobody would take off the taint of a new node: the node lifecycle controller is off.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",

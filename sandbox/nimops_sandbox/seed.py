@@ -64,10 +64,10 @@ def make_volume(name: str, storage_class: str) -> dict[str, Any]:
 
 def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
     """Server-side apply of whole files. Raises SandboxError with what the API server said."""
-    if not paths:
-        return
+    # As kubectl's own field manager: who applies such a file by hand owns what we do, so a field
+    # that it no longer has goes.
     command = [str(kubectl), f"--kubeconfig={kubeconfig}", "apply", "--server-side"]
-    command += ["--force-conflicts", "--field-manager=nimops-sandbox", "--validate=ignore"]
+    command += ["--force-conflicts", "--validate=ignore"]
     for path in paths:
         command += ["-f", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -23,12 +23,13 @@ from urllib3.util.ssl_ import create_urllib3_context
 try:
     import kubernetes.client
     import kubernetes.client.rest
-    import kubernetes.config
+    import kubernetes.config.kube_config
 
     KUBERNETES_IMPORT_ERROR: str | None = None
 except ImportError as error:
     KUBERNETES_IMPORT_ERROR = str(error)
 
+_DEFAULT_KUBECONFIG = "~/.kube/config"
 _TIMEOUT = urllib3.Timeout(connect=5, read=30)
 _MAX_PLAIN_ERROR = 300
 
@@ -65,7 +66,7 @@ class Client:
         except Exception as error:  # the loader wraps only some of what a bad file leads to
             raise ApiError(
                 0,
-                f"no usable kubeconfig {path or '~/.kube/config'}: {error} (name one in the"
+                f"no usable kubeconfig {path or _DEFAULT_KUBECONFIG}: {error} (name one in the"
                 " parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
             ) from error
         self._host = configuration.host.rstrip("/")
@@ -168,13 +169,13 @@ def _load_configuration(path: str | None, context: str | None, folder: str) -> t
     if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
         kubernetes.config.load_incluster_config(client_configuration=configuration)
     else:
-        kubernetes.config.load_kube_config(
-            path,
-            context=context,
-            client_configuration=configuration,
-            persist_config=False,
-            temp_file_path=folder,
-        )
+        # load_kube_config has no folder parameter in old versions, and would write the file
+        found = kubernetes.config.kube_config.KubeConfigMerger(path or _DEFAULT_KUBECONFIG).config
+        if found is None:
+            raise ApiError(0, "it does not exist")
+        kubernetes.config.kube_config.KubeConfigLoader(
+            found, active_context=context, config_base_path=None, temp_file_path=folder
+        ).load_and_set(configuration)
     return configuration
 
 

@@ -55,7 +55,7 @@ _RETRIES = urllib3.Retry(
 )
 _REFERENCE = re.compile(
     r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
-    r"(?P<name>[a-z\d]+(?:[._/-]+[a-z\d]+)*)"
+    r"(?P<name>[a-z\d]+(?:(?:[./]|__?|-+)[a-z\d]+)*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>\w+:[\da-f]+))?",
     re.ASCII,
 )

@@ -51,4 +51,4 @@ def _unwanted(cr: Resource, steps: Steps) -> list[tuple[str, str]]:
 
 def _keeps_pod(steps: Steps) -> bool:
     """The probe pod is kept while it is at work, and when its log cannot be read: to look at."""
-    return steps.probe.pod or (steps.problem is not None and steps.problem.is_polled)
+    return steps.probe.pod or (steps.problem is not None and steps.problem.is_of_probe)

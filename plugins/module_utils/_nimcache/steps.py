@@ -59,11 +59,16 @@ PVC_LOST = "PVCLost"
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a cache cannot go on. ``is_polled``: something that no watch tells of may mend it."""
+    """Why a cache cannot go on.
+
+    ``is_polled``: something that no watch tells of may mend it. ``is_of_probe``: it came from what
+    the probe pod printed.
+    """
 
     message: str
     reason: str
     is_polled: bool = False
+    is_of_probe: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ def take_steps(cr: Resource, observed: Observed) -> Steps:
         try:
             steps = take(cr, observed, steps)
         except NimError as error:
-            problem = Problem(str(error), error.reason, is_polled=take is _take_probe)
+            is_of_probe = take is _take_probe
+            problem = Problem(str(error), error.reason, is_of_probe, is_of_probe)
             steps = replace(steps, problem=problem)
         if steps.has_stopped:
             break
@@ -196,7 +202,7 @@ def _choose_profiles(cr: Resource, observed: Observed, steps: Steps) -> tuple[li
     steps = replace(steps, selection=selection)
     if not selection.selected:
         message = f"no profiles are selected for caching: {summarize(selection)}"
-        steps = replace(steps, problem=Problem(message, "NoProfilesSelected"))
+        steps = replace(steps, problem=Problem(message, "NoProfilesSelected", is_polled=True))
     return selection.selected, steps
 
 

@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("roles/*/README.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("roles/*/README.md")]
+)
 
 
 def slug(heading: str) -> str:
@@ -21,7 +23,9 @@ def slug(heading: str) -> str:
 
 
 def anchors_of(path: Path) -> set[str]:
-    return {slug(line.lstrip("#")) for line in path.read_text().splitlines() if line.startswith("#")}
+    return {
+        slug(line.lstrip("#")) for line in path.read_text().splitlines() if line.startswith("#")
+    }
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -24,12 +24,20 @@ def load_all(path: Path) -> list[dict]:
 
 
 def load_manager() -> dict:
-    return next(item for item in load_all(CONFIG / "manager" / "manager.yaml") if item["kind"] == "Deployment")
+    return next(
+        item
+        for item in load_all(CONFIG / "manager" / "manager.yaml")
+        if item["kind"] == "Deployment"
+    )
 
 
 def flag(name: str) -> str:
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
-    return next(arg.partition("=")[2] or "true" for arg in container["args"] if arg.partition("=")[0] == f"--{name}")
+    return next(
+        arg.partition("=")[2] or "true"
+        for arg in container["args"]
+        if arg.partition("=")[0] == f"--{name}"
+    )
 
 
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
@@ -43,19 +51,26 @@ def test_kustomization_lists_every_file_of_its_folder(folder):
 
 def test_crd_kustomization_lists_every_base():
     listed = yaml.safe_load((CONFIG / "crd" / "kustomization.yaml").read_text())["resources"]
-    assert listed == sorted(f"bases/{path.name}" for path in (CONFIG / "crd" / "bases").glob("*.yaml"))
+    assert listed == sorted(
+        f"bases/{path.name}" for path in (CONFIG / "crd" / "bases").glob("*.yaml")
+    )
 
 
 def test_manager_fits_the_restricted_pod_security_standard():
     pod = load_manager()["spec"]["template"]["spec"]
-    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
     for container in pod["containers"]:
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
         assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         assert set(container["resources"]) == {"limits", "requests"}
 
 
-@pytest.mark.parametrize(("probe", "path"), [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")])
+@pytest.mark.parametrize(
+    ("probe", "path"), [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")]
+)
 def test_probes_ask_where_the_operator_answers(probe, path):
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
@@ -69,14 +84,23 @@ def test_metrics_port_is_the_one_that_service_and_network_policy_name():
     service = load_all(CONFIG / "default" / "metrics_service.yaml")[0]
     assert [item["targetPort"] for item in service["spec"]["ports"]] == [port]
     policy = load_all(CONFIG / "network-policy" / "allow-metrics-and-health.yaml")[0]
-    guarded = {item["port"] for rule in policy["spec"]["ingress"] if "from" in rule for item in rule["ports"]}
+    guarded = {
+        item["port"]
+        for rule in policy["spec"]["ingress"]
+        if "from" in rule
+        for item in rule["ports"]
+    }
     assert guarded == {port}
 
 
 def test_leader_election_shares_the_lease_of_the_reference():
     assert flag("leader-elect") == "true"
     assert flag("leader-election-id") == "a0715c6e.nvidia.com"
-    leases = [rule for rule in load_all(CONFIG / "rbac" / "leader_election_role.yaml")[0]["rules"] if "leases" in rule["resources"]]
+    leases = [
+        rule
+        for rule in load_all(CONFIG / "rbac" / "leader_election_role.yaml")[0]["rules"]
+        if "leases" in rule["resources"]
+    ]
     named = [rule for rule in leases if "resourceNames" in rule]
     assert [rule["resourceNames"] for rule in named] == [["a0715c6e.nvidia.com"]]
 

@@ -42,7 +42,9 @@ BESIDES = {
         "update": "the runtime's own words on a bad reconcile-period annotation",
     },
     ("", "pods/log"): {"get": "the model manifest of a probe pod"},
-    ("security.openshift.io", "securitycontextconstraints"): {"use": "to grant it, one must have it"},
+    ("security.openshift.io", "securitycontextconstraints"): {
+        "use": "to grant it, one must have it"
+    },
 }
 """What the table of kinds does not tell, each verb with its reason."""
 
@@ -82,7 +84,7 @@ def test_manager_role_gives_each_kind_just_what_it_needs(kind):
     assert granted.get(resource_of(kind)) == needed_verbs(kind)
 
 
-@pytest.mark.parametrize(("resource", "verbs"), BESIDES.items(), ids=lambda item: str(item))
+@pytest.mark.parametrize(("resource", "verbs"), BESIDES.items(), ids=str)
 def test_manager_role_gives_the_rest(resource, verbs):
     assert set(verbs) <= list_granted(load_rules("role.yaml")).get(resource, set())
 
@@ -104,7 +106,9 @@ def test_security_constraints_are_the_ones_that_children_are_granted():
     assert [rule["resourceNames"] for rule in rules] == [["anyuid", "hostmount-anyuid", "nonroot"]]
 
 
-@pytest.mark.parametrize("path", sorted(RBAC.glob("*_role.yaml")) + [RBAC / "role.yaml"], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [*sorted(RBAC.glob("*_role.yaml")), RBAC / "role.yaml"], ids=lambda p: p.name
+)
 def test_no_role_has_a_wildcard(path):
     assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
 
@@ -120,7 +124,10 @@ def test_each_rule_of_the_manager_says_who_needs_it():
 @pytest.mark.parametrize(
     ("role", "verbs"),
     [
-        ("admin", {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}),
+        (
+            "admin",
+            {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+        ),
         ("editor", {"get", "list", "watch", "create", "update", "patch", "delete"}),
         ("viewer", {"get", "list", "watch"}),
     ],

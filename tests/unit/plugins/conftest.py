@@ -52,6 +52,7 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # head and body in one packet
 
             def handle_any(self) -> None:
                 url = urlsplit(self.path)

@@ -284,6 +284,7 @@ def test_an_untrusted_server_is_refused(secure, cluster, tmp_path):
     assert "cannot be reached: the certificate is not valid: " in str(error)
 
 
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
 def test_verification_can_be_turned_off(secure, cluster, tmp_path):
     config = secure[1]
     del config["clusters"][0]["cluster"]["certificate-authority-data"]

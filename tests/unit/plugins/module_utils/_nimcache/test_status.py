@@ -196,7 +196,7 @@ def test_nothing_selected(world: Make) -> None:
     assert done.assessment.events[0].message.startswith(
         "NIMCache llama reconcile failed, msg: no profiles are selected for caching"
     )
-    assert (done.assessment.in_transit, done.assessment.error) == (False, "")
+    assert (done.assessment.in_transit, done.assessment.error) == (True, "")
     again = cluster.reconcile()
     assert (again.applied, again.pruned, again.events) == ([], [], [])
 

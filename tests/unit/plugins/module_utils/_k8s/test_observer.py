@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    Read,
+    read_nodes,
+    read_object,
+    read_objects,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s import observer
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import observe
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import Kind
+
+CR = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
+POD = "/api/v1/namespaces/nim/pods/p"
+
+
+@pytest.fixture
+def see(cluster, tmp_path, monkeypatch):
+    """Observe with a kind whose reads are these, or what a function says."""
+    client = Client(cluster.kubeconfig(tmp_path))
+
+    def run(*wanted):
+        reads = wanted[0] if callable(wanted[0]) else lambda cr, observed: list(wanted)
+        monkeypatch.setattr(observer, "kind_of", lambda resource: Kind(reads, None, None))
+        return observe(client, CR)
+
+    return run
+
+
+def test_each_object_is_read_once(cluster, see):
+    cluster.put(POD, {"metadata": {"name": "p"}, "spec": {}})
+    absent = read_object("Service", "nim", "llm")
+    found = see(read_object("Pod", "nim", "p"), absent, absent, read_object("Pod", "nim", "p"))
+    assert found["Pod/p"]["kind"] == "Pod"
+    assert found["Service/llm"] is None
+    assert [item.path for item in cluster.server.requests] == [
+        POD,
+        "/api/v1/namespaces/nim/services/llm",
+    ]
+
+
+def test_answers_lead_to_more_reads_until_nothing_is_new(cluster, see):
+    asked = []
+
+    def reads(cr, observed):
+        asked.append(set(observed.answers))
+        names = [name for name in "abc" if name == "a" or observed.has(f"Pod/{chr(ord(name) - 1)}")]
+        return [read_object("Pod", "nim", name) for name in names]
+
+    assert set(see(reads)) == {"operator", "Pod/a", "Pod/b", "Pod/c"}
+    assert len(asked) == 4
+
+
+def test_lists(cluster, see):
+    node = {"metadata": {"name": "n", "labels": {"gpu": "1"}}, "status": {"images": []}}
+    cluster.put("/api/v1/nodes/n", node)
+    cluster.put(POD, {"metadata": {"name": "p"}, "spec": {"x": 1}})
+    found = see(read_nodes(), read_objects("Pod", "nim"))
+    assert [set(item) for item in found["Node"]] == [{"metadata"}]
+    assert found["Node"][0]["metadata"]["labels"] == {"gpu": "1"}
+    assert found["Pod"][0]["spec"] == {"x": 1}
+
+
+LOG = Read("log", "log", namespace="nim", name="p", container="main")
+
+
+@pytest.mark.parametrize("code", [400, 404])
+def test_a_log_that_is_not_there_yet_is_empty(cluster, see, refused, code):
+    cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
+    assert see(LOG)["log"] == ""
+    assert cluster.server.requests[-1].query == {"container": "main"}
+
+
+def test_a_log_that_may_not_be_read_is_an_error(cluster, see, refused):
+    cluster.refuse["GET", f"{POD}/log"] = [refused(403, "pods is forbidden")]
+    with pytest.raises(ApiError, match="forbidden"):
+        see(LOG)
+
+
+def test_a_log_is_cut(cluster, see, answer, monkeypatch):
+    monkeypatch.setattr(observer, "LOG_LIMIT", 4)
+    cluster.refuse["GET", f"{POD}/log"] = [answer(200, "manifest")]
+    assert see(LOG)["log"] == "mani"
+
+
+def test_http(see, serve, answer):
+    server = serve(lambda request: answer(200, {"data": []}))
+    assert see(Read("models", "http", url=server.url))["models"]["body"] == '{"data": []}'
+
+
+def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        observer, "download_protocol", lambda image, configs: given.append(configs) or "native"
+    )
+    config = base64.b64encode(json.dumps({"auths": {"h": {"auth": "s3cr3t"}}}).encode()).decode()
+    secret = {"metadata": {"name": "ngc"}, "data": {".dockerconfigjson": config}}
+    cluster.put("/api/v1/namespaces/nim/secrets/ngc", secret)
+    cluster.put("/api/v1/namespaces/nim/secrets/odd", {"metadata": {"name": "odd"}, "data": None})
+    read = Read("protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no"))
+    found = see(read)
+    assert given == [[config, None, None]]
+    assert found["protocol"] == "native"
+    assert config not in json.dumps(found)
+    assert "Secret/ngc" not in found
+
+
+def test_the_version_of_the_operator(see, monkeypatch):
+    monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
+    assert see(LOG)["operator"] == {"version": "1.2.3"}
+
+
+def test_other_kinds_are_refused(cluster, tmp_path):
+    with pytest.raises(NimError, match="'Pod' is not one of NIM"):
+        observe(Client(cluster.kubeconfig(tmp_path)), {"kind": "Pod"})

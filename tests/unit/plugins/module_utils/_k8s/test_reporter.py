@@ -1,0 +1,323 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import condition
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+    Assessment,
+    Event,
+    Outcome,
+    Stamp,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s import reporter
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import (
+    event_of,
+    look_again,
+    merge_patch,
+    report,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import Kind
+
+PATH = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+READY = condition("Ready", True, "Ready")
+EVENT = Event("Normal", "Ready", "it is ready")
+
+
+@pytest.fixture
+def resource(cluster):
+    return copy.deepcopy(
+        cluster.put(
+            PATH,
+            {
+                "apiVersion": "apps.nvidia.com/v1alpha1",
+                "kind": "NIMService",
+                "metadata": {"name": "llm", "namespace": "nim", "uid": "1", "generation": 7},
+                "spec": {},
+            },
+        )
+    )
+
+
+@pytest.fixture
+def assess(monkeypatch):
+    """Have the kind assess as the function given here does."""
+
+    def use(function):
+        monkeypatch.setattr(reporter, "kind_of", lambda resource: Kind(None, None, function))
+
+    use(lambda cr, observed, outcome: Assessment({"state": "Ready", "conditions": [READY]}, [EVENT]))
+    return use
+
+
+@pytest.fixture
+def run(cluster, tmp_path, assess):
+    client = Client(cluster.kubeconfig(tmp_path))
+
+    def call(resource, *, dry=False, answers=None, outcome=None):
+        cluster.server.requests.clear()
+        return report(client, resource, answers or {}, outcome or Outcome(), dry=dry)
+
+    return call
+
+
+def writes(cluster):
+    return [item.path.rsplit("/", 2)[-2:] for item in cluster.calls("PATCH")]
+
+
+def test_the_first_status(cluster, resource, run):
+    said = run(resource)
+    status = cluster.objects[PATH]["status"]
+    assert (said.changed, said.error, said.period) == (True, "", "")
+    assert said.status == status
+    assert status["state"] == "Ready"
+    assert status["observedGeneration"] == 7
+    assert status["conditions"][0]["observedGeneration"] == 7
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["conditions"][0]["lastTransitionTime"]
+    )
+    first, _event = cluster.calls("PATCH")
+    assert first.path == f"{PATH}/status"
+    assert first.body["metadata"] == {"resourceVersion": resource["metadata"]["resourceVersion"]}
+    assert set(first.body) == {"metadata", "status"}
+
+
+def test_the_same_status_is_not_written_again(cluster, resource, run, assess):
+    run(resource)
+    assess(lambda *_: Assessment({"state": "Ready", "conditions": [READY]}))
+    said = run(cluster.objects[PATH])
+    assert said.changed is False
+    assert cluster.server.requests == []
+
+
+def test_only_what_differs_is_written(cluster, resource, run, assess):
+    run(resource)
+    assess(lambda *_: Assessment({"state": "NotReady", "conditions": [READY]}))
+    run(cluster.objects[PATH])
+    (request,) = cluster.calls("PATCH")
+    assert request.body["status"] == {"state": "NotReady"}
+
+
+def test_what_the_runtime_left_is_taken_away(cluster, resource, run, assess):
+    failure = condition("Failure", True, "x")
+    assess(lambda *_: Assessment({"conditions": [failure, READY]}))
+    assert [item["type"] for item in run(resource).status["conditions"]] == ["Ready"]
+
+
+def test_a_stale_resource_is_assessed_again(cluster, resource, run, assess):
+    seen = []
+
+    def count(cr, observed, outcome):
+        seen.append(cr)
+        passes = (cr.get("status") or {}).get("passes", 0) + 1
+        return Assessment({"passes": passes, "conditions": []}, [EVENT])
+
+    assess(count)
+    newer = copy.deepcopy(resource) | {"status": {"passes": 5}, "spec": {"changed": True}}
+    newer["metadata"]["generation"] = 8
+    newer = cluster.put(PATH, newer)
+    said = run(resource)
+    assert said.status["passes"] == 6
+    assert cluster.objects[PATH]["status"]["passes"] == 6
+    assert len(seen) == 2
+    assert seen[1]["spec"] == resource["spec"]
+    assert said.status["observedGeneration"] == 7, "what was reconciled, not what is there now"
+    (refetch,) = cluster.calls("GET")
+    assert refetch.query == {"fieldSelector": "metadata.name=llm"}
+    assert [item[-1] for item in writes(cluster)][:2] == ["status", "status"]
+    assert len(writes(cluster)) == 3, "two tries, one event"
+    assert cluster.calls("PATCH")[1].body["metadata"] == {
+        "resourceVersion": newer["metadata"]["resourceVersion"]
+    }
+
+
+def test_conflicts_without_end_are_an_error(cluster, resource, run, refused):
+    cluster.refuse["PATCH", f"{PATH}/status"] = [refused(409, "modified")] * 9
+    with pytest.raises(ApiError, match="modified"):
+        run(resource)
+    assert len(cluster.calls("PATCH")) == 4
+
+
+def gone(cluster, resource):
+    del cluster.objects[PATH]
+
+
+def gone_after_conflict(cluster, resource):
+    resource["metadata"]["resourceVersion"] = "1"
+    cluster.objects[PATH]["metadata"]["uid"] = "2"
+
+
+@pytest.mark.parametrize("change", [gone, gone_after_conflict])
+def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, change):
+    assess(
+        lambda *_: Assessment(
+            {"conditions": []}, [EVENT], [Stamp("NIMService", "other", "k", "v")], True, "failed"
+        )
+    )
+    change(cluster, resource)
+    said = run(resource)
+    assert (said.changed, said.error, said.period) == (False, "", "")
+    assert writes(cluster) == [["llm", "status"]]
+
+
+def test_a_refused_status_is_an_error_and_emits_nothing(cluster, resource, run, refused):
+    cluster.refuse["PATCH", f"{PATH}/status"] = [refused(422, 'status.state: Unsupported value: "x"')]
+    with pytest.raises(ApiError, match="Unsupported value"):
+        run(resource)
+    assert len(cluster.calls("PATCH")) == 1
+
+
+def test_events_are_those_given(cluster, resource, run, assess):
+    assess(lambda *_: Assessment({"conditions": []}, [EVENT, Event("Warning", "Failed", "m" * 2000)]))
+    run(resource)
+    events = [item for path, item in cluster.objects.items() if "/events/" in path]
+    assert [(item["type"], item["reason"]) for item in events] == [
+        ("Normal", "Ready"),
+        ("Warning", "Failed"),
+    ]
+    assert len(events[1]["message"]) == 1024
+    assert events[0]["involvedObject"]["uid"] == "1"
+    assert events[0]["source"] == {"component": "nimservice-controller"}
+    assert cluster.calls("PATCH")[1].query["fieldManager"] == "nimops.nim"
+
+
+def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):
+    monkeypatch.setattr(reporter, "event_of", lambda *_: event_of(resource, EVENT, NOW))
+    name = event_of(resource, EVENT, NOW)["metadata"]["name"]
+    cluster.refuse["PATCH", f"/api/v1/namespaces/nim/events/{name}"] = [refused(403, "terminating")]
+    assert run(resource).changed is True
+    assert cluster.objects[PATH]["status"]["state"] == "Ready"
+
+
+def test_stamps_wake_others(cluster, resource, run, assess, refused):
+    stamps = [Stamp("NIMService", "absent", "k", "v"), Stamp("NIMService", "other", "k", "v")]
+    assess(lambda *_: Assessment({"conditions": []}, [], stamps))
+    path = PATH.replace("llm", "other")
+    cluster.put(path, {"metadata": {"name": "other", "annotations": {"mine": "1"}}})
+    run(resource)
+    assert cluster.objects[path]["metadata"]["annotations"] == {"mine": "1", "k": "v"}
+    cluster.refuse["PATCH", path] = [refused(403, "may not")]
+    with pytest.raises(ApiError, match="may not"):
+        run(cluster.objects[PATH])
+
+
+def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
+    stamps = [Stamp("NIMService", "llm", "k", "v")]
+    assess(lambda *_: Assessment({"conditions": [READY]}, [EVENT], stamps, in_transit=True))
+    said = run(resource, dry=True)
+    assert said.changed is True
+    assert said.period
+    assert cluster.server.requests == []
+
+
+def test_an_error_is_told_after_the_status_was_written(cluster, resource, run, assess):
+    assess(lambda *_: Assessment({"state": "Failed", "conditions": []}, error="try again"))
+    assert run(resource).error == "try again"
+    assert cluster.objects[PATH]["status"]["state"] == "Failed"
+
+
+def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
+    def see(cr, observed, outcome):
+        return Assessment({"state": observed.get("x"), "model": outcome.failure, "conditions": []})
+
+    assess(see)
+    said = run(resource, answers={"x": "seen"}, outcome=Outcome(failure="broken"))
+    assert (said.status["state"], said.status["model"]) == ("seen", "broken")
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "period"),
+    [
+        (-30, "1s"),
+        (0, "1s"),
+        (9, "1s"),
+        (19, "1s"),
+        (20, "2s"),
+        (45, "4s"),
+        (60, "5s"),
+        (600, "5s"),
+        (601, "15s"),
+        (86400, "15s"),
+    ],
+)
+def test_looking_again_grows_rarer(elapsed, period):
+    since = reporter.format_time(NOW - timedelta(seconds=elapsed))
+    created = {"metadata": {"creationTimestamp": since}}
+    assert look_again(created, {"conditions": []}, NOW) == period
+    old = {"metadata": {"creationTimestamp": "2020-01-01T00:00:00Z"}}
+    conditions = [{"lastTransitionTime": "2021-01-01T00:00:00Z"}, {"lastTransitionTime": since}]
+    assert look_again(old, {"conditions": conditions}, NOW) == period
+    assert look_again({"metadata": {}}, {"conditions": []}, NOW) == "1s"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llm",
+        "a" * 253,
+        "a" * 235 + "-" + "b" * 17,
+        "a" * 234 + ".-" + "b" * 17,
+        "a" * 235 + "." + "b" * 17,
+        ".".join(["a" * 62] * 4),
+    ],
+)
+def test_event_names_are_dns_subdomains(name):
+    cr = {
+        "apiVersion": "v",
+        "kind": "NIMService",
+        "metadata": {"name": name, "namespace": "nim"},
+    }
+    made = event_of(cr, EVENT, NOW)["metadata"]["name"]
+    label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+    assert len(made) <= 253
+    assert re.fullmatch(rf"{label}(\.{label})*", made)
+    assert made != event_of(cr, EVENT, NOW + timedelta(microseconds=1))["metadata"]["name"]
+    assert made != event_of(cr, Event("Normal", "Ready", "else"), NOW)["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "patch"),
+    [
+        ({}, {}, {}),
+        ({"a": 1}, {"a": 1}, {}),
+        ({"a": 1}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {}, {"a": None}),
+        ({}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, {"a": {"c": None}}),
+        ({"a": {"b": 1}}, {"a": {}}, {"a": {"b": None}}),
+        ({"a": {"b": 1}}, {"a": "x"}, {"a": "x"}),
+        ({"a": "x"}, {"a": {"b": 1}}, {"a": {"b": 1}}),
+        ({"a": [1, 2]}, {"a": [2]}, {"a": [2]}),
+        ({"a": 0}, {"a": ""}, {"a": ""}),
+        ({"a": 1}, {"a": None}, {"a": None}),
+        ({}, {"a": None}, {}),
+        ({}, {"a": {}}, {"a": {}}),
+    ],
+)
+def test_merge_patches(old, new, patch):
+    assert merge_patch(old, new) == patch
+
+
+def some(rng, depth=0):
+    if depth < 3 and rng.random() < 0.6:
+        return {rng.choice("abcd"): some(rng, depth + 1) for _ in range(rng.randrange(4))}
+    return rng.choice([0, 1, "", "x", True, False, [], [1], [{"a": 1}], {}])
+
+
+def test_a_patch_makes_the_new_of_the_old(merge_json):
+    rng = random.Random(7)
+    for _index in range(3000):
+        old, new = ({key: some(rng) for key in "abcd" if rng.random() < 0.7} for _ in range(2))
+        before = copy.deepcopy((old, new))
+        patch = merge_patch(old, new)
+        assert merge_json(old, patch) == new
+        assert merge_patch(merge_json(old, patch), new) == {}
+        assert (old, new) == before
