@@ -10,6 +10,7 @@ ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
 
 # The base image runs as user 1001 of group 0; OpenShift puts another user into that group.
 COPY --chown=1001:0 requirements.yml watches.yaml build/nimops-nim-${OPERATOR_VERSION}.tar.gz ${HOME}/
+COPY --chown=1001:0 playbooks ${HOME}/playbooks
 RUN ansible-galaxy collection install --requirements-file ${HOME}/requirements.yml \
  && ansible-galaxy collection install --no-deps ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \
  && rm -f ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \

@@ -23,10 +23,10 @@ _KEPT = (".lock", "logs")
 
 
 def make_folders(directory: Path) -> None:
-    """Raise SetupError for a directory of somebody else: `down` removes what is in ours."""
+    """Raise SetupError if a new instance would share the directory with something else."""
     directory.mkdir(parents=True, exist_ok=True)
     strangers = {entry.name for entry in directory.iterdir()} - {*_REMOVED, *_KEPT}
-    if strangers:
+    if strangers and not (directory / "state.json").exists():
         raise SetupError(
             f"SANDBOX_DIR={directory} has other things in it, such as {min(strangers)}: "
             "name a directory that is new, or empty"

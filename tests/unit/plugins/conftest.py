@@ -74,7 +74,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_PATCH = do_POST = do_DELETE = handle_any
+            do_GET = do_PATCH = do_POST = do_DELETE = handle_any  # noqa: N815
 
             def log_message(self, *args: t.Any) -> None:
                 pass
@@ -203,7 +203,7 @@ class FakeCluster:
 
 
 def _group_of(version: str) -> Json:
-    name = version.split("/")[0]
+    name = version.split("/", maxsplit=1)[0]
     entry = {"groupVersion": version, "version": version.split("/")[1]}
     return {"name": name, "versions": [entry], "preferredVersion": entry}
 
@@ -244,10 +244,15 @@ def kubeconfig_text() -> t.Callable[..., str]:
     return make_kubeconfig
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def refused() -> t.Callable[..., Answer]:
     """Answers as the API server refuses."""
     return kube_status
+
+
+@pytest.fixture(scope="session")
+def new_cluster() -> type[FakeCluster]:
+    return FakeCluster
 
 
 @pytest.fixture

@@ -21,7 +21,12 @@ POD = "/api/v1/namespaces/nim/pods/llm"
 
 @pytest.fixture(autouse=True)
 def no_surroundings(monkeypatch, tmp_path):
-    for name in ("K8S_AUTH_KUBECONFIG", "K8S_AUTH_CONTEXT", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+    for name in (
+        "K8S_AUTH_KUBECONFIG",
+        "K8S_AUTH_CONTEXT",
+        "KUBECONFIG",
+        "KUBERNETES_SERVICE_HOST",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)

@@ -67,7 +67,9 @@ def bytes_of(data):
             "",
             id="redirect is not followed",
         ),
-        pytest.param([b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nwait"], 503, "wait", id="error"),
+        pytest.param(
+            [b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nwait"], 503, "wait", id="error"
+        ),
         pytest.param([HEAD + b"Content-Length: 1\r\n\r\n\xff"], 200, "\ufffd", id="not UTF-8"),
     ],
 )
@@ -80,8 +82,16 @@ def test_answers(raw, chunks, status, body):
     [
         pytest.param([b"SSH-2.0-OpenSSH\r\n\r\n"], "the answer is not HTTP", id="garbage"),
         pytest.param([], "connection closed without an answer", id="closed at once"),
-        pytest.param([HEAD + b"Content-Length: 9\r\n\r\n{}"], "connection closed before the end", id="closed before the end"),
-        pytest.param([HEAD + b"X-Long: " + b"x" * 70000 + b"\r\n\r\n"], "the answer is not HTTP", id="long header"),
+        pytest.param(
+            [HEAD + b"Content-Length: 9\r\n\r\n{}"],
+            "connection closed before the end",
+            id="closed before the end",
+        ),
+        pytest.param(
+            [HEAD + b"X-Long: " + b"x" * 70000 + b"\r\n\r\n"],
+            "the answer is not HTTP",
+            id="long header",
+        ),
     ],
 )
 def test_no_usable_answer(raw, chunks, error):
@@ -104,7 +114,11 @@ def test_no_usable_answer(raw, chunks, error):
 def test_the_time_is_bounded_in_total(raw, chunks):
     begin = time.monotonic()
     url = raw(chunks or [b""] * 100, pause=0.05)
-    assert fetch(url, seconds=0.3) == {"status": 0, "body": "", "error": "no complete answer in time"}
+    assert fetch(url, seconds=0.3) == {
+        "status": 0,
+        "body": "",
+        "error": "no complete answer in time",
+    }
     assert time.monotonic() - begin < 1.5
 
 
@@ -146,7 +160,19 @@ def test_ipv6(raw):
     assert fetch(url)["body"] == "{}"
 
 
-@pytest.mark.parametrize("url", ["", "http://", "http:///x", "ftp://h/x", "http://h:port/", "http://[::1/", "http://h:99999/", "http://\x00/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "http://",
+        "http:///x",
+        "ftp://h/x",
+        "http://h:port/",
+        "http://[::1/",
+        "http://h:99999/",
+        "http://\x00/",
+    ],
+)
 def test_invalid_urls(url):
     found = fetch(url, seconds=2)
     assert found["status"] == 0

@@ -106,7 +106,9 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     secret = {"metadata": {"name": "ngc"}, "data": {".dockerconfigjson": config}}
     cluster.put("/api/v1/namespaces/nim/secrets/ngc", secret)
     cluster.put("/api/v1/namespaces/nim/secrets/odd", {"metadata": {"name": "odd"}, "data": None})
-    read = Read("protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no"))
+    read = Read(
+        "protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no")
+    )
     found = see(read)
     assert given == [[config, None, None]]
     assert found["protocol"] == "native"

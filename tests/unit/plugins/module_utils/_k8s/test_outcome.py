@@ -32,13 +32,21 @@ INVALID = 'Deployment.apps "llm" is invalid: spec.replicas: Invalid value: -1: m
     [
         pytest.param(in_bytes(INVALID), INVALID, id="bytes"),
         pytest.param(f"Failed to apply object: {status(INVALID)}", INVALID, id="text"),
-        pytest.param(in_bytes("it's \"quoted\" \\ and\nlong – ü"), "it's \"quoted\" \\ and\nlong – ü", id="quotes"),
+        pytest.param(
+            in_bytes('it\'s "quoted" \\ and\nlong ÷ ü'),
+            'it\'s "quoted" \\ and\nlong ÷ ü',
+            id="quotes",
+        ),
         pytest.param(in_bytes(INVALID, what="delete"), INVALID, id="delete"),
         pytest.param(f"Failed to retrieve requested object: {status('no')}", "no", id="retrieve"),
         pytest.param(
-            "Failed to apply object: b'upstream broke\\n'", "Failed to apply object: upstream broke", id="plain body"
+            "Failed to apply object: b'upstream broke\\n'",
+            "Failed to apply object: upstream broke",
+            id="plain body",
         ),
-        pytest.param("Failed to apply object: b'broken", "Failed to apply object: b'broken", id="cut"),
+        pytest.param(
+            "Failed to apply object: b'broken", "Failed to apply object: b'broken", id="cut"
+        ),
         pytest.param("Failed to apply object: [1]", "Failed to apply object: [1]", id="no Status"),
         pytest.param("Failed to apply object: {}", "Failed to apply object: {}", id="no message"),
         pytest.param("something else: it broke", "something else: it broke", id="other"),
@@ -55,7 +63,7 @@ INVALID = 'Deployment.apps "llm" is invalid: spec.replicas: Invalid value: -1: m
         ),
         pytest.param(
             "Failed to apply object: HTTPConnectionPool(host='127.0.0.1', port=1): Max retries exceeded with url:"
-            ' /x (Caused by NewConnectionError("HTTPConnection(host=\'127.0.0.1\', port=1): Failed to establish'
+            " /x (Caused by NewConnectionError(\"HTTPConnection(host='127.0.0.1', port=1): Failed to establish"
             ' a new connection: [Errno 111] Connection refused"))',
             "the API server cannot be reached: connection refused",
             id="down",
@@ -95,7 +103,11 @@ def want(name, kind="Service"):
 A, B = want("a"), want("b")
 DONE_A = A | {"spec": {"clusterIP": "10.0.0.1"}}
 OK_A = {"changed": True, "result": DONE_A, "method": "apply"}
-REFUSED = {"changed": False, "result": {}, "error": {"reason": "Unprocessable Entity", "msg": in_bytes("no")}}
+REFUSED = {
+    "changed": False,
+    "result": {},
+    "error": {"reason": "Unprocessable Entity", "msg": in_bytes("no")},
+}
 ODD = {"changed": False, "result": {}, "error": {}}
 SKIPPED = {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"}
 
@@ -113,14 +125,26 @@ def outcome(plan, written=None, deleted=None, failure="", dry=False):
     [
         pytest.param({"apply": [A]}, OK_A, ["Service/a"], [], id="one"),
         pytest.param({"apply": [A]}, REFUSED, [], [("Service", "a", "no")], id="one refused"),
-        pytest.param({"apply": [A, B]}, many(OK_A, {"result": B}), ["Service/a", "Service/b"], [], id="several"),
         pytest.param(
-            {"apply": [A, B]}, many(REFUSED, {"result": B}), ["Service/b"], [("Service", "a", "no")], id="some refused"
+            {"apply": [A, B]},
+            many(OK_A, {"result": B}),
+            ["Service/a", "Service/b"],
+            [],
+            id="several",
+        ),
+        pytest.param(
+            {"apply": [A, B]},
+            many(REFUSED, {"result": B}),
+            ["Service/b"],
+            [("Service", "a", "no")],
+            id="some refused",
         ),
         pytest.param({"apply": []}, SKIPPED, [], [], id="skipped"),
         pytest.param({}, {}, [], [], id="nothing"),
         pytest.param({"apply": [A]}, {"result": {}, "changed": False}, [], [], id="no object"),
-        pytest.param({"apply": [A]}, {"result": A | {"results": [1]}}, ["Service/a"], [], id="has results"),
+        pytest.param(
+            {"apply": [A]}, {"result": A | {"results": [1]}}, ["Service/a"], [], id="has results"
+        ),
         pytest.param(
             {"apply": [A], "refusals": [{"kind": "Job", "name": "j", "message": "not ours"}]},
             REFUSED,
@@ -146,13 +170,26 @@ def test_a_silent_error_is_still_a_refusal():
 @pytest.mark.parametrize(
     ("deleted", "names", "refusals"),
     [
-        pytest.param({"changed": True, "result": {"status": "Success"}, "method": "delete"}, ["Service/a"], [], id="one"),
-        pytest.param({"changed": False, "result": {}, "method": "delete"}, ["Service/a"], [], id="was gone"),
         pytest.param(
-            {"result": {}, "error": {"msg": in_bytes("not found", 404, "delete")}}, ["Service/a"], [], id="just gone"
+            {"changed": True, "result": {"status": "Success"}, "method": "delete"},
+            ["Service/a"],
+            [],
+            id="one",
         ),
         pytest.param(
-            {"result": {}, "error": {"msg": in_bytes("may not", 403, "delete")}}, [], [("Service", "a", "may not")], id="refused"
+            {"changed": False, "result": {}, "method": "delete"}, ["Service/a"], [], id="was gone"
+        ),
+        pytest.param(
+            {"result": {}, "error": {"msg": in_bytes("not found", 404, "delete")}},
+            ["Service/a"],
+            [],
+            id="just gone",
+        ),
+        pytest.param(
+            {"result": {}, "error": {"msg": in_bytes("may not", 403, "delete")}},
+            [],
+            [("Service", "a", "may not")],
+            id="refused",
         ),
         pytest.param(SKIPPED, [], [], id="skipped"),
     ],

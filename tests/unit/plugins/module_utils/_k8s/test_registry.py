@@ -92,16 +92,28 @@ def test_what_is_no_reference(image):
     [
         pytest.param([], "h.io", "", id="no secrets"),
         pytest.param([auth_of("h.io")], "h.io", USER, id="auth"),
-        pytest.param([docker_config(**{"h.io": {"username": "u", "password": "p:q"}})], "h.io", "u:p:q", id="fields"),
-        pytest.param([docker_config(**{"h.io": {"username": "u"}})], "h.io", "u:", id="no password"),
+        pytest.param(
+            [docker_config(**{"h.io": {"username": "u", "password": "p:q"}})],
+            "h.io",
+            "u:p:q",
+            id="fields",
+        ),
+        pytest.param(
+            [docker_config(**{"h.io": {"username": "u"}})], "h.io", "u:", id="no password"
+        ),
         pytest.param([auth_of("https://h.io/v2/")], "h.io", USER, id="scheme and path"),
         pytest.param([auth_of("h.io:5000")], "h.io", "", id="other port"),
         pytest.param([auth_of("x.h.io")], "h.io", "", id="other host"),
-        pytest.param([auth_of("https://index.docker.io/v1/")], "registry-1.docker.io", USER, id="docker hub"),
+        pytest.param(
+            [auth_of("https://index.docker.io/v1/")], "registry-1.docker.io", USER, id="docker hub"
+        ),
         pytest.param([auth_of("docker.io")], "registry-1.docker.io", USER, id="docker.io"),
         pytest.param([auth_of("a.io"), auth_of("h.io")], "h.io", USER, id="second secret"),
         pytest.param(
-            [docker_config(**{"h.io": {"username": "1"}}), auth_of("h.io")], "h.io", "1:", id="first wins"
+            [docker_config(**{"h.io": {"username": "1"}}), auth_of("h.io")],
+            "h.io",
+            "1:",
+            id="first wins",
         ),
         pytest.param([docker_config(**{"h.io": {}})], "h.io", "", id="an entry that says nothing"),
         pytest.param([encode("{}")], "h.io", "", id="no entries"),
@@ -171,8 +183,10 @@ class Registry:
             return self._token(request)
         if refused := self._refuse(request):
             return refused
-        what, _sep, version = request.path.removeprefix("/v2/a/").partition("/")
-        if what == "manifests" and version == "1":
+        return self._content(request, *request.path.removeprefix("/v2/a/").split("/"))
+
+    def _content(self, request, what, version):
+        if version == "1":
             return self.answer(200, self._top())
         number = int(version.removeprefix("sha256:"))
         if what == "manifests":
@@ -252,9 +266,13 @@ def test_the_protocol(registry, labels, expected):
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param({"annotations": {"vnd.docker.reference.type": "attestation-manifest"}}, id="attestation"),
+        pytest.param(
+            {"annotations": {"vnd.docker.reference.type": "attestation-manifest"}}, id="attestation"
+        ),
         pytest.param({"platform": {"os": "unknown", "architecture": "amd64"}}, id="unknown os"),
-        pytest.param({"platform": {"os": "linux", "architecture": "unknown"}}, id="unknown architecture"),
+        pytest.param(
+            {"platform": {"os": "linux", "architecture": "unknown"}}, id="unknown architecture"
+        ),
     ],
 )
 def test_what_is_no_platform_is_not_asked(registry, entry):

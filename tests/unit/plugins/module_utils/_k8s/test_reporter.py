@@ -54,7 +54,9 @@ def assess(monkeypatch):
     def use(function):
         monkeypatch.setattr(reporter, "kind_of", lambda resource: Kind(None, None, function))
 
-    use(lambda cr, observed, outcome: Assessment({"state": "Ready", "conditions": [READY]}, [EVENT]))
+    use(
+        lambda cr, observed, outcome: Assessment({"state": "Ready", "conditions": [READY]}, [EVENT])
+    )
     return use
 
 
@@ -169,14 +171,18 @@ def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, cha
 
 
 def test_a_refused_status_is_an_error_and_emits_nothing(cluster, resource, run, refused):
-    cluster.refuse["PATCH", f"{PATH}/status"] = [refused(422, 'status.state: Unsupported value: "x"')]
+    cluster.refuse["PATCH", f"{PATH}/status"] = [
+        refused(422, 'status.state: Unsupported value: "x"')
+    ]
     with pytest.raises(ApiError, match="Unsupported value"):
         run(resource)
     assert len(cluster.calls("PATCH")) == 1
 
 
 def test_events_are_those_given(cluster, resource, run, assess):
-    assess(lambda *_: Assessment({"conditions": []}, [EVENT, Event("Warning", "Failed", "m" * 2000)]))
+    assess(
+        lambda *_: Assessment({"conditions": []}, [EVENT, Event("Warning", "Failed", "m" * 2000)])
+    )
     run(resource)
     events = [item for path, item in cluster.objects.items() if "/events/" in path]
     assert [(item["type"], item["reason"]) for item in events] == [

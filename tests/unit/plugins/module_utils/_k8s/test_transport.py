@@ -42,7 +42,9 @@ def wrapped(outer, inner):
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        pytest.param(ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"),
+        pytest.param(
+            ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"
+        ),
         pytest.param(
             urllib3.exceptions.MaxRetryError(
                 None,
@@ -63,14 +65,22 @@ def wrapped(outer, inner):
             id="closed",
         ),
         pytest.param(
-            urllib3.exceptions.ProtocolError("Connection aborted.", http.client.BadStatusLine("hi")),
+            urllib3.exceptions.ProtocolError(
+                "Connection aborted.", http.client.BadStatusLine("hi")
+            ),
             "the answer is not HTTP",
             id="garbage",
         ),
-        pytest.param(socket.gaierror(-2, "Name or service not known"), "the host name is not known", id="name"),
+        pytest.param(
+            socket.gaierror(-2, "Name or service not known"),
+            "the host name is not known",
+            id="name",
+        ),
         pytest.param(TimeoutError(), "no complete answer in time", id="late"),
         pytest.param(TimeoutError("timed out"), "no complete answer in time", id="a read was late"),
-        pytest.param(ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version"), "TLS failed:", id="no TLS"),
+        pytest.param(
+            ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version"), "TLS failed:", id="no TLS"
+        ),
         pytest.param(ValueError("odd"), "odd", id="other"),
         pytest.param(ValueError(), "ValueError", id="silent"),
         pytest.param(ValueError("x" * 999), "x" * 300, id="long"),

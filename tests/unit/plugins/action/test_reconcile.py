@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The action plugins, the filter and the role in Ansible, against a fake API server."""
+
+from __future__ import annotations
+
+import pytest
+
+NAMESPACE = "/api/v1/namespaces/nim"
+SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/nim/deployments"
+NO = 'admission webhook "w.example" denied the request: it\'s "no"'
+
+
+def nim_service(name, **spec):
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": name, "namespace": "nim", "generation": 3},
+        "spec": {
+            "image": {"repository": "nvcr.io/nim/llm", "tag": "1.0", "pullSecrets": ["ngc"]},
+            "authSecret": "ngc-api",
+            "storage": {"emptyDir": {}},
+            "expose": {"service": {"type": "ClusterIP", "port": 8000}},
+            "env": [{"name": "PLAIN", "value": "s3cr3t-{{ 1 + 1 }}"}],
+            **spec,
+        },
+    }
+
+
+def as_the_runtime_passes_it(value):
+    """Text of the user is marked, so that it is no template."""
+    if isinstance(value, dict):
+        return {key: as_the_runtime_passes_it(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [as_the_runtime_passes_it(item) for item in value]
+    return {"__ansible_unsafe": value} if isinstance(value, str) else value
+
+
+@pytest.fixture(scope="module")
+def reconciled(play, new_cluster, refused, tmp_path_factory):
+    """(cluster, process, results, folder) after reconcile.yml."""
+    cluster, folder = new_cluster(), tmp_path_factory.mktemp("reconcile")
+    fine = cluster.put(f"{SERVICES}/fine", nim_service("fine"))
+    denied = cluster.put(f"{SERVICES}/denied", nim_service("denied"))
+    gone = cluster.put(f"{SERVICES}/gone", nim_service("gone"))
+    gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    hopeless = nim_service("hopeless", storage={"pvc": {"create": True, "size": "a lot"}})
+    cluster.refuse["PATCH", f"{DEPLOYMENTS}/denied"] = [refused(403, NO)]
+    given = {"fine": fine, "refused": denied, "deleted": gone, "hopeless": hopeless}
+    names = {name: as_the_runtime_passes_it(item) for name, item in given.items()}
+    try:
+        yield cluster, *play("reconcile", cluster, folder, **names), folder
+    finally:
+        cluster.server.close()
+
+
+def test_the_children_are_applied(reconciled):
+    cluster = reconciled[0]
+    deployment = cluster.objects[f"{DEPLOYMENTS}/fine"]
+    assert f"{NAMESPACE}/services/fine" in cluster.objects
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "PLAIN", "value": "s3cr3t-{{ 1 + 1 }}"} in container["env"], "not templated"
+    (owner,) = deployment["metadata"]["ownerReferences"]
+    assert owner["uid"] == cluster.objects[f"{SERVICES}/fine"]["metadata"]["uid"]
+    applied = [item for item in cluster.calls("PATCH") if item.path == f"{DEPLOYMENTS}/fine"]
+    assert [item.query["fieldManager"] for item in applied] == ["nimops.nim"]
+
+
+def test_the_status_is_reported(reconciled):
+    status = reconciled[0].objects[f"{SERVICES}/fine"]["status"]
+    assert status["state"] == "NotReady"
+    assert status["observedGeneration"] == 3
+
+
+def test_a_refused_child_is_reported_in_the_words_of_the_api_server(reconciled):
+    cluster, _process, results, _folder = reconciled
+    said = cluster.objects[f"{SERVICES}/denied"]["status"]["conditions"]
+    assert any(NO in item["message"] for item in said)
+    assert not any("b'" in item["message"] or '"kind":' in item["message"] for item in said)
+    assert NO in results["failure"], "it is tried again"
+    assert f"{NAMESPACE}/services/denied" in cluster.objects, "the others are applied"
+
+
+def test_events_are_emitted(reconciled):
+    events = [item for path, item in reconciled[0].objects.items() if "/events/" in path]
+    assert {item["involvedObject"]["name"] for item in events} == {"fine", "denied"}
+    assert any(item["type"] == "Warning" and NO in item["message"] for item in events)
+
+
+def test_what_is_being_deleted_gets_no_status(reconciled):
+    cluster, _process, results, _folder = reconciled
+    assert "status" not in cluster.objects[f"{SERVICES}/gone"]
+    assert results["quiet"]["changed"] is False
+
+
+def test_errors_are_one_line(reconciled):
+    results = reconciled[2]
+    assert results["lost"]["msg"].startswith("no usable kubeconfig /nowhere/config: it does not")
+    assert results["foreign"]["msg"] == "kind 'Pod' is not one of NIMCache, NIMService"
+
+
+def test_a_spec_that_cannot_be_served_is_a_failure_in_the_plan(reconciled):
+    plan = reconciled[2]["impossible"]
+    assert "spec.storage.pvc.size" in plan["failure"]
+    assert plan["failure_reason"]
+    assert plan["apply"] == []
+
+
+def test_nothing_secret_is_printed_and_nothing_is_left(reconciled):
+    _cluster, process, _results, folder = reconciled
+    assert "s3cr3t" not in process.stdout + process.stderr
+    assert "Traceback" not in process.stdout + process.stderr
+    left = [path.name for path in (folder / "tmp").iterdir()]
+    assert [name for name in left if not name.startswith("k8srcp-")] == []

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What kubernetes.core.k8s really returns is what `make_outcome` takes it for."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
+
+NAMESPACE = "/api/v1/namespaces/nim"
+
+
+def config_map(name):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "nim"},
+        "data": {},
+    }
+
+
+FINE, DENIED, VANISHING, ABSENT = map(config_map, ("fine", "denied", "vanishing", "absent"))
+UNKNOWN = config_map("unknown") | {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "HTTPRoute",
+}
+NO = 'admission webhook "w.example" denied the request: it\'s "no"'
+
+
+@pytest.fixture(scope="module")
+def results(play, new_cluster, refused, tmp_path_factory):
+    cluster = new_cluster()
+    cluster.missing_kinds = {"HTTPRoute", "GRPCRoute"}
+    cluster.put(f"{NAMESPACE}/configmaps/denied", DENIED)
+    cluster.put(f"{NAMESPACE}/configmaps/vanishing", VANISHING)
+    cluster.refuse["PATCH", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)] * 2
+    cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)]
+    cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/vanishing"] = [refused(404, "it is gone")]
+    names = {"fine": FINE, "denied": DENIED, "unknown": UNKNOWN}
+    names |= {"vanishing": VANISHING, "absent": ABSENT}
+    try:
+        return play("results", cluster, tmp_path_factory.mktemp("results"), **names)[1]
+    finally:
+        cluster.server.close()
+
+
+REFUSED = Refusal("ConfigMap", "denied", NO)
+NO_KIND = Refusal(
+    "HTTPRoute",
+    "unknown",
+    'no matches for kind "HTTPRoute" in version "gateway.networking.k8s.io/v1"',
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "wanted", "written", "refusals"),
+    [
+        pytest.param("one", [FINE], ["ConfigMap/fine"], [], id="one"),
+        pytest.param("one_refused", [DENIED], [], [REFUSED], id="one refused"),
+        pytest.param(
+            "several", [DENIED, UNKNOWN, FINE], ["ConfigMap/fine"], [REFUSED, NO_KIND], id="several"
+        ),
+        pytest.param("skipped", [], [], [], id="skipped"),
+    ],
+)
+def test_results_of_applying(results, result, wanted, written, refusals):
+    found = make_outcome({"apply": wanted}, results[result], {}, "", dry=False)
+    assert list(found.written) == written
+    assert found.refusals == refusals
+    assert all(item["metadata"]["resourceVersion"] for item in found.written.values())
+
+
+def test_results_of_deleting(results):
+    plan = {"prune": [FINE, DENIED, VANISHING, ABSENT]}
+    found = make_outcome(plan, {}, results["deleted"], "", dry=False)
+    assert found.refusals == [REFUSED]
+    assert found.deleted == ["ConfigMap/fine", "ConfigMap/vanishing", "ConfigMap/absent"]

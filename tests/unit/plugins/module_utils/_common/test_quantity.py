@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import (
+    is_same_quantity,
+    parse_quantity,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("1", 1),
+        (2, 2),
+        (1.5, "1.5"),
+        ("50Gi", 50 * 2**30),
+        ("1Ei", 2**60),
+        ("500m", "0.5"),
+        ("1k", 1000),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("1E", 10**18),
+        ("1.5Gi", 3 * 2**29),
+        (".5", "0.5"),
+        ("5.", 5),
+        ("-1", -1),
+        ("+1u", "0.000001"),
+        ("100n", "1e-7"),
+    ],
+)
+def test_quantities(text, value):
+    assert parse_quantity(text) == Decimal(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"],
+)
+def test_what_is_no_quantity(text):
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("1", "1000m", True),
+        (1, "1", True),
+        ("1Gi", "1024Mi", True),
+        ("1G", "1Gi", False),
+        ("x", "x", False),
+        (None, None, False),
+        (["1"], "1", False),
+    ],
+)
+def test_same_quantities(left, right, same):
+    assert is_same_quantity(left, right) is same
