@@ -56,7 +56,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection
-	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto tests/unit
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile tests/unit
 
 SANITY := $(CURDIR)/build/sanity
 SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim

@@ -200,7 +200,11 @@ def test_claim_nothing_of_our_own():
         ),
         pytest.param(
             entry(
-                {"f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:restartedAt": {}}}}}},
+                {
+                    "f:spec": {
+                        "f:template": {"f:metadata": {"f:annotations": {"f:restartedAt": {}}}}
+                    }
+                },
                 "kubectl-rollout",
                 "Update",
             ),

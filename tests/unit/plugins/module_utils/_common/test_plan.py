@@ -21,7 +21,9 @@ WANT = {
     "spec": {"type": "ClusterIP"},
 }
 OWNED = {"ownerReferences": [owner_reference(CR)]}
-OTHER = {"ownerReferences": [owner_reference(CR) | {"uid": "2", "kind": "NIMPipeline", "name": "p"}]}
+OTHER = {
+    "ownerReferences": [owner_reference(CR) | {"uid": "2", "kind": "NIMPipeline", "name": "p"}]
+}
 APPLIED = {
     "managedFields": [
         {

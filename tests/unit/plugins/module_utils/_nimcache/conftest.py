@@ -204,4 +204,3 @@ def world() -> t.Callable[..., World]:
         return World(cr or make_cache(**spec))
 
     return make
-

@@ -88,6 +88,7 @@ def test_objects_and_status(case: str, world: t.Callable[..., t.Any]) -> None:
         wrong = {
             path: (want.get(path), have.get(path))
             for path in want.keys() | have.keys()
-            if want.get(path) != have.get(path) and not (path not in have and DEFAULTED.search(path))
+            if want.get(path) != have.get(path)
+            and not (path not in have and DEFAULTED.search(path))
         }
         assert not wrong, key

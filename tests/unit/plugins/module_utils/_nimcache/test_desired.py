@@ -146,7 +146,10 @@ def test_foreign_job_is_never_taken_for_ours(world: Make) -> None:
 @pytest.mark.parametrize("key", [KEPT, POD, JOB, CLAIM])
 def test_objects_of_a_deleted_namesake_are_waited_for(world: Make, key: str) -> None:
     cluster = world().become_ready()
-    old = cluster.objects.get(key) or {"kind": "Pod", "metadata": {"name": "llama-pod", "namespace": "nim"}}
+    old = cluster.objects.get(key) or {
+        "kind": "Pod",
+        "metadata": {"name": "llama-pod", "namespace": "nim"},
+    }
     old["metadata"]["ownerReferences"] = [
         {"kind": "NIMCache", "name": "llama", "uid": "u-before", "controller": True}
     ]

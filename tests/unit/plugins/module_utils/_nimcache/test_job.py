@@ -35,8 +35,15 @@ SELF_PULL = "download-to-cache --model-uri {} --manifest-file /model-store/model
 HF_PULL = "huggingface-cli download {} --local-dir /model-store --repo-type {}"
 
 
-def pod_of(cr: Json, cache_type: str = "", profiles: t.Sequence[str] = ("a",), orchestrator: str = "Kubernetes") -> Json:
-    return t.cast(Json, build_job(cr, cache_type, profiles, orchestrator)["spec"]["template"]["spec"])
+def pod_of(
+    cr: Json,
+    cache_type: str = "",
+    profiles: t.Sequence[str] = ("a",),
+    orchestrator: str = "Kubernetes",
+) -> Json:
+    return t.cast(
+        Json, build_job(cr, cache_type, profiles, orchestrator)["spec"]["template"]["spec"]
+    )
 
 
 def main_of(cr: Json, cache_type: str = "", profiles: t.Sequence[str] = ("a",)) -> Json:
@@ -133,7 +140,9 @@ def test_users_environment_wins_and_stands_first(cache: t.Callable[..., Json]) -
 
 
 def test_a_native_image_wins_over_the_user(cache: t.Callable[..., Json]) -> None:
-    cr = cache(env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}])
+    cr = cache(
+        env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
+    )
     container = main_of(cr, "native")
     assert names(container) == ["NIM_ENGINE_MODEL_DOWNLOAD_ONLY", "NIM_ENGINE_MODEL_PATH", "X"]
     assert container["env"][1]["value"] == "/model/llama"
@@ -184,7 +193,10 @@ def test_custom_ca(cache: t.Callable[..., Json]) -> None:
     user = {"name": "init", "image": {"repository": "busybox", "tag": "1"}}
     pod = pod_of(cache(proxy={"certConfigMap": "certs"}, initContainers=[user]))
     first, second = pod["initContainers"]
-    assert (first["name"], first["image"]) == ("update-ca-certificates", "nvcr.io/nim/meta/llama:1.12.0")
+    assert (first["name"], first["image"]) == (
+        "update-ca-certificates",
+        "nvcr.io/nim/meta/llama:1.12.0",
+    )
     assert [mount["mountPath"] for mount in first["volumeMounts"]] == [
         "/ca-certs", "/custom", "/model-store", "/scratch",
     ]  # fmt: skip
@@ -215,7 +227,12 @@ def test_node_selector(cache: t.Callable[..., Json], spec: Json, selector: Json 
 
 
 def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
-    toleration = {"key": "gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+    toleration = {
+        "key": "gpu",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 30,
+    }
     cr = cache(
         tolerations=[toleration], runtimeClassName="nvidia", userID=0, groupID=7,
         resources={"cpu": 2, "memory": "4Gi"},
@@ -247,7 +264,11 @@ def test_no_pull_secret_leaves_an_empty_entry(cache: t.Callable[..., Json]) -> N
     ],
 )
 def test_orchestrators(
-    cache: t.Callable[..., Json], orchestrator: str, spec: Json, scc: str | None, seccomp: Json | None
+    cache: t.Callable[..., Json],
+    orchestrator: str,
+    spec: Json,
+    scc: str | None,
+    seccomp: Json | None,
 ) -> None:
     template = build_job(cache(**spec), "", ["a"], orchestrator)["spec"]["template"]
     annotations = template["metadata"]["annotations"]

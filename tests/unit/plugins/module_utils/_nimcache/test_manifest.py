@@ -125,7 +125,9 @@ def test_merge_keys_and_any_tag() -> None:
         pytest.param("{}", "no profiles", id="empty"),
         pytest.param("a: {tags: [x]}", "tags of profile 'a'", id="tags"),
         pytest.param("schema_version: 2\nprofiles: {}", "no list of profiles", id="v2-map"),
-        pytest.param("schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id", id="v2-id"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id", id="v2-id"
+        ),
         pytest.param("schema_version: 3\nprofiles: []", "schema_version '3' is unknown", id="v3"),
     ],
 )

@@ -193,8 +193,18 @@ def test_every_rule_of_both_versions_drops_and_keeps_something() -> None:
         ({"precision": "fp8"}, {}, [], "229e9ffd…: precision wanted fp8, profile has none"),
         ({}, {"feat_lora": "true"}, [], "229e9ffd…: lora not wanted, profile has feat_lora true"),
         ({"engine": "vllm"}, TRT, [], "229e9ffd…: engine wanted vllm, profile has tensorrt_llm"),
-        (WANT_TRT, TRT | {"gpu": "L40S"}, [H100], f"229e9ffd…: gpus found {H100}, profile has L40S"),
-        (gpus(("h100", [])), TRT | {"gpu": "L40S"}, [], "229e9ffd…: gpus wanted h100, profile has L40S"),
+        (
+            WANT_TRT,
+            TRT | {"gpu": "L40S"},
+            [H100],
+            f"229e9ffd…: gpus found {H100}, profile has L40S",
+        ),
+        (
+            gpus(("h100", [])),
+            TRT | {"gpu": "L40S"},
+            [],
+            "229e9ffd…: gpus wanted h100, profile has L40S",
+        ),
     ],
 )
 def test_explanations(
@@ -221,13 +231,17 @@ def test_discovered_gpus_are_distinct_and_not_blank() -> None:
 
 
 def many(count: int) -> Selection:
-    dropped = [Dropped(f"{n:064d}", "engine", "engine wanted vllm, profile has …") for n in range(count)]
+    dropped = [
+        Dropped(f"{n:064d}", "engine", "engine wanted vllm, profile has …") for n in range(count)
+    ]
     return Selection(count, [], dropped, [H100])
 
 
 def test_summary_tells_all_in_one_line_of_limited_size() -> None:
     text = summarize(many(500))
-    assert text.startswith(f"none of 500 fits; GPUs found: {H100}; dropped by engine 500; 00000000…: ")
+    assert text.startswith(
+        f"none of 500 fits; GPUs found: {H100}; dropped by engine 500; 00000000…: "
+    )
     assert "\n" not in text
     assert MAX_SUMMARY_BYTES - 8 < len(text.encode()) <= MAX_SUMMARY_BYTES
     assert text.endswith("…")

@@ -306,7 +306,11 @@ def test_refusals_fail_the_run_and_are_told_once(world: Make) -> None:
     cluster.refused[CLAIM] = "accessModes: Unsupported value"
     done = cluster.reconcile()
     assert cluster.state == "NotReady"
-    assert cluster.condition(FAILED) == ("True", "ReconcileFailed", "accessModes: Unsupported value")
+    assert cluster.condition(FAILED) == (
+        "True",
+        "ReconcileFailed",
+        "accessModes: Unsupported value",
+    )
     assert done.assessment.error == "accessModes: Unsupported value"
     assert done.events == [("Warning", "ReconcileFailed")]
     assert cluster.reconcile().events == []
