@@ -12,5 +12,7 @@ import subprocess
 import sys
 
 subprocess.run([sys.executable, "-m", "ensurepip", "--upgrade", "--default-pip"], check=True)
-wanted = [argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")]
+wanted = [
+    argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")
+]
 subprocess.run([sys.executable, "-m", "pip", "install", *wanted], check=True)
