@@ -199,11 +199,10 @@ def show_result() -> None:
 
 
 def show_next_steps() -> None:
-    config = os.environ.get("KUBECONFIG", "")
     name = "meta-llama-3-2-1b-instruct"
     say(f"""
 # go on (the operator keeps running; its log is build/demo/operator.log)
-export KUBECONFIG={config}
+eval "$(make sandbox | tail -n 1)"
 kubectl -n {NAMESPACE} patch nimservice {name} --type merge -p '{{"spec": {{"replicas": 2}}}}'
 kubectl -n {NAMESPACE} delete service {name}         # comes back
 kubectl -n {NAMESPACE} describe nimservice {name}

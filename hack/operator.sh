@@ -62,6 +62,12 @@ if [[ ${LEADER_ELECT:-} ]]; then
 		--leader-election-namespace="${LEADER_ELECT_NAMESPACE:-kube-system}"
 	)
 fi
+# What runs on this machine only asks this machine: pods of the sandbox pull no images, so no registry need answer.
+server=$(kubectl config view --minify --output 'jsonpath={.clusters[0].cluster.server}')
+if [[ -z ${NIMOPS_REGISTRIES+set} && $server == https://127.0.0.1:* ]]; then
+	export NIMOPS_REGISTRIES=127.0.0.1,localhost
+	echo "operator: the cluster is local, so only local registries are asked about images (NIMOPS_REGISTRIES)" >&2
+fi
 export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
 exec ansible-operator run "${options[@]}" "$@"
