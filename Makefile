@@ -67,7 +67,8 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 	@cp tests/sanity/bootstrap_pip.py $(SANITY)/home/.ansible/test/cache/get_pip_24_2.py
 	@rm -rf $(SANITY_ROOT)/plugins $(SANITY_ROOT)/roles $(SANITY_ROOT)/meta
 	@cp -r $(INSTALLED) $(SANITY)/ansible_collections/nimops/
-	@cd $(SANITY_ROOT) && git init --quiet . && HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no
+	@cd $(SANITY_ROOT) && git init --quiet . && HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no \
+		--python "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
@@ -101,6 +102,10 @@ generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, w
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG
 	@hack/operator.sh
+
+.PHONY: models
+models: ## Play the models of the sandbox, in the foreground: without them no NIMService becomes Ready
+	@$(IN_SANDBOX) $(PYTHON) sandbox/model_server.py
 
 .PHONY: demo
 demo: collection ## Sandbox, operator, a NIMCache and a NIMService on it until both are Ready

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
+    STALLED,
     drop_condition,
+    find_condition,
     stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
@@ -114,12 +116,15 @@ def merge_patch(old: Json, new: Json) -> Json:
 
 
 def look_again(resource: Json, status: Json, now: datetime) -> str:
-    """When to look again while in transit: soon after a change, then less and less often."""
+    """When to look again while in transit: soon after a change, then less and less often.
+
+    What has stalled waits for somebody, so it is looked at a quarter as often.
+    """
     times = [item["lastTransitionTime"] for item in status["conditions"]]
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
-    return f"{seconds}s"
+    return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
 
 
 def format_time(moment: datetime) -> str:

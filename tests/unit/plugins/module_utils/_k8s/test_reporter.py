@@ -264,6 +264,13 @@ def test_looking_again_grows_rarer(elapsed, period):
     assert look_again({"metadata": {}}, {"conditions": []}, NOW) == "1s"
 
 
+def test_looking_again_at_what_has_stalled():
+    stalled = condition("Stalled", True, "JobFailed") | {
+        "lastTransitionTime": reporter.format_time(NOW)
+    }
+    assert look_again({"metadata": {}}, {"conditions": [stalled]}, NOW) == "4s"
+
+
 @pytest.mark.parametrize(
     "name",
     [
