@@ -208,10 +208,9 @@ def _pair(verdict: Verdict) -> tuple[Condition, Condition]:
 
 
 def _available(deployment: t.Mapping[str, t.Any] | None) -> dict[str, int]:
-    if deployment is None:
-        return {}
-    status = deployment.get("status") or {}
-    return {"availableReplicas": int(status.get("availableReplicas") or 0)}
+    """Left out while there are none, as in the Deployment's own status."""
+    available = ((deployment or {}).get("status") or {}).get("availableReplicas")
+    return {"availableReplicas": int(available)} if available else {}
 
 
 def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:
