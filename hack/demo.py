@@ -87,10 +87,10 @@ def start(name: str, *command: str) -> None:
 
 
 def stop(name: str) -> bool:
-    """Stop what `start` started; whether there was anything to stop."""
+    """Stop what `start` started, with its children; whether there was anything to stop."""
     pid = is_running(name)
     if pid:
-        os.kill(pid, signal.SIGTERM)
+        os.killpg(pid, signal.SIGTERM)
         deadline = time.monotonic() + 10
         while start_time(pid) and time.monotonic() < deadline and not _is_zombie(pid):
             time.sleep(0.1)

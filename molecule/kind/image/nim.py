@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plays a NIM, or a puller that has nothing to pull; SANDBOX_BEHAVE means what it means on the sandbox."""
+"""Plays a NIM, or a puller with nothing to pull; SANDBOX_BEHAVE works as on the sandbox."""
 
 from __future__ import annotations
 
