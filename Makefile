@@ -67,7 +67,8 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 	@cp tests/sanity/bootstrap_pip.py $(SANITY)/home/.ansible/test/cache/get_pip_24_2.py
 	@rm -rf $(SANITY_ROOT)/plugins $(SANITY_ROOT)/roles $(SANITY_ROOT)/meta
 	@cp -r $(INSTALLED) $(SANITY)/ansible_collections/nimops/
-	@cd $(SANITY_ROOT) && git init --quiet . && HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no \
+	@cd $(SANITY_ROOT) && git init --quiet . && echo /tests/output/ >.git/info/exclude \
+		&& HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no \
 		--python "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
 
 .PHONY: cluster

@@ -1,7 +1,9 @@
-# Copyright (c) 2026 The nimops.nim authors
-# SPDX-License-Identifier: Apache-2.0
-
 #!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
 """Documentation of the action plugin of the same name, which does the work."""
 
 from __future__ import annotations

@@ -106,7 +106,9 @@ def linker_flags(tool: Tool, go_mod: str) -> str:
 def _build(cache: GoCache, tool: Tool) -> Path:
     source = SANDBOX / "tools" / tool.name
     flags = linker_flags(tool, (source / "go.mod").read_text())
-    command = ["go", "build", "-mod=readonly", "-buildvcs=false", f"-ldflags={flags}"]
+    # Without debug tables from the start: a fifth of the time that compiling takes.
+    lean = ["-gcflags=all=-dwarf=false", f"-ldflags={flags}"]
+    command = ["go", "build", "-mod=readonly", "-buildvcs=false", *lean]
 
     def make(result: Path) -> None:
         output = ["-o", f"{result}{os.sep}", *tool.packages.values()]

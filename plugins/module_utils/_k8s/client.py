@@ -16,21 +16,21 @@ import tempfile
 import typing as t
 from urllib.parse import urlencode
 
-import urllib3
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import explain
-from urllib3.util.ssl_ import create_urllib3_context
 
 try:
     import kubernetes.client
     import kubernetes.client.rest
     import kubernetes.config.kube_config
+    import urllib3
+    from urllib3.util.ssl_ import create_urllib3_context
 
     KUBERNETES_IMPORT_ERROR: str | None = None
 except ImportError as error:
     KUBERNETES_IMPORT_ERROR = str(error)
 
 _DEFAULT_KUBECONFIG = "~/.kube/config"
-_TIMEOUT = urllib3.Timeout(connect=5, read=30)
+_CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 
 _ACCEPT_METADATA = (
@@ -146,7 +146,7 @@ class Client:
                 url,
                 body=None if body is None else json.dumps(body).encode(),
                 headers=headers,
-                timeout=_TIMEOUT,
+                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
                 retries=False,
                 preload_content=False,
             )

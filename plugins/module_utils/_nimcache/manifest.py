@@ -8,7 +8,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-import yaml
+try:
+    import yaml
+
+    _SafeLoader: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
+    _SafeLoader = object
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 
 NOT_FOUND = "model_manifest.yaml not found"
@@ -71,7 +76,7 @@ class LogReading:
     has_puller: bool = True
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(_SafeLoader):  # type: ignore[misc]
     """Accepts every tag, and takes keys, tags of profiles and versions for what is written.
 
     A quoted "1" and a bare 1.10 both stay text: ids and tags are compared as text.
@@ -97,7 +102,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return self.construct_scalar(node)
 
 
-_Loader.add_constructor(None, _Loader.construct_any)
+if _SafeLoader is not object:
+    _Loader.add_constructor(None, _Loader.construct_any)
 
 
 def _as_text(node: yaml.Node) -> None:

@@ -52,7 +52,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     name, namespace = name_of(cr), namespace_of(cr)
     if unsupported(cr):
         return [read_object("Deployment", namespace, name)]
-    wanted = [(kind, name) for kind in (*_ALWAYS, *(kind for kind, *_ in FEATURES))]
+    wanted = [(kind, name) for kind in (*_ALWAYS, *(feature[0] for feature in FEATURES))]
     if service_name(cr) != name:
         wanted.append(("Service", service_name(cr)))
     if creates_claim(cr):

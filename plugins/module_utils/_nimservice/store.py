@@ -98,9 +98,10 @@ def _claim_source(cr: Resource, name: str) -> Fields:
 def _cache_store(cr: Resource, observed: Observed) -> Store | Unusable:
     name = cache_name(cr)
     cache = observed.object("NIMCache", name)
+    if cache is None:
+        return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
     if unusable := _why_unusable(name, cache):
         return unusable
-    assert cache is not None
     claim = ((cache["spec"].get("storage") or {}).get("pvc")) or {}
     claimed = claim.get("name") or cache["status"].get("pvc")
     if not claimed:
@@ -112,9 +113,7 @@ def _cache_store(cr: Resource, observed: Observed) -> Store | Unusable:
     return Store(_claim_source(cr, claimed), claim.get("subPath") or "", cache, profile)
 
 
-def _why_unusable(name: str, cache: t.Mapping[str, t.Any] | None) -> Unusable | None:
-    if cache is None:
-        return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
+def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:
     if any((source or {}).get("datasetName") for source in cache["spec"]["source"].values()):
         return Unusable(
             "NIMCacheFailed",
