@@ -42,7 +42,7 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 collection: build/.collection ## Build the collection and install it into build/collections
 
 .PHONY: test
-test: lint unit sanity cluster ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -84,6 +84,10 @@ admission: collection ## What the API server of $$KUBECONFIG accepts and refuses
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
+
+.PHONY: scenario-kind
+scenario-kind: collection ## The same on a cluster of kind, where there is a container engine
+	@$(BIN)/molecule test --scenario-name kind
 
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
