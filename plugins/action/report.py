@@ -7,49 +7,33 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
-
-ARGUMENT_SPEC: dict[str, t.Any] = {
-    "resource": {"type": "dict", "required": True},
-    "observed": {"type": "dict", "default": {}},
-    "plan": {"type": "dict", "default": {}},
-    "written": {"type": "dict", "default": {}},
-    "deleted": {"type": "dict", "default": {}},
-    "failure": {"type": "str", "default": ""},
-    "kubeconfig": {"type": "path"},
-    "context": {"type": "str"},
-}
+from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(PlainAction):
     """Writes status, events and wake-ups; in check mode it only says what would change."""
 
-    _requires_connection = False
+    spec = CLUSTER_SPEC | {
+        "observed": {"type": "dict", "default": {}},
+        "plan": {"type": "dict", "default": {}},
+        "written": {"type": "dict", "default": {}},
+        "deleted": {"type": "dict", "default": {}},
+        "failure": {"type": "str", "default": ""},
+    }
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None
-    ) -> dict[str, t.Any]:
-        """Assess the outcome and tell the user."""
-        result = super().run(tmp, task_vars)
-        _valid, given = self.validate_argument_spec(argument_spec=ARGUMENT_SPEC)
-        args = to_plain(given)
-        resource, dry = args["resource"], self._task.check_mode
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Assess the outcome and tell the user; of what is being deleted, nothing is told."""
+        resource, dry = arguments["resource"], self._task.check_mode
         if resource["metadata"].get("deletionTimestamp"):
-            return result | {"changed": False, "status": {}, "error": args["failure"], "period": ""}
+            return {"changed": False, "status": {}, "error": arguments["failure"], "period": ""}
         outcome = make_outcome(
-            args["plan"], args["written"], args["deleted"], args["failure"], dry=dry
+            *(arguments[key] for key in ("plan", "written", "deleted", "failure")), dry=dry
         )
-        try:
-            client = Client(args["kubeconfig"], args["context"])
-            said = report(client, resource, args["observed"], outcome, dry=dry)
-        except (ApiError, NimError) as error:
-            return result | {"failed": True, "msg": str(error)}
-        return result | {
+        client = self.connect(arguments)
+        said = report(client, resource, arguments["observed"], outcome, dry=dry)
+        return {
             "changed": said.changed,
             "status": said.status,
             "error": said.error,

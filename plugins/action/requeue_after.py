@@ -7,20 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
+from ansible_collections.nimops.nim.plugins.plugin_utils._action import PlainAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(PlainAction):
     """The runtime reads `period` out of this task's event, and ends the reconcile at once."""
 
-    _requires_connection = False
+    spec: t.ClassVar[dict[str, t.Any]] = {"period": {"type": "str", "required": True}}
 
-    def run(
-        self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None
-    ) -> dict[str, t.Any]:
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Return the period."""
-        result = super().run(tmp, task_vars)
-        _valid, args = self.validate_argument_spec(
-            argument_spec={"period": {"type": "str", "required": True}}
-        )
-        return result | {"changed": False, "period": args["period"]}
+        return {"changed": False, "period": arguments["period"]}

@@ -13,34 +13,14 @@ module: observe
 author: The nimops.nim authors (@nimops)
 short_description: Read everything that a custom resource depends on
 version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster
+  - nimops.nim._cluster.attributes
 description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and whatever else decides
     what they should be. This includes node labels, the NIMCache that is used, the log of a probe pod and the
     answer of a model that is up.
   - Writes nothing. Secrets are read only to ask an image registry, and are not returned.
-options:
-  resource:
-    description: The custom resource, as the API server gives it.
-    type: dict
-    required: true
-  kubeconfig:
-    description:
-      - Path of a kubeconfig file.
-      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
-    type: path
-  context:
-    description: The context of the kubeconfig to use.
-    type: str
-attributes:
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed or possibly needs changing in C(check_mode).
-    support: none
-requirements:
-  - kubernetes >= 24.2.0
-  - urllib3 >= 2.0
 """
 
 EXAMPLES = r"""

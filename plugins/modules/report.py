@@ -13,15 +13,14 @@ module: report
 author: The nimops.nim authors (@nimops)
 short_description: Write the status of a custom resource
 version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster
+  - nimops.nim._cluster.attributes
 description:
   - Computes the status of a custom resource of C(apps.nvidia.com) from what was observed and what came of
     writing its children, and writes it if it differs.
   - Emits events on transitions, and wakes custom resources that wait for this one.
 options:
-  resource:
-    description: The custom resource, as the API server gives it.
-    type: dict
-    required: true
   observed:
     description: What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed).
     type: dict
@@ -42,23 +41,6 @@ options:
     description: Why the run failed, if it did.
     type: str
     default: ""
-  kubeconfig:
-    description:
-      - Path of a kubeconfig file.
-      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
-    type: path
-  context:
-    description: The context of the kubeconfig to use.
-    type: str
-attributes:
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed or possibly needs changing in C(check_mode).
-    support: none
-requirements:
-  - kubernetes >= 24.2.0
 """
 
 EXAMPLES = r"""

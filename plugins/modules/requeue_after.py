@@ -13,6 +13,8 @@ module: requeue_after
 author: The nimops.nim authors (@nimops)
 short_description: Have the operator reconcile again after a while
 version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster.attributes
 description:
   - The Ansible operator runtime looks for a task of this very name, without a collection, in the events of a run,
     takes its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
@@ -23,13 +25,6 @@ options:
     description: How long to wait, as a Go duration such as C(3s) or C(1m30s).
     type: str
     required: true
-attributes:
-  check_mode:
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed or possibly needs changing in C(check_mode).
-    support: none
 """
 
 EXAMPLES = r"""

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Options and attributes that our modules share."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Named by `extends_documentation_fragment`."""
+
+    DOCUMENTATION = r"""
+options:
+  resource:
+    description: The custom resource, as the API server gives it.
+    type: dict
+    required: true
+  kubeconfig:
+    description:
+      - Path of a kubeconfig file.
+      - By default E(K8S_AUTH_KUBECONFIG), then E(KUBECONFIG), then the service account of the pod.
+    type: path
+  context:
+    description: The context of the kubeconfig to use.
+    type: str
+requirements:
+  - kubernetes >= 24.2.0
+  - urllib3 >= 2.0
+"""
+
+    ATTRIBUTES = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: none
+"""

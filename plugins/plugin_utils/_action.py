@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What our action plugins share: arguments as plain data, errors of ours as failures."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+
+CLUSTER_SPEC: dict[str, t.Any] = {
+    "resource": {"type": "dict", "required": True},
+    "kubeconfig": {"type": "path"},
+    "context": {"type": "str"},
+}
+"""The options of actions that talk to a cluster about a custom resource."""
+
+
+class PlainAction(ActionBase):
+    """An action in the controller's process: `spec` says what it takes, `act` does it."""
+
+    _requires_connection = False
+    spec: t.ClassVar[dict[str, t.Any]] = {}
+
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None
+    ) -> dict[str, t.Any]:
+        """Ansible's entry point."""
+        result = super().run(tmp, task_vars)
+        _valid, arguments = self.validate_argument_spec(argument_spec=self.spec)
+        try:
+            return result | self.act(to_plain(arguments))
+        except (ApiError, NimError) as error:
+            return result | {"failed": True, "msg": str(error)}
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The result of the task. ApiError and NimError become its failure."""
+        raise NotImplementedError
+
+    @staticmethod
+    def connect(arguments: dict[str, t.Any]) -> Client:
+        """A client of the cluster that the arguments name."""
+        return Client(arguments["kubeconfig"], arguments["context"])
