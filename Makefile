@@ -73,7 +73,7 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
-	@$(SANDBOX) up >/dev/null
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(MAKE) admission scenario
 
 .PHONY: admission
@@ -114,7 +114,7 @@ models: ## Play the models of the sandbox, in the foreground: without them no NI
 
 .PHONY: demo
 demo: collection ## Sandbox, operator, a NIMCache and a NIMService on it until both are Ready
-	@$(SANDBOX) up >/dev/null
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python hack/demo.py
 
 .PHONY: demo-down
