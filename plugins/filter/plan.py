@@ -74,7 +74,10 @@ def plan(resource: dict[str, t.Any], observed: dict[str, t.Any] | None = None) -
     made, failure, reason = Plan(), "", ""
     try:
         if not resource["metadata"].get("deletionTimestamp"):
-            made = make_plan(resource, kind_of(resource).desired(resource, seen), seen)
+            wanted = kind_of(resource).desired(resource, seen)
+            made = make_plan(resource, wanted, seen)
+            if wanted.failure:
+                raise wanted.failure
     except NimError as error:
         failure, reason = str(error), error.reason
     return asdict(made) | {"failure": failure, "failure_reason": reason}

@@ -20,6 +20,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     key_of,
     object_key,
@@ -43,10 +44,14 @@ class Child:
 
 @dataclass(frozen=True)
 class Desired:
-    """The children in the order in which they are written, and (kind, name) of those unwanted."""
+    """The children in the order in which they are written, and (kind, name) of those unwanted.
+
+    ``failure``: why these are not all, where they are to be had all the same.
+    """
 
     children: list[Child] = field(default_factory=list)
     unwanted: list[tuple[str, str]] = field(default_factory=list)
+    failure: NimError | None = None
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import
 Manifest = t.Mapping[str, t.Any]
 Fields = dict[str, t.Any]
 
-_QUANTITY_PARENTS = {"limits", "requests", "sizeLimit", "target", "divisor"}
+_QUANTITY_PARENTS = {"limits", "requests", "sizeLimit", "target", "divisor", "tolerance"}
 _NEVER_OURS = {"f:metadata", "f:status"}
+_FILLED_BY_OTHERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
+"""OpenShift puts its registry's secrets into every account, again and again"""
 
 
 def has_wanted(live: t.Any, want: t.Any, parents: tuple[str, ...] = ()) -> bool:
@@ -36,7 +38,7 @@ def has_wanted(live: t.Any, want: t.Any, parents: tuple[str, ...] = ()) -> bool:
         return all(has_wanted(live.get(key), value, (*parents, key)) for key, value in want.items())
     if isinstance(want, list):
         return _has_items(live or [], want, parents)
-    if want == live or (want in ("", False) and live is None):
+    if want == live or (live is None and want in ("", False) and "securityContext" not in parents):
         return True
     return bool(_QUANTITY_PARENTS.intersection(parents)) and is_same_quantity(live, want)
 
@@ -163,16 +165,21 @@ def _claimable(entry: Manifest, want: Manifest) -> Fields:
         return {key: below for key, below in fields.items() if key != "f:status"}
     if entry.get("operation") != "Update":
         return {}
+    others = _NEVER_OURS | _FILLED_BY_OTHERS.get(want["kind"], set())
     added = {
-        key: below for key, below in unwanted_fields(fields, want).items() if key not in _NEVER_OURS
+        key: below for key, below in unwanted_fields(fields, want).items() if key not in others
     }
     spec = _claimable_spec(added.pop("f:spec", {}), want)
     return added | ({"f:spec": spec} if spec else {})
 
 
 def _claimable_spec(spec: Fields, want: Manifest) -> Fields:
-    """Of what somebody added below `spec`, what is ours: not a pod template's metadata."""
-    kept = dict(spec)
+    """Of what somebody added below `spec`, what is ours.
+
+    Not a pod template's metadata, nor the address that a load balancer's controller gives a
+    Service.
+    """
+    kept = {key: below for key, below in spec.items() if key != "f:loadBalancerIP"}
     if "replicas" not in (want.get("spec") or {}):
         kept.pop("f:replicas", None)
     template = {

@@ -37,6 +37,20 @@ def drop_env(items: t.Sequence[EnvVar], *names: str) -> list[EnvVar]:
     return [item for item in items if item["name"] not in names]
 
 
+def tidy_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
+    """The list as the API server keeps it.
+
+    Server-side apply knows variables by name and refuses a second one of a name; a container uses
+    the last, so that one is kept. An empty value is the same as none.
+    """
+    last = {item["name"]: index for index, item in enumerate(items)}
+    return [
+        {key: value for key, value in item.items() if (key, value) != ("value", "")}
+        for index, item in enumerate(items)
+        if last[item["name"]] == index
+    ]
+
+
 def proxy_env(proxy: t.Mapping[str, str] | None) -> list[EnvVar]:
     """The variables of `spec.proxy`; they win over the user's. No proxy: none."""
     if proxy is None:

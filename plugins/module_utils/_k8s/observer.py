@@ -70,7 +70,7 @@ def _read_protocol(client: Client, read: Read) -> str:
     """The Secrets stay in here: only the answer is observed."""
     configs = []
     for name in read.pull_secrets:
-        secret = client.get(api_path("Secret", read.namespace, name))
+        secret = client.get(api_path("Secret", read.namespace, name)) if name else None
         configs.append(((secret or {}).get("data") or {}).get(".dockerconfigjson"))
     return download_protocol(read.image, configs)
 

@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
     env,
     merge_env,
     proxy_env,
+    tidy_env,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
@@ -175,7 +176,9 @@ def _hf_env(cr: Resource) -> list[EnvVar]:
 def _environment(cr: Resource, cache_type: str, download: _Download) -> list[EnvVar]:
     """Without the proxy's part; the user wins, except over what a native image needs."""
     merged = merge_env(download.env, cr["spec"].get("env") or [])
-    return merge_env(merged, _native_env(cr)) if is_native(cr, cache_type) else merged
+    if is_native(cr, cache_type):
+        merged = merge_env(merged, _native_env(cr))
+    return tidy_env(merged)
 
 
 def _mounts(cr: Resource, paths: t.Sequence[str]) -> list[Json]:
@@ -199,7 +202,7 @@ def _puller(cr: Resource, download: _Download, own_env: list[EnvVar], mounts: li
     container: Json = {
         "name": CONTAINER,
         "image": source["modelPuller"],
-        "env": merge_env(own_env, proxy_env(spec.get("proxy"))),
+        "env": tidy_env(merge_env(own_env, proxy_env(spec.get("proxy")))),
         "envFrom": [{"secretRef": {"name": source["authSecret"]}}],
         "resources": resources_of(cr),
         "securityContext": container_security(cr),
@@ -230,7 +233,7 @@ def _init_container(given: Json, own_env: list[EnvVar], mounts: list[Json]) -> J
             "command": given.get("command"),
             "args": given.get("args"),
             "workingDir": given.get("workingDir"),
-            "env": merge_env(given.get("env") or [], own_env),
+            "env": tidy_env(merge_env(given.get("env") or [], own_env)),
             "volumeMounts": mounts,
         }
     )

@@ -122,7 +122,7 @@ def read_log(log: str) -> LogReading:
             "its beginning is missing, as container logs are cut at the kubelet's"
             " containerLogMaxSize"
         )
-    if begin and not end:
+    if (begin and not end) or NO_PULLER in head:
         return LogReading(complete=False)
     return LogReading(complete=bool(text.strip()), text=text.strip("\n"))
 

@@ -30,6 +30,9 @@ PENDING = "Pending"
 IN_PROGRESS = "InProgress"
 FAILED = "Failed"
 
+RECONCILE_FAILED = "NIM_CACHE_RECONCILE_FAILED"
+"""The condition that the last pass failed."""
+
 Resource = t.Mapping[str, t.Any]
 
 

@@ -112,7 +112,7 @@ def kept_manifest(cr: Resource, observed: Observed, probe: Probe) -> ModelManife
     if live is None:
         raise NimError(
             "failed to get model manifest config file: unable to get ConfigMap"
-            f' {name}: configmaps "{name}" not found (the image has no model manifest to choose'
+            f' {name}: ConfigMap "{name}" not found (the image has no model manifest to choose'
             ' profiles from: set spec.source.ngc.model.profiles to ["all"])',
             reason="NoModelManifest",
         )

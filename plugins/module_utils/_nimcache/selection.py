@@ -20,6 +20,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest impo
 
 MAX_DROPPED = 100
 MAX_SUMMARY_BYTES = 1000
+_MAX_ID, _MAX_MESSAGE = 253, 1024
+"""What the schema of the status allows."""
+
 GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
 
 _DEVICE_SUFFIX = ":10de"
@@ -56,7 +59,11 @@ class Selection:
             "considered": self.considered,
             "selected": list(self.selected),
             "dropped": [
-                {"profile": item.profile, "reason": item.rule, "message": item.message}
+                {
+                    "profile": item.profile[:_MAX_ID],
+                    "reason": item.rule,
+                    "message": item.message[:_MAX_MESSAGE],
+                }
                 for item in self.dropped[:MAX_DROPPED]
             ],
         }

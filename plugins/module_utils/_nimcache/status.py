@@ -33,6 +33,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     PENDING,
     PVC_CREATED,
     READY,
+    RECONCILE_FAILED,
     STARTED,
     Resource,
     job_name,
@@ -57,7 +58,6 @@ CLAIM_MADE = "NIM_CACHE_PVC_CREATED"
 JOB_MADE = "NIM_CACHE_JOB_CREATED"
 JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
-RECONCILE_FAILED = "NIM_CACHE_RECONCILE_FAILED"
 
 Progress = tuple[str, str]
 

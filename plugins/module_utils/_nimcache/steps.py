@@ -13,6 +13,7 @@ import json
 import typing as t
 from dataclasses import dataclass, field, replace
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
@@ -31,6 +32,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest impo
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     NATIVE,
     READY,
+    RECONCILE_FAILED,
     SELECTED_PROFILES,
     Resource,
     job_name,
@@ -153,7 +155,17 @@ def _replace_claim(cr: Resource, steps: Steps, job: Manifest | None) -> Steps:
     if is_stale or state_of(cr) == READY:
         message = f"PersistentVolumeClaim {name} is gone: the model is cached anew"
         return replace(steps, is_claim_lost=True, waiting=(PVC_LOST, message))
-    return replace(steps, claim=build_claim(cr, part_labels(cr)))
+    steps = replace(steps, claim=build_claim(cr, part_labels(cr)))
+    if _has_failed(cr):
+        message = f"waiting for PersistentVolumeClaim {name} to be made"
+        return replace(steps, waiting=("WaitingForPVC", message))
+    return steps
+
+
+def _has_failed(cr: Resource) -> bool:
+    """Whether the last pass failed: a claim may have been refused, so nothing is started for it."""
+    failed = find_condition((cr.get("status") or {}).get("conditions"), RECONCILE_FAILED)
+    return failed is not None and failed.get("status") == "True"
 
 
 def _take_probe(cr: Resource, observed: Observed, steps: Steps) -> Steps:

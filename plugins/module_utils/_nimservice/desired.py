@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim
+from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim, claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
     build_autoscaler,
 )
@@ -62,12 +65,12 @@ FEATURES = (
 def desired(cr: Resource, observed: Observed) -> Desired:
     """What to have and what not to have; NimError if the spec cannot be served as it is.
 
-    With a store that cannot be used, the workload is not among the children, so that one that runs
-    already goes on as it is. Of a spec that is not supported yet nothing is touched.
+    With a store that cannot be used, or a workload that cannot be made, the workload is not among
+    the children, so that one that runs already goes on as it is. Of a spec that is not supported
+    yet nothing is touched.
     """
     if is_deleted(cr) or unsupported(cr):
         return Desired()
-    store = select_store(cr, observed)
     wanted = Desired(
         [
             Child(build_service_account(cr, observed)),
@@ -81,10 +84,19 @@ def desired(cr: Resource, observed: Observed) -> Desired:
             wanted.children.append(Child(build(cr, observed)))
         else:
             wanted.unwanted.append((kind, name_of(cr)))
-    if creates_claim(cr):
-        wanted.children.append(
-            Child(build_claim(cr, operator_labels(name_of(cr))), create_only=True)
-        )
-    if not isinstance(store, Unusable):
-        wanted.children.append(Child(build_deployment(cr, observed, store)))
+    try:
+        wanted.children.extend(_workload(cr, observed))
+    except NimError as error:
+        return replace(wanted, failure=error)
     return wanted
+
+
+def _workload(cr: Resource, observed: Observed) -> list[Child]:
+    """The claim, unless there is one of its name, and the Deployment, if its store can be used."""
+    store, children = select_store(cr, observed), []
+    if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
+        claim = build_claim(cr, operator_labels(name_of(cr)))
+        children.append(Child(claim, create_only=True))
+    if not isinstance(store, Unusable):
+        children.append(Child(build_deployment(cr, observed, store)))
+    return children

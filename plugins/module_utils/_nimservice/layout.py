@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     Resource,
     cache_name,
     name_of,
+    namespace_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
     is_past_deadline,
@@ -36,8 +37,15 @@ def layout_reads(cr: Resource, observed: Observed) -> list[Read]:
     if cache_name(cr) or _live_layout(cr, observed) is not None:
         return []
     image = cr["spec"]["image"]
-    secrets = tuple(image.get("pullSecrets") or ())
-    return [Read(_key(cr), "protocol", image=image_reference(image), pull_secrets=secrets)]
+    return [
+        Read(
+            _key(cr),
+            "protocol",
+            namespace=namespace_of(cr),
+            image=image_reference(image),
+            pull_secrets=tuple(image.get("pullSecrets") or ()),
+        )
+    ]
 
 
 def _key(cr: Resource) -> str:

@@ -50,7 +50,8 @@ def test_a_spec_that_cannot_be_served_is_a_failure():
     made = plan(nim({"storage": {"pvc": {"create": True, "size": "a lot"}}}))
     assert "spec.storage.pvc.size" in made["failure"]
     assert made["failure_reason"]
-    assert made["apply"] == []
+    kinds = [item["kind"] for item in made["apply"]]
+    assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service"]
 
 
 def test_what_is_being_deleted_wants_nothing():

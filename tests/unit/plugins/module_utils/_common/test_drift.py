@@ -103,10 +103,17 @@ EXTRA_ENV = {
         pytest.param({"a": 1}, {"a": 2}, False, id="another value"),
         pytest.param({}, {"a": 1}, False, id="missing"),
         pytest.param({}, {"a": [], "b": {}, "c": ""}, True, id="empty is like missing"),
+        pytest.param(
+            {"securityContext": {}},
+            {"securityContext": {"runAsUser": 0}},
+            False,
+            id="root is not like missing",
+        ),
         pytest.param({"a": [1, 2]}, {"a": [1]}, False, id="one more item"),
         pytest.param({"a": [{"n": 1, "d": 0}]}, {"a": [{"n": 1}]}, True, id="defaults in items"),
         pytest.param({"limits": {"cpu": "1"}}, {"limits": {"cpu": "1000m"}}, True, id="quantities"),
         pytest.param({"limits": {"gpu": "1"}}, {"limits": {"gpu": 1}}, True, id="a number as text"),
+        pytest.param({"tolerance": "50m"}, {"tolerance": "0.05"}, True, id="an HPA's tolerance"),
         pytest.param({"value": "1"}, {"value": "1000m"}, False, id="text that looks like one"),
         pytest.param({"a": "x"}, {"a": {"b": 1}}, False, id="a map became text"),
         pytest.param(
@@ -212,6 +219,10 @@ def test_claim_nothing_of_our_own():
         ),
         pytest.param(entry(EXTRA_ENV, "kustomize", "Apply"), id="what another applier owns"),
         pytest.param(
+            entry({"f:spec": {"f:loadBalancerIP": {}}}, "kube-vip", "Update"),
+            id="the address that a load balancer's controller gave",
+        ),
+        pytest.param(
             entry({"f:spec": {"f:replicas": {}}}, "kubectl", "Update"), id="a field that we want"
         ),
     ],
@@ -226,6 +237,19 @@ def test_claim_replicas_left_to_others():
     foreign = entry({"f:spec": {"f:replicas": {}}}, "kubectl-patch", "Update")
     live = live_deployment(foreign)
     live["metadata"]["managedFields"][0] = entry({"f:spec": {"f:template": {}}})
+    assert claim(live, want) is None
+
+
+def test_claim_leaves_the_secrets_of_an_account_alone():
+    """OpenShift puts its registry's secrets into every ServiceAccount, and would do so again."""
+    want = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": WANT["metadata"]}
+    openshift = entry(
+        {"f:imagePullSecrets": {'k:{"name":"x"}': {}}, "f:secrets": {'k:{"name":"x"}': {}}},
+        "openshift-controller-manager",
+        "Update",
+    )
+    own = entry({"f:metadata": OWN_FIELDS["f:metadata"]})
+    live = want | {"metadata": WANT["metadata"] | {"managedFields": [own, openshift]}}
     assert claim(live, want) is None
 
 

@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
     merge_env,
     proxy_env,
     secret_env,
+    tidy_env,
 )
 
 
@@ -38,6 +39,11 @@ def test_secrets():
 
 def test_drop():
     assert drop_env(env(A="1", B="2", C="3"), "A", "C", "X") == env(B="2")
+
+
+def test_tidy_keeps_the_last_of_a_name():
+    items = [*env(A="1", B=""), {"name": "A", "valueFrom": {}}]
+    assert tidy_env(items) == [{"name": "B"}, {"name": "A", "valueFrom": {}}]
 
 
 @pytest.mark.parametrize(

@@ -107,13 +107,15 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     cluster.put("/api/v1/namespaces/nim/secrets/ngc", secret)
     cluster.put("/api/v1/namespaces/nim/secrets/odd", {"metadata": {"name": "odd"}, "data": None})
     read = Read(
-        "protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no")
+        "protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no", "")
     )
     found = see(read)
-    assert given == [[config, None, None]]
+    assert given == [[config, None, None, None]]
     assert found["protocol"] == "native"
     assert config not in json.dumps(found)
     assert "Secret/ngc" not in found
+    paths = [item.path.rpartition("/")[2] for item in cluster.server.requests]
+    assert paths == ["ngc", "odd", "no"], "a nameless Secret would be the list of all"
 
 
 def test_the_version_of_the_operator(see, monkeypatch):

@@ -198,6 +198,18 @@ def test_claim_of_a_bad_size(world: Make) -> None:
     assert cluster.state == "NotReady"
 
 
+def test_nothing_is_probed_for_a_claim_that_is_refused(world: Make) -> None:
+    cluster = world()
+    cluster.refused = {CLAIM: "spec.accessModes: Unsupported value"}
+    cluster.reconcile()
+    cluster.reconcile()
+    assert sorted(cluster.objects) == sorted(RBAC)
+    assert cluster.state == "NotReady"
+    cluster.refused = {}
+    assert cluster.reconcile().applied == [CLAIM]
+    assert cluster.reconcile().applied == [POD]
+
+
 def test_no_job_before_its_claim(world: Make) -> None:
     """A Job whose claim the API server refuses would have to go again."""
     cluster = world()

@@ -139,6 +139,21 @@ def test_users_environment_wins_and_stands_first(cache: t.Callable[..., Json]) -
     assert main_of(cr)["env"] == cr["spec"]["env"]
 
 
+def test_a_name_stands_once(cache: t.Callable[..., Json]) -> None:
+    """Server-side apply refuses a second variable of a name; a container uses the last."""
+    own = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
+    image = {"repository": "r", "tag": "1"}
+    init = {"name": "i", "image": image, "env": [{"name": "C"}, {"name": "C", "value": "3"}]}
+    proxy = {"certConfigMap": "ca"}
+    pod = pod_of(cache(source={"ngc": NGC}, env=own, initContainers=[init], proxy=proxy))
+    main, ca, user = [*pod["containers"], *pod["initContainers"]]
+    merged = [{"name": "B"}, {"name": "A", "value": "2"}]
+    cache_path = [{"name": "NIM_CACHE_PATH", "value": "/model-store"}]
+    assert main["env"][7:] == ca["env"] == merged + cache_path
+    assert user["env"] == [*merged, *cache_path, {"name": "C", "value": "3"}]
+    assert [item for item in main["env"] if item.get("value") == ""] == []
+
+
 def test_a_native_image_wins_over_the_user(cache: t.Callable[..., Json]) -> None:
     cr = cache(
         env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]

@@ -147,7 +147,7 @@ def test_log_without_marks_is_all_manifest() -> None:
     assert read_log("a: 1\n").text == "a: 1"
 
 
-@pytest.mark.parametrize("log", ["", "\n", f"{BEGIN_MARK}\na: 1\n"])
+@pytest.mark.parametrize("log", ["", "\n", f"{BEGIN_MARK}\na: 1\n", f"{NO_PULLER}\n"])
 def test_log_not_complete(log: str) -> None:
     assert not read_log(log).complete
 

@@ -263,3 +263,10 @@ def test_status_is_bounded() -> None:
         "reason": "engine",
         "message": "engine wanted vllm, profile has …",
     }
+
+
+def test_status_keeps_within_what_the_schema_allows() -> None:
+    """One long id must not make the API server refuse the whole status."""
+    dropped = Dropped("i" * 300, "gpus", "m" * 2000)
+    (entry,) = Selection(1, [], [dropped]).to_status()["dropped"]
+    assert (len(entry["profile"]), len(entry["message"])) == (253, 1024)

@@ -23,6 +23,7 @@ EVERYTHING = {
     },
 }
 BASE = ["ServiceAccount", "Role", "RoleBinding", "Service"]
+BAD_PROFILE = {"name": "p", "config": {"tp": "many"}}
 OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor"]
 
 
@@ -93,16 +94,50 @@ def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
+    ("spec", "cache", "message"),
     [
-        pytest.param({"storage": {}}, "neither external PVC name", id="no store"),
+        pytest.param({"storage": {}}, {}, "neither external PVC name", id="no store"),
         pytest.param(
             {"storage": {"pvc": {"create": True, "size": "big"}}},
+            {},
             "failed to parse size for pvc creation llm-pvc",
             id="claim size",
         ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            {"status": {"state": "Ready"}},
+            "missing PVC for the nimcache instance cache",
+            id="a cache without a claim",
+        ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache", "profile": "p"}}},
+            {"status": {"state": "Ready", "pvc": "x", "profiles": [BAD_PROFILE]}},
+            "no number of GPUs",
+            id="count of GPUs",
+        ),
     ],
 )
-def test_desired_refuses(make: t.Any, spec: t.Any, message: str) -> None:
-    with pytest.raises(NimError, match=message):
-        desired(make.cr(spec), make.observe())
+def test_a_failure_of_the_workload_keeps_what_comes_before(
+    make: t.Any, spec: t.Any, cache: t.Any, message: str
+) -> None:
+    """As the reference does: the Service, the routes and the rights are there, the pods are not."""
+    wanted = desired(make.cr(spec), make.observe(make.cache(**cache)))
+    assert [child.manifest["kind"] for child in wanted.children] == BASE
+    assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
+    assert message in str(wanted.failure)
+
+
+@pytest.mark.parametrize("size", ["", "big"])
+def test_a_claim_that_exists_is_taken_as_it_is(make: t.Any, size: str) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    cr = make.cr({"storage": {"pvc": {"create": True, "size": size}}})
+    wanted = desired(cr, make.observe(claim))
+    assert [child.manifest["kind"] for child in wanted.children] == [*BASE, "Deployment"]
+    assert wanted.failure is None
+
+
+def test_desired_refuses_a_route_without_a_port(make: t.Any) -> None:
+    expose = {"router": {"hostDomainName": "example.com", "gateway": GATEWAY}}
+    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
+        desired(make.cr({"expose": expose}), make.observe())
+    assert raised.value.reason == "GRPCRouteFailed"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Read
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
     build_deployment,
 )
@@ -54,9 +55,10 @@ def test_layout_is_decided_once_per_image(
         *([deployed(make, **live)] if live else []), **({KEY: answer} if answer is not None else {})
     )
     reads = layout_reads(cr, observed)
-    assert [(read.key, read.image, read.pull_secrets) for read in reads] == (
-        [(KEY, "registry.example/nim:1.0", ("a", "b"))] if asks else []
+    read = Read(
+        KEY, "protocol", namespace="ns", image="registry.example/nim:1.0", pull_secrets=("a", "b")
     )
+    assert reads == ([read] if asks else [])
     assert is_native(cr, observed, STORE) is native
 
 
