@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
     merge_env,
     proxy_env,
     secret_env,
+    tidy_env,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -54,20 +55,6 @@ def main_env(cr: Resource, store: Store, *, native: bool) -> list[EnvVar]:
     if store.profile:
         merged = [*merged, *drop_env(env(NIM_MODEL_PROFILE=store.profile), *_names(merged))]
     return tidy_env(merged)
-
-
-def tidy_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
-    """The list as the API server keeps it.
-
-    Server-side apply knows variables by name and refuses a second one of a name; a container uses
-    the last, so that one is kept. An empty value is the same as none.
-    """
-    last = {item["name"]: index for index, item in enumerate(items)}
-    return [
-        {key: value for key, value in item.items() if (key, value) != ("value", "")}
-        for index, item in enumerate(items)
-        if last[item["name"]] == index
-    ]
 
 
 def _standard_env(cr: Resource) -> list[EnvVar]:

@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import (
     main_env,
     side_env,
-    tidy_env,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
@@ -198,8 +197,3 @@ def test_main_env_of_a_profile(make: t.Any, given: t.Any, wanted: t.Any) -> None
 def test_side_env_is_the_shared_one_after_its_own(make: t.Any) -> None:
     items = side_env(make.cr(), [{"name": "NIM_LOG_LEVEL", "value": "X"}])
     assert [item["name"] for item in items] == ["NIM_LOG_LEVEL", *STANDARD[:-1], "NGC_API_KEY"]
-
-
-def test_tidy_env_keeps_the_last_of_a_name() -> None:
-    items = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
-    assert tidy_env(items) == [{"name": "B"}, {"name": "A", "value": "2"}]
