@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -57,52 +55,18 @@ def kubectl(*arguments: str, stdin: str | None = None, check: bool = True) -> st
 # --- processes -----------------------------------------------------------------------------------
 
 
-def start_time(pid: int) -> str:
-    """When a process started, as the kernel counts; empty if there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except OSError:
-        return ""
+def process(verb: str, name: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """What hack/process.sh says to a verb (start, stop, is_running) about a process of the demo."""
+    script = str(ROOT / "hack" / "process.sh")
+    return subprocess.run(
+        [script, str(STATE), verb, name, *command],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
-def is_running(name: str) -> int:
-    """The pid of a process that this program started and that still lives, else 0."""
-    try:
-        pid, started = (STATE / f"{name}.pid").read_text().split()
-    except (OSError, ValueError):
-        return 0
-    return int(pid) if start_time(int(pid)) == started else 0
-
-
-def start(name: str, *command: str) -> None:
-    """Start a background process, unless it runs already; its log is build/demo/NAME.log."""
-    if is_running(name):
-        return
-    with (STATE / f"{name}.log").open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,
-        )  # fmt: skip
-    (STATE / f"{name}.pid").write_text(f"{process.pid} {start_time(process.pid)}\n")
-
-
-def stop(name: str) -> bool:
-    """Stop what `start` started, with its children; whether there was anything to stop."""
-    pid = is_running(name)
-    if pid:
-        os.killpg(pid, signal.SIGTERM)
-        deadline = time.monotonic() + 10
-        while start_time(pid) and time.monotonic() < deadline and not _is_zombie(pid):
-            time.sleep(0.1)
-    (STATE / f"{name}.pid").unlink(missing_ok=True)
-    return bool(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return ") Z" in Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return True
+def is_running(name: str) -> bool:
+    """Whether a process that this program started still lives."""
+    return process("is_running", name).returncode == 0
 
 
 def wait_for_operator(seconds: float) -> None:
@@ -215,8 +179,8 @@ def run(seconds: float) -> None:
     """The whole demo."""
     STATE.mkdir(parents=True, exist_ok=True)
     say("# the operator starts")
-    start("operator", str(ROOT / "hack" / "operator.sh"))
-    start("model-server", sys.executable, "sandbox/model_server.py", "--model", MODEL)
+    process("start", "operator", str(ROOT / "hack" / "operator.sh"))
+    process("start", "model-server", sys.executable, "sandbox/model_server.py", "--model", MODEL)
     wait_for_operator(60)
     say(f"# a NIMCache and a NIMService are applied (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
     apply_samples()
@@ -231,7 +195,7 @@ def down() -> None:
         gone = ("--ignore-not-found", "--timeout=60s")
         kubectl("delete", "namespace", NAMESPACE, *gone, check=False)
     for name in ("operator", "model-server"):
-        if stop(name):
+        if process("stop", name).stdout:
             say(f"stopped the {name}")
 
 
