@@ -5,6 +5,7 @@
 # LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with no more rights than the image has.
 # METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
 # WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
+# PREFORK=off runs the stock programs, a new interpreter for each: see prefork/README.md.
 # Further arguments go to ansible-operator run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -69,5 +70,6 @@ if [[ -z ${NIMOPS_REGISTRIES+set} && $server == https://127.0.0.1:* ]]; then
 	echo "operator: the cluster is local, so only local registries are asked about images (NIMOPS_REGISTRIES)" >&2
 fi
 export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
+export ANSIBLE_PIPELINING=true PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
 export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
-exec ansible-operator run "${options[@]}" "$@"
+exec python -m ansible_prefork exec -- ansible-operator run "${options[@]}" "$@"
