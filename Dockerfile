@@ -1,12 +1,19 @@
 # The operator: the unmodified ansible-operator, this collection, and the list of what to watch.
-# Build it from the root of the repository, after `make collection` has made the artefact in build/.
+# Build it from the root of the repository, after `make image-files` has made what is copied from build/.
 FROM quay.io/operator-framework/ansible-operator:v1.42.2
 
 ARG OPERATOR_VERSION=0.1.0
 ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_GATHERING=explicit \
     ANSIBLE_LOCALHOST_WARNING=false \
-    ANSIBLE_INVENTORY_UNPARSED_WARNING=false
+    ANSIBLE_INVENTORY_UNPARSED_WARNING=false \
+    ANSIBLE_PIPELINING=true \
+    PREFORK_PRELOAD="nimops.nim kubernetes.core"
+
+# Nothing is fetched: what it depends on is in the base image.
+USER 0
+COPY build/ansible_prefork-*.whl /tmp/
+RUN pip3 install --no-index --no-deps /tmp/ansible_prefork-*.whl && rm -f /tmp/ansible_prefork-*.whl
 
 # The base image runs as user 1001 of group 0; OpenShift puts another user into that group.
 COPY --chown=1001:0 requirements.yml watches.yaml build/nimops-nim-${OPERATOR_VERSION}.tar.gz ${HOME}/
@@ -17,3 +24,7 @@ RUN ansible-galaxy collection install --requirements-file ${HOME}/requirements.y
  && chmod -R ug+rwX ${HOME}/.ansible
 
 USER 1001
+
+# PREFORK=off in the environment runs the stock programs.
+ENTRYPOINT ["/tini", "--", "python3", "-m", "ansible_prefork", "exec", "--", \
+            "/usr/local/bin/ansible-operator", "run", "--watches-file=./watches.yaml"]

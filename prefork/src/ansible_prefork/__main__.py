@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from ansible_prefork import client
@@ -89,25 +88,17 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1]
-    )
+    parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
     commands = parser.add_subparsers(dest="verb", required=True)
-    clients = commands.add_parser(
-        "clients", help="write the clients ansible-runner and ansible-playbook"
-    )
+    clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
     clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")
-    parent = commands.add_parser(
-        "parent", help="be the parent of a program's runs, in the foreground"
-    )
+    parent = commands.add_parser("parent", help="be the parent of a program's runs, in the foreground")
     parent.add_argument("--program", choices=PROGRAMS, default="ansible-runner")
     parent.add_argument(
         "--directory",
         help="a private directory for sockets (default: PREFORK_DIR, or one per user)",
     )
-    parent.add_argument(
-        "--runs", type=int, default=int(os.environ.get("PREFORK_RUNS", DEFAULT_RUNS))
-    )
+    parent.add_argument("--runs", type=int, default=int(os.environ.get("PREFORK_RUNS", DEFAULT_RUNS)))
     parent.add_argument(
         "--idle",
         type=float,
@@ -115,12 +106,8 @@ def make_parser() -> argparse.ArgumentParser:
         help="seconds without a run until it ends",
     )
     follow = os.environ.get("PREFORK_FOLLOW")
-    parent.add_argument(
-        "--follow", type=int, default=int(follow) if follow else None, help="end with that process"
-    )
-    run = commands.add_parser(
-        "exec", help="run a command with the clients on PATH and a parent that ends with it"
-    )
+    parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="end with that process")
+    run = commands.add_parser("exec", help="run a command with the clients on PATH and a parent that ends with it")
     run.add_argument("command", nargs=argparse.REMAINDER)
     return parser
 

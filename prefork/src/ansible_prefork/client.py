@@ -48,11 +48,11 @@ LOST = 70
 NO_PROGRAM = 127
 
 
-def say(text):
+def say(text: str) -> None:
     posix.write(2, ("prefork: " + text + "\n").encode("utf-8", "backslashreplace"))
 
 
-def environment_key(environment, directory):
+def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
     """The name of what all runs of one parent have in common: 16 hexadecimal digits.
 
     ``environment``: bytes to bytes; ``directory``: the working directory, where an ansible.cfg may lie.
@@ -72,7 +72,7 @@ def environment_key(environment, directory):
     return _imp.source_hash(PROTOCOL, b"\0".join(chosen)).hex()
 
 
-def parent_directory(environment):
+def parent_directory(environment: dict[bytes, bytes]) -> bytes:
     """Where the parents of this user listen, as bytes: PREFORK_DIR, or a directory of one's own."""
     chosen = environment.get(b"PREFORK_DIR")
     if chosen:
@@ -83,7 +83,7 @@ def parent_directory(environment):
     return b"/tmp/ansible-prefork-%d" % posix.getuid()
 
 
-def is_private(directory):
+def is_private(directory: bytes) -> bool:
     """Whether nobody but this user can put a socket there."""
     try:
         found = posix.lstat(directory)
@@ -92,7 +92,7 @@ def is_private(directory):
     return found.st_mode & 0o170077 == 0o040000 and found.st_uid == posix.getuid()
 
 
-def open_files(except_for):
+def open_files(except_for: int) -> list[int]:
     """The open file descriptors, as numbers."""
     found = []
     for name in posix.listdir("/proc/self/fd"):
@@ -107,7 +107,7 @@ def open_files(except_for):
     return sorted(found)[:250]
 
 
-def ignored_signals():
+def ignored_signals() -> list[int]:
     return [
         number
         for number in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
@@ -115,13 +115,13 @@ def ignored_signals():
     ]
 
 
-def get_umask():
+def get_umask() -> int:
     umask = posix.umask(0o077)
     posix.umask(umask)
     return umask
 
 
-def connect(path):
+def connect(path: bytes) -> "_socket.socket | None":
     """A connection to the parent that listens at ``path``, or None."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -132,18 +132,22 @@ def connect(path):
     return connection
 
 
-def send_request(connection, argv, environment, directory, files, umask, ignored):
-    """Send one run: the number of bytes and the file descriptors first, then the rest."""
-    body = marshal.dumps((PROTOCOL, argv, environment, directory, files, umask, ignored))
+def send_request(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int]) -> None:
+    """Send one run: its size and the file descriptors first, then the rest.
+
+    ``request``: argv, environment, working directory, numbers that the run knows its descriptors by, umask, ignored
+    signals; ``actual``: the descriptors of this process that get those numbers.
+    """
+    body = marshal.dumps((PROTOCOL, *request))
     head = len(body).to_bytes(8, "little")
-    numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in files)
-    connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if files else [])
+    numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in actual)
+    connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if actual else [])
     view = memoryview(body)
     while view:
         view = view[connection.send(view) :]
 
 
-def receive(connection, count):
+def receive(connection: _socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
         try:
@@ -156,7 +160,7 @@ def receive(connection, count):
     return data
 
 
-def follow(connection, forwarded):
+def follow(connection: _socket.socket, forwarded: "Forwarded") -> int | str | None:
     """Wait for the end of the run: its wait status, a text that says why it was not taken, or None if it was lost.
 
     ``forwarded``: the process id of the run is put there, for the signal handlers.
@@ -178,40 +182,40 @@ def follow(connection, forwarded):
 class Forwarded:
     """Passes the signals that this process gets on to the run."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.pid = 0
         self.waiting = []
 
-    def install(self, ignored):
+    def install(self, ignored: list[int]) -> None:
         for name in FORWARDED:
             number = getattr(_signal, name)
             if number not in ignored:
                 _signal.signal(number, self.handle)
 
-    def handle(self, number, _frame):
+    def handle(self, number: int, _frame: object) -> None:
         if self.pid:
             self.send(number)
         else:
             self.waiting.append(number)
 
-    def send(self, number):
+    def send(self, number: int) -> None:
         try:
             posix.kill(self.pid, number)
         except OSError:
             pass
 
-    def start(self, pid):
+    def start(self, pid: int) -> None:
         self.pid = pid
         for number in self.waiting:
             self.send(number)
         self.waiting = []
 
-    def stop(self):
+    def stop(self) -> None:
         self.pid = 0
         self.waiting = []
 
 
-def find_program(name, environment, own):
+def find_program(name: bytes, environment: dict[bytes, bytes], own: bytes) -> bytes | None:
     """The next program of that name on PATH that is not one of the clients."""
     for directory in environment.get(b"PATH", b"/usr/bin:/bin").split(b":"):
         path = (directory or b".") + b"/" + name
@@ -227,20 +231,15 @@ def find_program(name, environment, own):
     return None
 
 
-def run_stock(name, environment, own):
+def run_stock(name: bytes, environment: dict[bytes, bytes], own: bytes) -> None:
     path = find_program(name, environment, own)
     if path is None:
-        say(
-            name.decode()
-            + ": not found on PATH besides the client of prefork: install the package that has it"
-        )
+        say(name.decode() + ": not found on PATH besides the client of prefork: install the package that has it")
         posix._exit(NO_PROGRAM)
-    posix.execv(
-        path, [name] + [argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:]]
-    )
+    posix.execv(path, [name] + [argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:]])
 
 
-def say_once(directory, key, text):
+def say_once(directory: bytes, key: bytes, text: str) -> None:
     """Say it in one run only of all those that would."""
     try:
         posix.close(
@@ -257,11 +256,9 @@ def say_once(directory, key, text):
     say(text)
 
 
-def spawn_parent(directory, name):
+def spawn_parent(directory: bytes, name: bytes) -> None:
     """Start a parent for this environment, on its own: it outlives this process."""
-    log = posix.open(
-        directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600
-    )
+    log = posix.open(directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600)
     null = posix.open("/dev/null", posix.O_RDONLY)
     if posix.fork():
         posix.wait()
@@ -279,12 +276,12 @@ def spawn_parent(directory, name):
     )
 
 
-def reach_parent(directory, key, name):
+def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
     """A connection to a parent, started if there is none; or why there is none."""
     path = directory + b"/" + key + b".sock"
     connection = connect(path)
     if connection:
-        return connection, None
+        return connection, ""
     try:
         with open(directory + b"/" + key + b".stock") as file:
             return None, file.read().strip()
@@ -296,7 +293,7 @@ def reach_parent(directory, key, name):
     while time.monotonic() < end:
         connection = connect(path)
         if connection:
-            return connection, None
+            return connection, ""
         try:
             with open(directory + b"/" + key + b".stock") as file:
                 return None, file.read().strip()
@@ -307,7 +304,7 @@ def reach_parent(directory, key, name):
     )
 
 
-def end_as(status):
+def end_as(status: int) -> None:
     """End as the run ended: with its exit code, or by the signal that ended it."""
     number = status & 0x7F
     if not number:
@@ -318,7 +315,7 @@ def end_as(status):
     posix._exit(128 + number)
 
 
-def main():
+def main() -> None:
     own = sys.argv[0].encode("utf-8", "surrogateescape")
     name = own.rsplit(b"/", 1)[-1]
     environment = dict(posix.environ)
@@ -332,10 +329,7 @@ def main():
     cwd = posix.getcwdb()
     key = name + b"-" + environment_key(environment, cwd).encode()
     if not is_private(directory):
-        say(
-            directory.decode(errors="replace")
-            + " is not a private directory (mode 0700) of this user: running stock"
-        )
+        say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
         run_stock(name, environment, own)
     connection, reason = reach_parent(directory, key, name)
     if connection is None:
@@ -346,15 +340,8 @@ def main():
     forwarded.install(ignored)
     argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
     try:
-        send_request(
-            connection,
-            argv,
-            environment,
-            cwd,
-            open_files(connection.fileno()),
-            get_umask(),
-            ignored,
-        )
+        files = open_files(connection.fileno())
+        send_request(connection, (argv, environment, cwd, files, get_umask(), ignored), files)
         answer = follow(connection, forwarded)
     except OSError:
         answer = None
@@ -365,9 +352,7 @@ def main():
             _signal.signal(getattr(_signal, number), _signal.SIG_DFL)
         say_once(directory, key + b".stock", answer + ": running stock")
         run_stock(name, environment, own)
-    say(
-        "the parent that had this run is gone, and the run with it: what it had done is done, run it again"
-    )
+    say("the parent that had this run is gone, and the run with it: what it had done is done, run it again")
     posix._exit(LOST)
 
 

@@ -24,7 +24,9 @@ from urllib.parse import urlsplit
 
 MODULE = "ansible_collections.kubernetes.core.plugins.module_utils.client.discovery"
 LIFETIME_SECONDS = 600.0
-CREDENTIALS = ("username", "password", "cert_file", "key_file", "ssl_ca_cert", "proxy")
+CREDENTIALS = ("username", "password", "proxy")
+# kubernetes writes what a kubeconfig holds inline to files with random names: their contents count.
+CREDENTIAL_FILES = ("cert_file", "key_file", "ssl_ca_cert")
 
 _directory: Path | None = None
 _copies: list[tuple[Path, Path, float]] = []
@@ -75,8 +77,16 @@ def cluster_key(configuration: Any) -> str:
     ]
     if not proxied:
         chosen += [getattr(configuration, name, None) for name in CREDENTIALS]
+        chosen += [_digest_file(getattr(configuration, name, None)) for name in CREDENTIAL_FILES]
         chosen.append(sorted((getattr(configuration, "api_key", None) or {}).items()))
     return hashlib.sha256(json.dumps(chosen, default=str).encode()).hexdigest()
+
+
+def _digest_file(path: str | None) -> str | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
+    except OSError:
+        return path
 
 
 def _give_copy(configuration: Any) -> str | None:

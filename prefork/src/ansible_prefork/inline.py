@@ -26,7 +26,8 @@ NEVER_INLINE = frozenset(("pause", "ansible.builtin.pause", "ansible.legacy.paus
 
 class _QueueOfMainThread:
     """What Display takes for its queue while a task runs: there for the thread of the task only, which is the one
-    whose messages are to travel; the thread that reads the queue displays them."""
+    whose messages are to travel; the thread that reads the queue displays them.
+    """
 
     def __init__(self, queue: Any) -> None:
         self.queue = queue
@@ -71,9 +72,7 @@ class _Surroundings:
         self.directory = os.getcwd()
         self.umask = os.umask(0o022)
         os.umask(self.umask)
-        self.handlers = {
-            number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
-        }
+        self.handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         self.streams = sys.stdin, sys.stdout, sys.stderr
         sys.stdout = _OutputOfMainThread(sys.stdout)  # type: ignore[assignment]
         sys.stderr = _OutputOfMainThread(sys.stderr)  # type: ignore[assignment]
@@ -159,7 +158,8 @@ def _keep_queue(_queue: Any) -> None:
 
 def _make_display(display: Any, queue: Any) -> Any:
     """Display.display for the time of a task. The callback plugin of ansible-runner wraps the method of the class to
-    make an event of each message; a message that only goes into the queue is not one yet."""
+    make an event of each message; a message that only goes into the queue is not one yet.
+    """
     owner = threading.get_ident()
 
     def show(*arguments: Any, **named: Any) -> None:

@@ -75,7 +75,8 @@ def _forget_events() -> None:
 
 def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTION",)) -> None:
     """Redo what importing Ansible does once per process and what depends on this process: its temporary directory,
-    its terminal, its colours, its standard streams, and the constants that are set per run."""
+    its terminal, its colours, its standard streams, and the constants that are set per run.
+    """
     from ansible import constants
     from ansible.utils import color
     from ansible.utils.display import Display

@@ -14,7 +14,6 @@ import importlib
 import os
 import pkgutil
 import shlex
-import socket
 import subprocess
 import sys
 import tempfile
@@ -67,7 +66,7 @@ class ModuleProgram:
         main.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = main
         try:
-            exec(compile(code, "<stdin>", "exec"), main.__dict__)  # noqa: S102 what the module's own interpreter does
+            exec(compile(code, "<stdin>", "exec"), main.__dict__)
         finally:
             discovery.publish()
         return 0
@@ -115,11 +114,7 @@ def add_collections_to_path() -> None:
 
 
 def preloaded_collections() -> list[str]:
-    return [
-        name
-        for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split()
-        if name.count(".") == 1
-    ]
+    return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
 
 
 def collection_directories() -> list[Path]:
@@ -136,17 +131,14 @@ def collection_directories() -> list[Path]:
 def preloaded_module_utils() -> list[str]:
     """The module_utils of the collections to preload, as names of Python modules."""
     names = []
-    for directory, collection in zip(
-        collection_directories(), preloaded_collections(), strict=False
-    ):
+    for directory, collection in zip(collection_directories(), preloaded_collections(), strict=False):
         base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins.module_utils"
         path = directory / "plugins" / "module_utils"
         assert collection
         for item in pkgutil.walk_packages([str(path)], base + "."):
             names.append(item.name)
         names.extend(
-            ".".join((base, *file.relative_to(path).with_suffix("").parts))
-            for file in sorted(path.rglob("*.py"))
+            ".".join((base, *file.relative_to(path).with_suffix("").parts)) for file in sorted(path.rglob("*.py"))
         )
     return sorted({name.removesuffix(".__init__") for name in names})
 
@@ -175,9 +167,7 @@ def parse_command(command: Any, shell: bool) -> dict[bytes, bytes] | None:
 class WarmPopen:
     """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
 
-    def __init__(
-        self, path: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, path: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
         self.path = path
         self.variables = variables
         self.stock = command, options
@@ -186,7 +176,7 @@ class WarmPopen:
     def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
         if not data or PAYLOAD_MARK not in data[:8192]:
             return self._communicate_stock(data)
-        connection = client.connect(os.fsdecode(self.path))
+        connection = client.connect(self.path)
         if connection is None:
             return self._communicate_stock(data)
         with (
@@ -206,12 +196,12 @@ class WarmPopen:
             err.seek(0)
             return out.read(), err.read()
 
-    def _run(self, connection: Any, files: list[int]) -> int | None:
+    def _run(self, connection: Any, actual: list[int]) -> int | None:
         environment = {**os.environb, **self.variables}
-        body_files = [0, 1, 2]
-        send(connection, environment, body_files, files, self.stock[1].get("cwd"))
-        forwarded = client.Forwarded()
-        answer = client.follow(connection, forwarded)
+        directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
+        wanted = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
+        client.send_request(connection, wanted, actual)
+        answer = client.follow(connection, client.Forwarded())
         return answer if isinstance(answer, int) else None
 
     def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
@@ -220,26 +210,6 @@ class WarmPopen:
         out, err = process.communicate(data)
         self.returncode = process.returncode
         return out, err
-
-
-def send(
-    connection: Any,
-    environment: dict[bytes, bytes],
-    files: list[int],
-    actual: list[int],
-    directory: str | None,
-) -> None:
-    """Ask for a run whose descriptors ``files`` are to be this process's ``actual`` ones."""
-    import marshal
-
-    cwd = os.fsencode(directory) if directory else os.getcwdb()
-    body = marshal.dumps(
-        (client.PROTOCOL, [b"python"], environment, cwd, files, client.get_umask(), [])
-    )
-    head = len(body).to_bytes(8, "little")
-    numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in actual)
-    connection.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, numbers)])
-    connection.sendall(body)
 
 
 class _Subprocess:

@@ -9,12 +9,14 @@ for each run the process id and the connection, nothing else.
 from __future__ import annotations
 
 import dataclasses
+import contextlib
 import fcntl
 import gc
 import json
 import os
 import select
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -32,7 +34,7 @@ CHECK_SECONDS = 2.0
 STATE_VARIABLE = "_PREFORK_STATE"
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """Why runs must go to the stock program; the text is for people."""
 
 
@@ -42,7 +44,7 @@ class Program(Protocol):
     name: str
 
     def warm(self, directory: Path) -> list[Path]:
-        """Import and prepare; the files and directories whose change makes this stale."""
+        """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
 
     def run(self, wanted: request.Request) -> int:
         """Be that run, in a fork that already has its files, environment and working directory; its exit code."""
@@ -63,9 +65,7 @@ class State:
     runs: dict[int, int] = dataclasses.field(default_factory=dict)
 
     def dump(self) -> str:
-        return json.dumps(
-            {"listener": self.listener, "lock": self.lock, "runs": list(self.runs.items())}
-        )
+        return json.dumps({"listener": self.listener, "lock": self.lock, "runs": list(self.runs.items())})
 
     @classmethod
     def load(cls, text: str) -> State:
@@ -76,9 +76,7 @@ class State:
 class Parent:
     """Listens for clients of one program in one environment."""
 
-    def __init__(
-        self, program: Program, directory: Path, *, maximum: int, idle: float, follow: int | None
-    ) -> None:
+    def __init__(self, program: Program, directory: Path, *, maximum: int, idle: float, follow: int | None) -> None:
         self.program = program
         self.directory = directory
         self.maximum = maximum
@@ -91,6 +89,7 @@ class Parent:
         self.checked = time.monotonic()
         key = client.environment_key(dict(os.environb), os.getcwdb())
         self.base = directory / f"{program.name}-{key}"
+        self.own = directory / f"{program.name}-{key}.d"
         self.followed = _open_pid(follow) if follow else None
         self.environment = dict(os.environb)
 
@@ -103,8 +102,9 @@ class Parent:
         self.listener = socket.socket(fileno=state.listener)
         self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
         try:
-            paths = self.program.warm(self.directory)
-        except Unsupported as reason:
+            self.own.mkdir(mode=0o700, exist_ok=True)
+            paths = self.program.warm(self.own)
+        except UnsupportedError as reason:
             return self._refuse(str(reason))
         self.watch = Watch(paths)
         gc.collect()
@@ -172,8 +172,8 @@ class Parent:
         self.selector.register(signals, selectors.EVENT_READ, lambda: signals.recv(4096))
         if self.followed is not None:
             self.selector.register(self.followed, selectors.EVENT_READ, self._quit)
-        for pid, connection in self.runs.items():
-            self._watch_client(pid, connection)
+        for connection in self.runs.values():
+            self._watch_client(connection)
         self._reap()
         while not self._is_done():
             for key, _events in self.selector.select(timeout=30):
@@ -221,9 +221,9 @@ class Parent:
             self._be_run(connection)
         _send(connection, b"P" + pid.to_bytes(4, "little"))
         self.runs[pid] = connection
-        self._watch_client(pid, connection)
+        self._watch_client(connection)
 
-    def _watch_client(self, pid: int, connection: socket.socket) -> None:
+    def _watch_client(self, connection: socket.socket) -> None:
         # The fork reads the request from the same socket: only the client's end of it is of interest here.
         self.hangups.register(connection, select.EPOLLHUP | select.EPOLLRDHUP)
 
@@ -258,10 +258,8 @@ class Parent:
                 self.program.notice_end(pid)
             else:
                 _send(connection, b"X" + status.to_bytes(4, "little"))
-                try:
+                with contextlib.suppress(OSError):
                     self.hangups.unregister(connection)
-                except OSError:
-                    pass
                 connection.close()
 
     def _replace(self) -> NoReturn:
@@ -287,6 +285,7 @@ class Parent:
             self._reap()
             time.sleep(0.02)
         self.program.close()
+        shutil.rmtree(self.own, ignore_errors=True)
 
 
 def _take_lock(lock: int, seconds: float) -> bool:
@@ -314,14 +313,10 @@ def _ignore(_number: int, _frame: object) -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def _send(connection: socket.socket, data: bytes) -> None:
-    try:
+    with contextlib.suppress(OSError):
         connection.sendall(data)
-    except OSError:
-        pass

@@ -20,11 +20,11 @@ _names: tuple[str, ...] = ()
 
 
 def install(directory: Path) -> None:
-    """Keep payloads below ``directory``; those of an earlier parent are dropped."""
+    """Keep payloads below ``directory``, the parent's own; those of an earlier one are dropped."""
     global _names
     from ansible.executor import module_common
 
-    shared = directory / f"payloads-{os.getpid()}"
+    shared = directory / "payloads"
     shutil.rmtree(shared, ignore_errors=True)
     shared.mkdir(mode=0o700)
     _names = tuple(f"ansible_collections.{name}." for name in preloaded_collections())
@@ -60,9 +60,7 @@ def _fetch(shared: Path, own: Path) -> None:
 
 def _publish(own: Path, shared: Path) -> None:
     for entry in os.scandir(own):
-        is_fresh = entry.is_file(follow_symlinks=False) and not entry.name.endswith(
-            (".lock", "-part")
-        )
+        is_fresh = entry.is_file(follow_symlinks=False) and not entry.name.endswith((".lock", "-part"))
         if not is_fresh or not entry.name.startswith(_names):
             continue
         try:

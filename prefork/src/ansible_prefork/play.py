@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_prefork import client, inline, memos, modules, payloads, request, versions
-from ansible_prefork.parent import Unsupported
+from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
 WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")
@@ -55,7 +55,7 @@ class PlaybookProgram:
 def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> None:
     reason = versions.explain_unknown(name, known)
     if reason:
-        raise Unsupported(reason)
+        raise UnsupportedError(reason)
 
 
 def start_module_parent(directory: Path) -> subprocess.Popen[bytes] | None:
@@ -136,9 +136,7 @@ class _Descriptor(io.TextIOWrapper):
     """Keeps what is written, and still has the descriptor that Ansible looks at when it is imported."""
 
     def __init__(self, kept: io.StringIO, number: int) -> None:
-        super().__init__(
-            io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="surrogateescape"
-        )
+        super().__init__(io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="surrogateescape")
         self.kept = kept
 
     def write(self, text: str) -> int:
@@ -181,16 +179,14 @@ def _play_once() -> None:
     finally:
         sys.argv = argv
     if code:
-        raise Unsupported(f"the warm-up play ended with {code}")
+        raise UnsupportedError(f"the warm-up play ended with {code}")
 
 
 def _preload_plugins() -> None:
     """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
     from ansible.plugins import loader
 
-    for directory, collection in zip(
-        modules.collection_directories(), modules.preloaded_collections(), strict=False
-    ):
+    for directory, collection in zip(modules.collection_directories(), modules.preloaded_collections(), strict=False):
         for kind in PRELOADED_PLUGINS:
             plugins = getattr(loader, f"{kind}_loader")
             for file in sorted((directory / "plugins" / kind).glob("[a-z]*.py")):

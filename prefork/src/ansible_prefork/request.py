@@ -77,7 +77,7 @@ def place_files(files: list[int], received: list[int]) -> None:
         moved.append(high)
     limit = max([*moved, above]) + 1
     kept = set(moved)
-    for number in range(0, above):
+    for number in range(above):
         _close(number)
     for number in range(above, limit):
         if number not in kept:
@@ -125,21 +125,13 @@ def open_standard_streams() -> None:
     if os.environ.get("PYTHONIOENCODING"):
         chosen, _colon, handler = os.environ["PYTHONIOENCODING"].partition(":")
         encoding, errors = chosen or encoding, handler or errors
-    errors = (
-        errors
-        if errors in ("strict", "surrogateescape", "ignore", "replace", "backslashreplace")
-        else "strict"
-    )
+    errors = errors if errors in ("strict", "surrogateescape", "ignore", "replace", "backslashreplace") else "strict"
     sys.stdin = sys.__stdin__ = _open_text(0, "<stdin>", encoding, errors)  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _open_text(1, "<stdout>", encoding, errors, unbuffered)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _open_text(
-        2, "<stderr>", encoding, "backslashreplace", unbuffered
-    )  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _open_text(2, "<stderr>", encoding, "backslashreplace", unbuffered)  # type: ignore[misc]
 
 
-def _open_text(
-    number: int, name: str, encoding: str, errors: str, unbuffered: bool = False
-) -> io.TextIOWrapper:
+def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: bool = False) -> io.TextIOWrapper:
     raw = io.FileIO(number, "r" if number == 0 else "w", closefd=False)
     raw.name = name  # type: ignore[misc]
     binary = io.BufferedReader(raw) if number == 0 else io.BufferedWriter(raw)

@@ -65,7 +65,7 @@ class RunnerProgram(play.PlaybookProgram):
 
 
 def make_spawn(program: RunnerProgram, stock: Any) -> Any:
-    """pexpect's way to start a process in a pseudo-terminal, with the warm play in the place of the program's file."""
+    """Pexpect's way to start a process in a pseudo-terminal, with the warm play in the place of the program's file."""
 
     def spawn(self: Any, arguments: list[Any], **options: Any) -> Any:
         if program.is_warm_for(arguments, options):
@@ -73,9 +73,7 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             sys.stderr.flush()
             before = options.get("preexec_fn")
             parent = os.getpid()
-            options["preexec_fn"] = lambda: become_play(
-                arguments, to_bytes(options["env"]), before, parent
-            )
+            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent)
         started = stock(self, arguments, **options)
         # The time that ptyprocess gives a process between closing its terminal and looking whether it has ended.
         # ansible-runner closes it after it has seen the end.
@@ -85,9 +83,7 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
     return spawn
 
 
-def become_play(
-    arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int
-) -> None:
+def become_play(arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int) -> None:
     """In the fork that has the pseudo-terminal as its descriptors 0, 1 and 2: be ansible-playbook, and never return."""
     process.die_with_parent(parent)
     if before is not None:

@@ -10,9 +10,7 @@ ANSIBLE_CORE = ((2, 18), (2, 21))
 ANSIBLE_RUNNER = ((2, 4), (2, 4))
 
 
-def explain_unknown(
-    distribution: str, known: tuple[tuple[int, int], tuple[int, int]]
-) -> str | None:
+def explain_unknown(distribution: str, known: tuple[tuple[int, int], tuple[int, int]]) -> str | None:
     """Why the installed version of a distribution cannot be preforked, or None when it can."""
     try:
         version = importlib.metadata.version(distribution)
@@ -25,9 +23,5 @@ def explain_unknown(
         return f"{distribution} {version} is not a version that prefork knows"
     if first <= (major, minor) <= last:
         return None
-    span = (
-        f"{first[0]}.{first[1]} to {last[0]}.{last[1]}"
-        if first != last
-        else f"{first[0]}.{first[1]}"
-    )
+    span = f"{first[0]}.{first[1]} to {last[0]}.{last[1]}" if first != last else f"{first[0]}.{first[1]}"
     return f"{distribution} {version} is not a version that prefork knows ({span})"

@@ -8,9 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-IGNORED_DIRECTORIES = frozenset(
-    (".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules")
-)
+IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules"))
 
 
 class Watch:

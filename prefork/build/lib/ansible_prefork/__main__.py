@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""python -m ansible_prefork: install the clients, start a parent, run a command with both."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from ansible_prefork import client
+from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, Parent, Program
+
+CLIENTS = ("ansible-runner", "ansible-playbook")
+PROGRAMS = (*CLIENTS, "module")
+
+
+def make_program(name: str) -> Program:
+    if name == "ansible-runner":
+        from ansible_prefork.runner import RunnerProgram
+
+        return RunnerProgram()
+    if name == "ansible-playbook":
+        from ansible_prefork.play import PlaybookProgram
+
+        return PlaybookProgram()
+    from ansible_prefork.modules import ModuleProgram
+
+    return ModuleProgram()
+
+
+def install_clients(directory: Path) -> None:
+    """Write the clients into a directory that goes in front of PATH."""
+    directory.mkdir(parents=True, exist_ok=True)
+    text = Path(client.__file__).read_text()
+    for name in CLIENTS:
+        path = directory / name
+        path.write_text(f"#!{sys.executable} -IS\n# A client of ansible_prefork.client\n{text}")
+        path.chmod(0o755)
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    directory = Path(arguments.directory or os.fsdecode(client.parent_directory(dict(os.environb))))
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not client.is_private(os.fsencode(directory)):
+        print(
+            f"prefork: {directory} is not a private directory (mode 0700) of this user",
+            file=sys.stderr,
+        )
+        return 2
+    parent = Parent(
+        make_program(arguments.program),
+        directory,
+        maximum=arguments.runs,
+        idle=arguments.idle,
+        follow=arguments.follow,
+    )
+    code = parent.serve()
+    if arguments.follow and arguments.program != "module":
+        shutil.rmtree(directory, ignore_errors=True)
+    return code
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Become the command, with the clients on PATH and a parent that ends with it."""
+    command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not command:
+        print(
+            "prefork: name the command to run, as in: ansible_prefork exec -- ansible-operator run",
+            file=sys.stderr,
+        )
+        return 2
+    if os.environ.get("PREFORK", "").lower() not in ("off", "0", "no", "false"):
+        directory = Path(tempfile.mkdtemp(prefix="ansible-prefork-"))
+        install_clients(directory / "bin")
+        os.environ["PREFORK_DIR"] = str(directory)
+        os.environ["PREFORK_FOLLOW"] = str(os.getpid())
+        os.environ["PATH"] = f"{directory / 'bin'}:{os.environ.get('PATH', os.defpath)}"
+        client.spawn_parent(os.fsencode(directory), b"ansible-runner")
+    try:
+        os.execvp(command[0], command)
+    except OSError as problem:
+        print(f"prefork: {command[0]}: {problem.strerror}", file=sys.stderr)
+        return client.NO_PROGRAM
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
+    commands = parser.add_subparsers(dest="verb", required=True)
+    clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
+    clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")
+    parent = commands.add_parser("parent", help="be the parent of a program's runs, in the foreground")
+    parent.add_argument("--program", choices=PROGRAMS, default="ansible-runner")
+    parent.add_argument(
+        "--directory",
+        help="a private directory for sockets (default: PREFORK_DIR, or one per user)",
+    )
+    parent.add_argument("--runs", type=int, default=int(os.environ.get("PREFORK_RUNS", DEFAULT_RUNS)))
+    parent.add_argument(
+        "--idle",
+        type=float,
+        default=DEFAULT_IDLE_SECONDS,
+        help="seconds without a run until it ends",
+    )
+    follow = os.environ.get("PREFORK_FOLLOW")
+    parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="end with that process")
+    run = commands.add_parser("exec", help="run a command with the clients on PATH and a parent that ends with it")
+    run.add_argument("command", nargs=argparse.REMAINDER)
+    return parser
+
+
+def main() -> int:
+    arguments = make_parser().parse_args()
+    if arguments.verb == "clients":
+        install_clients(arguments.directory)
+        return 0
+    return execute(arguments) if arguments.verb == "exec" else serve(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

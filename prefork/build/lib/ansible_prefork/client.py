@@ -1,0 +1,360 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The thin client: hands one run of a program to the parent that has it warm, and ends as that run ends.
+
+This file is also the program text of the installed clients, which run under ``python -I -S``: it imports nothing but
+modules that are built into the interpreter, so that it starts in the time that the interpreter needs.
+"""
+
+import _imp
+import _signal
+import _socket
+import marshal
+import posix
+import sys
+import time
+
+PROTOCOL = 1
+PARENT_WAIT_SECONDS = 30
+FORWARDED = (
+    "SIGINT",
+    "SIGTERM",
+    "SIGHUP",
+    "SIGQUIT",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGALRM",
+    "SIGWINCH",
+    "SIGCONT",
+)
+# What the interpreter and Ansible read once, when they are imported: runs that differ in one of these cannot share a
+# parent. The rest of the environment is read by each run, from its own.
+KEY_PREFIXES = (b"ANSIBLE_", b"PYTHON", b"LC_")
+KEY_NAMES = frozenset(
+    (
+        b"HOME",
+        b"LANG",
+        b"LANGUAGE",
+        b"NO_COLOR",
+        b"PAGER",
+        b"EDITOR",
+        b"AWX_LIB_DIRECTORY",
+        b"PREFORK_PRELOAD",
+    )
+)
+# Set anew for each run by ansible-runner; the run applies it to itself.
+PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
+LOST = 70
+NO_PROGRAM = 127
+
+
+def say(text: str) -> None:
+    posix.write(2, ("prefork: " + text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
+    """The name of what all runs of one parent have in common: 16 hexadecimal digits.
+
+    ``environment``: bytes to bytes; ``directory``: the working directory, where an ansible.cfg may lie.
+    """
+    chosen = sorted(
+        name + b"=" + value
+        for name, value in environment.items()
+        if (name in KEY_NAMES or name.startswith(KEY_PREFIXES)) and name not in PER_RUN_NAMES
+    )
+    if b"ANSIBLE_CONFIG" not in environment:
+        config = directory + b"/ansible.cfg"
+        try:
+            posix.stat(config)
+            chosen.append(b"@" + config)
+        except OSError:
+            pass
+    return _imp.source_hash(PROTOCOL, b"\0".join(chosen)).hex()
+
+
+def parent_directory(environment: dict[bytes, bytes]) -> bytes:
+    """Where the parents of this user listen, as bytes: PREFORK_DIR, or a directory of one's own."""
+    chosen = environment.get(b"PREFORK_DIR")
+    if chosen:
+        return chosen
+    runtime = environment.get(b"XDG_RUNTIME_DIR")
+    if runtime:
+        return runtime + b"/ansible-prefork"
+    return b"/tmp/ansible-prefork-%d" % posix.getuid()
+
+
+def is_private(directory: bytes) -> bool:
+    """Whether nobody but this user can put a socket there."""
+    try:
+        found = posix.lstat(directory)
+    except OSError:
+        return False
+    return found.st_mode & 0o170077 == 0o040000 and found.st_uid == posix.getuid()
+
+
+def open_files(except_for: int) -> list[int]:
+    """The open file descriptors, as numbers."""
+    found = []
+    for name in posix.listdir("/proc/self/fd"):
+        number = int(name)
+        if number == except_for:
+            continue
+        try:
+            posix.fstat(number)
+        except OSError:
+            continue
+        found.append(number)
+    return sorted(found)[:250]
+
+
+def ignored_signals() -> list[int]:
+    return [
+        number
+        for number in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
+        if _signal.getsignal(number) == _signal.SIG_IGN
+    ]
+
+
+def get_umask() -> int:
+    umask = posix.umask(0o077)
+    posix.umask(umask)
+    return umask
+
+
+def connect(path: bytes) -> "_socket.socket | None":
+    """A connection to the parent that listens at ``path``, or None."""
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def send_request(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int]) -> None:
+    """Send one run: its size and the file descriptors first, then the rest.
+
+    ``request``: argv, environment, working directory, numbers that the run knows its descriptors by, umask, ignored
+    signals; ``actual``: the descriptors of this process that get those numbers.
+    """
+    body = marshal.dumps((PROTOCOL, *request))
+    head = len(body).to_bytes(8, "little")
+    numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in actual)
+    connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if actual else [])
+    view = memoryview(body)
+    while view:
+        view = view[connection.send(view) :]
+
+
+def receive(connection: _socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        try:
+            chunk = connection.recv(count - len(data))
+        except OSError:
+            return b""
+        if not chunk:
+            return b""
+        data += chunk
+    return data
+
+
+def follow(connection: _socket.socket, forwarded: "Forwarded") -> int | str | None:
+    """Wait for the end of the run: its wait status, a text that says why it was not taken, or None if it was lost.
+
+    ``forwarded``: the process id of the run is put there, for the signal handlers.
+    """
+    while True:
+        head = receive(connection, 5)
+        if not head:
+            return None
+        kind, value = head[:1], int.from_bytes(head[1:], "little")
+        if kind == b"P":
+            forwarded.start(value)
+        elif kind == b"X":
+            forwarded.stop()
+            return value
+        elif kind == b"S":
+            return receive(connection, value).decode()
+
+
+class Forwarded:
+    """Passes the signals that this process gets on to the run."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.waiting = []
+
+    def install(self, ignored: list[int]) -> None:
+        for name in FORWARDED:
+            number = getattr(_signal, name)
+            if number not in ignored:
+                _signal.signal(number, self.handle)
+
+    def handle(self, number: int, _frame: object) -> None:
+        if self.pid:
+            self.send(number)
+        else:
+            self.waiting.append(number)
+
+    def send(self, number: int) -> None:
+        try:
+            posix.kill(self.pid, number)
+        except OSError:
+            pass
+
+    def start(self, pid: int) -> None:
+        self.pid = pid
+        for number in self.waiting:
+            self.send(number)
+        self.waiting = []
+
+    def stop(self) -> None:
+        self.pid = 0
+        self.waiting = []
+
+
+def find_program(name: bytes, environment: dict[bytes, bytes], own: bytes) -> bytes | None:
+    """The next program of that name on PATH that is not one of the clients."""
+    for directory in environment.get(b"PATH", b"/usr/bin:/bin").split(b":"):
+        path = (directory or b".") + b"/" + name
+        if not posix.access(path, posix.X_OK):
+            continue
+        try:
+            with open(path, "rb") as file:
+                is_client = b"ansible_prefork.client" in file.read(400)
+        except OSError:
+            is_client = False
+        if not is_client and path != own:
+            return path
+    return None
+
+
+def run_stock(name: bytes, environment: dict[bytes, bytes], own: bytes) -> None:
+    path = find_program(name, environment, own)
+    if path is None:
+        say(name.decode() + ": not found on PATH besides the client of prefork: install the package that has it")
+        posix._exit(NO_PROGRAM)
+    posix.execv(path, [name] + [argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:]])
+
+
+def say_once(directory: bytes, key: bytes, text: str) -> None:
+    """Say it in one run only of all those that would."""
+    try:
+        posix.close(
+            posix.open(
+                directory + b"/" + key + b".said",
+                posix.O_CREAT | posix.O_EXCL | posix.O_WRONLY,
+                0o600,
+            )
+        )
+    except FileExistsError:
+        return
+    except OSError:
+        pass
+    say(text)
+
+
+def spawn_parent(directory: bytes, name: bytes) -> None:
+    """Start a parent for this environment, on its own: it outlives this process."""
+    log = posix.open(directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600)
+    null = posix.open("/dev/null", posix.O_RDONLY)
+    if posix.fork():
+        posix.wait()
+        posix.close(log)
+        posix.close(null)
+        return
+    posix.setsid()
+    if posix.fork():
+        posix._exit(0)
+    for source, target in ((null, 0), (log, 1), (log, 2)):
+        posix.dup2(source, target)
+    posix.execv(
+        sys.executable,
+        [sys.executable, "-m", "ansible_prefork", "parent", "--program", name.decode()],
+    )
+
+
+def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
+    """A connection to a parent, started if there is none; or why there is none."""
+    path = directory + b"/" + key + b".sock"
+    connection = connect(path)
+    if connection:
+        return connection, ""
+    try:
+        with open(directory + b"/" + key + b".stock") as file:
+            return None, file.read().strip()
+    except OSError:
+        pass
+    say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
+    spawn_parent(directory, name)
+    end = time.monotonic() + PARENT_WAIT_SECONDS
+    while time.monotonic() < end:
+        connection = connect(path)
+        if connection:
+            return connection, ""
+        try:
+            with open(directory + b"/" + key + b".stock") as file:
+                return None, file.read().strip()
+        except OSError:
+            time.sleep(0.02)
+    return None, "the parent did not come up within {} s, see {}/parent.log".format(
+        PARENT_WAIT_SECONDS, directory.decode(errors="replace")
+    )
+
+
+def end_as(status: int) -> None:
+    """End as the run ended: with its exit code, or by the signal that ended it."""
+    number = status & 0x7F
+    if not number:
+        posix._exit(status >> 8 & 0xFF)
+    if number != _signal.SIGKILL:
+        _signal.signal(number, _signal.SIG_DFL)
+    posix.kill(posix.getpid(), number)
+    posix._exit(128 + number)
+
+
+def main() -> None:
+    own = sys.argv[0].encode("utf-8", "surrogateescape")
+    name = own.rsplit(b"/", 1)[-1]
+    environment = dict(posix.environ)
+    if environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false"):
+        run_stock(name, environment, own)
+    directory = parent_directory(environment)
+    try:
+        posix.mkdir(directory, 0o700)
+    except OSError:
+        pass
+    cwd = posix.getcwdb()
+    key = name + b"-" + environment_key(environment, cwd).encode()
+    if not is_private(directory):
+        say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
+        run_stock(name, environment, own)
+    connection, reason = reach_parent(directory, key, name)
+    if connection is None:
+        say_once(directory, key + b".stock", reason + ": running stock")
+        run_stock(name, environment, own)
+    ignored = ignored_signals()
+    forwarded = Forwarded()
+    forwarded.install(ignored)
+    argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
+    try:
+        files = open_files(connection.fileno())
+        send_request(connection, (argv, environment, cwd, files, get_umask(), ignored), files)
+        answer = follow(connection, forwarded)
+    except OSError:
+        answer = None
+    if isinstance(answer, int):
+        end_as(answer)
+    if isinstance(answer, str):
+        for number in FORWARDED:
+            _signal.signal(getattr(_signal, number), _signal.SIG_DFL)
+        say_once(directory, key + b".stock", answer + ": running stock")
+        run_stock(name, environment, own)
+    say("the parent that had this run is gone, and the run with it: what it had done is done, run it again")
+    posix._exit(LOST)
+
+
+if __name__ == "__main__":
+    main()

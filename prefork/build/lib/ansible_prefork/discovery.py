@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""One API discovery per cluster for all runs of kubernetes.core's modules.
+
+kubernetes.core keeps what it has discovered in a file that is named by the server's URL, and ansible-operator puts the
+owner of what a run creates into the user part of that URL: each custom resource discovers anew and leaves a file in
+the temporary directory. Here the file belongs to the server and the credentials, and the owner, who is no credential,
+does not count. A run works on a copy of its own; when it had to discover something, its copy replaces the shared one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+MODULE = "ansible_collections.kubernetes.core.plugins.module_utils.client.discovery"
+LIFETIME_SECONDS = 600.0
+CREDENTIALS = ("username", "password", "cert_file", "key_file", "ssl_ca_cert", "proxy")
+
+_directory: Path | None = None
+_copies: list[tuple[Path, Path, float]] = []
+
+
+def install(directory: Path) -> None:
+    """Share discoveries below ``directory``, if kubernetes.core is there."""
+    global _directory
+    try:
+        import importlib
+
+        module = importlib.import_module(MODULE)
+    except ImportError:
+        return
+    _directory = directory / "discovery"
+    _directory.mkdir(mode=0o700, exist_ok=True)
+    discoverer = module.Discoverer
+    initialise = discoverer.__init__
+
+    def initialise_shared(self: Any, client: Any, cache_file: str | None = None) -> None:
+        initialise(self, client, cache_file or _give_copy(client.configuration))
+
+    discoverer.__init__ = initialise_shared
+
+
+def is_owner(username: str | None) -> bool:
+    """Whether a user name is the owner reference that ansible-operator's proxy reads."""
+    if not username:
+        return False
+    try:
+        owner = json.loads(base64.urlsafe_b64decode(username + "=" * (-len(username) % 4)))
+    except (ValueError, binascii.Error):
+        return False
+    return isinstance(owner, dict) and {"apiVersion", "kind", "name", "uid"} <= owner.keys()
+
+
+def cluster_key(configuration: Any) -> str:
+    """What names a cluster as one user sees it: a digest of the server and the credentials."""
+    parts = urlsplit(configuration.host)
+    user = parts.username
+    proxied = is_owner(user) or is_owner(getattr(configuration, "username", None))
+    chosen: list[Any] = [
+        parts.scheme,
+        parts.hostname,
+        parts.port,
+        parts.path,
+        None if is_owner(user) else user,
+    ]
+    if not proxied:
+        chosen += [getattr(configuration, name, None) for name in CREDENTIALS]
+        chosen.append(sorted((getattr(configuration, "api_key", None) or {}).items()))
+    return hashlib.sha256(json.dumps(chosen, default=str).encode()).hexdigest()
+
+
+def _give_copy(configuration: Any) -> str | None:
+    if _directory is None:
+        return None
+    shared = _directory / f"{cluster_key(configuration)}.json"
+    number, name = tempfile.mkstemp(prefix="prefork-discovery-", suffix=".json")
+    os.close(number)
+    copy = Path(name)
+    try:
+        if time.time() - shared.stat().st_mtime > LIFETIME_SECONDS:
+            raise FileNotFoundError
+        shutil.copyfile(shared, copy)
+        seen = copy.stat().st_mtime_ns
+    except OSError:
+        # kubernetes.core takes an absent file for nothing discovered yet.
+        copy.unlink()
+        seen = 0
+    _copies.append((copy, shared, seen))
+    return name
+
+
+def publish() -> None:
+    """Give back what this run has discovered, and remove its copies. Called in the run's process, at its end."""
+    while _copies:
+        copy, shared, seen = _copies.pop()
+        try:
+            if copy.stat().st_mtime_ns != seen and _is_whole(copy):
+                fresh = shared.with_suffix(f".{os.getpid()}")
+                shutil.copyfile(copy, fresh)
+                os.replace(fresh, shared)
+            copy.unlink()
+        except OSError:
+            continue
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return "library_version" in json.loads(path.read_text())
+    except ValueError:
+        return False

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks of a play that has one host, run in the process of the play.
+
+ansible-core forks a worker for each task and host, also for a task that is skipped: that is what lets hosts go in
+parallel, and a play with one host has nothing to run in parallel. The fork, the pages that it copies, and the plugins
+and templates that are loaded and compiled in a worker and lost with it cost more than most tasks.
+
+The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
+callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
+plugin changes in its process (environment, working directory, umask, signal handlers) is put back.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+# A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
+NEVER_INLINE = frozenset(("pause", "ansible.builtin.pause", "ansible.legacy.pause"))
+
+
+class _QueueOfMainThread:
+    """What Display takes for its queue while a task runs: there for the thread of the task only, which is the one
+    whose messages are to travel; the thread that reads the queue displays them.
+    """
+
+    def __init__(self, queue: Any) -> None:
+        self.queue = queue
+        self.owner = threading.get_ident()
+
+    def __bool__(self) -> bool:
+        return threading.get_ident() == self.owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.queue, name)
+
+
+class _OutputOfMainThread:
+    """sys.stdout while a task runs: what a plugin prints is kept for the warning that ansible-core makes of it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._kept = io.StringIO()
+        self._owner = threading.get_ident()
+
+    def _target(self) -> Any:
+        return self._kept if threading.get_ident() == self._owner else self._stream
+
+    def write(self, text: str) -> int:
+        return int(self._target().write(text))
+
+    def flush(self) -> None:
+        self._target().flush()
+
+    def getvalue(self) -> str:
+        return self._kept.getvalue()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Surroundings:
+    """Puts back what a task may have changed in the process."""
+
+    def __enter__(self) -> None:
+        self.environment = dict(os.environb)
+        self.directory = os.getcwd()
+        self.umask = os.umask(0o022)
+        os.umask(self.umask)
+        self.handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        sys.stdout = _OutputOfMainThread(sys.stdout)  # type: ignore[assignment]
+        sys.stderr = _OutputOfMainThread(sys.stderr)  # type: ignore[assignment]
+
+    def __exit__(self, *_exception: object) -> None:
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+        os.umask(self.umask)
+        os.chdir(self.directory)
+        if dict(os.environb) != self.environment:
+            os.environb.clear()
+            os.environb.update(self.environment)
+
+
+def make_worker_class(stock: Any) -> Any:
+    """A class to take the place of ansible-core's WorkerProcess, from which it is derived."""
+
+    class Worker(stock):  # type: ignore[misc]
+        """A worker that runs its task in this process if it may, and is the stock one otherwise."""
+
+        _was_inline = False
+        _inline_exitcode: int | None = None
+
+        def start(self) -> None:
+            if not is_inline_task(self._task):
+                super().start()
+                return
+            self._was_inline = True
+            self._inline_exitcode = run_inline(self)
+
+        def is_alive(self) -> bool:
+            return not self._was_inline and super().is_alive()
+
+        @property
+        def exitcode(self) -> int | None:
+            return self._inline_exitcode if self._was_inline else super().exitcode
+
+        def close(self) -> None:
+            if not self._was_inline:
+                super().close()
+
+        def terminate(self) -> None:
+            if not self._was_inline:
+                super().terminate()
+
+    return Worker
+
+
+def is_inline_task(task: Any) -> bool:
+    return not task.async_val and task.action not in NEVER_INLINE
+
+
+def run_inline(worker: Any) -> int:
+    """Run the task of the worker here; the exit code that the worker's process would have had."""
+    from ansible.executor.process import worker as module
+    from ansible.utils.display import Display
+
+    display = Display()
+    host = worker._host
+    kept = host.vars, host.groups
+    before = module.current_worker if hasattr(module, "current_worker") else None
+    _give_copies(worker)
+    display.set_queue = _keep_queue
+    display.display = _make_display(display, worker._final_q)
+    display._final_q = _QueueOfMainThread(worker._final_q)
+    try:
+        with _Surroundings():
+            _run_task(worker, module)
+    except Exception:
+        return 1
+    finally:
+        display._final_q = None
+        del display.set_queue, display.display
+        host.vars, host.groups = kept
+        module.current_worker = before
+    return 0
+
+
+def _keep_queue(_queue: Any) -> None:
+    """Stands in for Display.set_queue, which a worker of ansible-core 2.18 calls itself."""
+
+
+def _make_display(display: Any, queue: Any) -> Any:
+    """Display.display for the time of a task. The callback plugin of ansible-runner wraps the method of the class to
+    make an event of each message; a message that only goes into the queue is not one yet.
+    """
+    owner = threading.get_ident()
+
+    def show(*arguments: Any, **named: Any) -> None:
+        if threading.get_ident() == owner:
+            queue.send_display("display", *arguments, **named)
+        else:
+            type(display).display(display, *arguments, **named)
+
+    return show
+
+
+def _give_copies(worker: Any) -> None:
+    """What the execution of a task changes and the strategy looks at again."""
+    task = worker._task
+    copy = task.copy(exclude_parent=True, exclude_tasks=True)
+    copy._parent = task._parent
+    worker._task = copy
+    worker._task_vars = worker._task_vars.copy()
+    worker._new_stdin = None
+
+
+def _run_task(worker: Any, module: Any) -> None:
+    context = getattr(module, "_task", None)
+    if context is None:
+        worker._run()
+        return
+    with context.TaskContext(worker._task):
+        worker._run()
+
+
+def install() -> None:
+    """Make the strategies of ansible-core start such workers in plays that have one worker."""
+    from ansible.plugins import strategy
+
+    stock = strategy.WorkerProcess
+    inline = make_worker_class(stock)
+    queue_task = strategy.StrategyBase._queue_task
+
+    def queue(self: Any, *arguments: Any, **named: Any) -> Any:
+        strategy.WorkerProcess = inline if len(self._workers) == 1 else stock
+        return queue_task(self, *arguments, **named)
+
+    strategy.StrategyBase._queue_task = queue

@@ -1,0 +1,236 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stock modules without a new interpreter: their AnsiballZ payload is executed by a fork of a warm one.
+
+The warm interpreter is a parent of its own (program ``module``): it has imported what modules import, and nothing of
+the controller, so a module finds in it what it finds in a new interpreter. The play's side takes the place of
+subprocess.Popen for the connection plugin ``local``, and only for a pipelined payload for this very interpreter;
+everything else is a stock process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import shlex
+import subprocess
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+from ansible_prefork import client, discovery, request
+
+NAME = "module"
+PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
+IMPORTS = (
+    "ansible.module_utils.basic",
+    "ansible.module_utils._internal._ansiballz._loader",
+    "ansible.module_utils.common.json",
+    "ansible.module_utils.urls",
+    "argparse",
+    "base64",
+    "datetime",
+    "json",
+    "runpy",
+    "shutil",
+    "tempfile",
+    "zipfile",
+    "zipimport",
+)
+
+
+class ModuleProgram:
+    """Executes the payload that it gets on stdin."""
+
+    name = NAME
+
+    def warm(self, directory: Path) -> list[Path]:
+        add_collections_to_path()
+        for name in (*IMPORTS, *preloaded_module_utils()):
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                continue
+        sys.meta_path.append(_PayloadFinder)
+        discovery.install(directory)
+        return [Path(sys.executable), *collection_directories()]
+
+    def run(self, wanted: request.Request) -> int:
+        """The exit code of the payload, as of ``python <payload``."""
+        code = sys.stdin.buffer.read()
+        sys.argv = [""]
+        main = types.ModuleType("__main__")
+        main.__dict__["__builtins__"] = __builtins__
+        sys.modules["__main__"] = main
+        try:
+            exec(compile(code, "<stdin>", "exec"), main.__dict__)
+        finally:
+            discovery.publish()
+        return 0
+
+    def close(self) -> None:
+        """Nothing is kept beside the parent."""
+
+    def notice_end(self, pid: int) -> None:
+        """It has no other children than runs."""
+
+
+class _PayloadFinder:
+    """Finds in the payload's archive what the preloaded packages do not have on disk, such as redirected names."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
+        from importlib.machinery import PathFinder
+
+        if path is None or not name.startswith(("ansible.", "ansible_collections.")):
+            return None
+        archive = next((item for item in sys.path if item.endswith("_payload.zip")), None)
+        if archive is None:
+            return None
+        return PathFinder.find_spec(name, ["/".join((archive, *name.split(".")[:-1]))])
+
+
+def add_collections_to_path() -> None:
+    """Make ansible_collections importable without the collection loader, which belongs to the controller."""
+    configured = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")
+    roots = [
+        *configured.split(":"),
+        os.path.expanduser("~/.ansible/collections"),
+        "/usr/share/ansible/collections",
+    ]
+    for root in roots:
+        if root and os.path.isdir(os.path.join(root, "ansible_collections")):
+            sys.path.append(root)
+    package = types.ModuleType("ansible_collections")
+    package.__path__ = [
+        os.path.join(item, "ansible_collections")
+        for item in sys.path
+        if os.path.isdir(os.path.join(item or ".", "ansible_collections"))
+    ]
+    sys.modules["ansible_collections"] = package
+
+
+def preloaded_collections() -> list[str]:
+    return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
+
+
+def collection_directories() -> list[Path]:
+    found = []
+    for name in preloaded_collections():
+        for root in getattr(sys.modules.get("ansible_collections"), "__path__", ()):
+            path = Path(root, *name.split("."))
+            if path.is_dir():
+                found.append(path)
+                break
+    return found
+
+
+def preloaded_module_utils() -> list[str]:
+    """The module_utils of the collections to preload, as names of Python modules."""
+    names = []
+    for directory, collection in zip(collection_directories(), preloaded_collections(), strict=False):
+        base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins.module_utils"
+        path = directory / "plugins" / "module_utils"
+        assert collection
+        for item in pkgutil.walk_packages([str(path)], base + "."):
+            names.append(item.name)
+        names.extend(
+            ".".join((base, *file.relative_to(path).with_suffix("").parts)) for file in sorted(path.rglob("*.py"))
+        )
+    return sorted({name.removesuffix(".__init__") for name in names})
+
+
+def parse_command(command: Any, shell: bool) -> dict[bytes, bytes] | None:
+    """The variables that a command sets before it pipes a payload into this interpreter; None for other commands.
+
+    The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
+    """
+    if not shell:
+        return None
+    try:
+        outer = shlex.split(os.fsdecode(command))
+        words = shlex.split(outer[2]) if len(outer) == 3 and outer[:2] == ["/bin/sh", "-c"] else []
+    except ValueError:
+        return None
+    if words[-3:] == ["&&", "sleep", "0"]:
+        words = words[:-3]
+    variables = {}
+    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
+        name, _equals, value = words.pop(0).partition("=")
+        variables[os.fsencode(name)] = os.fsencode(value)
+    return variables if words == [sys.executable] else None
+
+
+class WarmPopen:
+    """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
+
+    def __init__(self, path: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
+        self.path = path
+        self.variables = variables
+        self.stock = command, options
+        self.returncode: int | None = None
+
+    def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
+        if not data or PAYLOAD_MARK not in data[:8192]:
+            return self._communicate_stock(data)
+        connection = client.connect(self.path)
+        if connection is None:
+            return self._communicate_stock(data)
+        with (
+            tempfile.TemporaryFile() as payload,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            payload.write(data)
+            payload.seek(0)
+            status = self._run(connection, [payload.fileno(), out.fileno(), err.fileno()])
+            connection.close()
+            if status is None:
+                self.returncode = client.LOST
+                return b"", b"prefork: the interpreter that had this module warm is gone\n"
+            self.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            err.seek(0)
+            return out.read(), err.read()
+
+    def _run(self, connection: Any, actual: list[int]) -> int | None:
+        environment = {**os.environb, **self.variables}
+        directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
+        wanted = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
+        client.send_request(connection, wanted, actual)
+        answer = client.follow(connection, client.Forwarded())
+        return answer if isinstance(answer, int) else None
+
+    def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
+        command, options = self.stock
+        process = subprocess.Popen(command, **options)
+        out, err = process.communicate(data)
+        self.returncode = process.returncode
+        return out, err
+
+
+class _Subprocess:
+    """The module subprocess as the connection plugin sees it: with a Popen that chooses."""
+
+    def __init__(self, path: bytes) -> None:
+        self.path = path
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(subprocess, name)
+
+    def Popen(self, command: Any, **options: Any) -> Any:  # noqa: N802 the name of what it stands for
+        variables = parse_command(command, options.get("shell", False))
+        pipes = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
+        if variables is None or not pipes:
+            return subprocess.Popen(command, **options)
+        return WarmPopen(self.path, variables, command, options)
+
+
+def install(path: Path) -> None:
+    """Let the connection plugin ``local`` run payloads by the warm interpreter that listens at ``path``."""
+    from ansible.plugins.connection import local
+
+    local.subprocess = _Subprocess(os.fsencode(path))

@@ -1,0 +1,322 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The resident parent: warm once, then one fork per run, and the run's wait status back to its client.
+
+It never reads a request: the fork does, so no environment, argument or path of a run is ever in the parent. It keeps
+for each run the process id and the connection, nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import contextlib
+import fcntl
+import gc
+import json
+import os
+import select
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from ansible_prefork import client, process, request
+from ansible_prefork.watch import Watch
+
+DEFAULT_RUNS = 1000
+DEFAULT_IDLE_SECONDS = 3600
+CHECK_SECONDS = 2.0
+STATE_VARIABLE = "_PREFORK_STATE"
+
+
+class UnsupportedError(Exception):
+    """Why runs must go to the stock program; the text is for people."""
+
+
+class Program(Protocol):
+    """What a parent has warm."""
+
+    name: str
+
+    def warm(self, directory: Path) -> list[Path]:
+        """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
+
+    def run(self, wanted: request.Request) -> int:
+        """Be that run, in a fork that already has its files, environment and working directory; its exit code."""
+
+    def close(self) -> None:
+        """End what the program keeps beside the parent."""
+
+    def notice_end(self, pid: int) -> None:
+        """A child of the parent that is no run has ended."""
+
+
+@dataclasses.dataclass
+class State:
+    """What a parent hands to its successor when it replaces itself, by execve in the same process."""
+
+    listener: int
+    lock: int
+    runs: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    def dump(self) -> str:
+        return json.dumps({"listener": self.listener, "lock": self.lock, "runs": list(self.runs.items())})
+
+    @classmethod
+    def load(cls, text: str) -> State:
+        data = json.loads(text)
+        return cls(data["listener"], data["lock"], {int(pid): fd for pid, fd in data["runs"]})
+
+
+class Parent:
+    """Listens for clients of one program in one environment."""
+
+    def __init__(self, program: Program, directory: Path, *, maximum: int, idle: float, follow: int | None) -> None:
+        self.program = program
+        self.directory = directory
+        self.maximum = maximum
+        self.idle = idle
+        # A parent that belongs to another is started by it alone, and waits for the one before it.
+        self.patience = 15.0 if follow else 0.0
+        self.started = 0
+        self.quit = False
+        self.last_run = time.monotonic()
+        self.checked = time.monotonic()
+        key = client.environment_key(dict(os.environb), os.getcwdb())
+        self.base = directory / f"{program.name}-{key}"
+        self.own = directory / f"{program.name}-{key}.d"
+        self.followed = _open_pid(follow) if follow else None
+        self.environment = dict(os.environb)
+
+    def serve(self) -> int:
+        """Run until there is nothing to serve any more; the exit code."""
+        state = self._take_over() or self._start()
+        if state is None:
+            return 0
+        self.lock = state.lock
+        self.listener = socket.socket(fileno=state.listener)
+        self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
+        try:
+            self.own.mkdir(mode=0o700, exist_ok=True)
+            paths = self.program.warm(self.own)
+        except UnsupportedError as reason:
+            return self._refuse(str(reason))
+        self.watch = Watch(paths)
+        gc.collect()
+        gc.freeze()
+        self._loop()
+        return 0
+
+    def _take_over(self) -> State | None:
+        text = os.environ.pop(STATE_VARIABLE, None)
+        self.environment.pop(STATE_VARIABLE.encode(), None)
+        if text is None:
+            return None
+        state = State.load(text)
+        for number in (state.listener, state.lock, *state.runs.values()):
+            os.set_inheritable(number, False)
+        return state
+
+    def _start(self) -> State | None:
+        lock = os.open(f"{self.base}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        if not _take_lock(lock, self.patience):
+            os.close(lock)
+            return None
+        Path(f"{self.base}.stock").unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Bound beside its name and moved there: a client finds either no parent or one that listens.
+        fresh = f"{self.base}.new"
+        Path(fresh).unlink(missing_ok=True)
+        umask = os.umask(0o177)
+        try:
+            listener.bind(fresh)
+        finally:
+            os.umask(umask)
+        listener.listen(1024)
+        os.rename(fresh, f"{self.base}.sock")
+        return State(listener.detach(), lock)
+
+    def _refuse(self, reason: str) -> int:
+        """Leave word for the clients, answer those that wait, and end."""
+        print(f"prefork: {reason}: {self.program.name} runs stock", file=sys.stderr, flush=True)
+        Path(f"{self.base}.stock").write_text(reason)
+        Path(f"{self.base}.sock").unlink(missing_ok=True)
+        self.listener.setblocking(False)
+        answer = reason.encode()
+        while True:
+            try:
+                connection, _address = self.listener.accept()
+            except OSError:
+                return 3
+            _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
+            connection.close()
+
+    def _loop(self) -> None:
+        signals, wakeup = socket.socketpair()
+        for end in (signals, wakeup):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wakeup.fileno())
+        signal.signal(signal.SIGCHLD, _ignore)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask_to_quit)
+        self.listener.setblocking(False)
+        self.selector = selectors.DefaultSelector()
+        self.hangups = select.epoll()
+        self.selector.register(self.hangups.fileno(), selectors.EVENT_READ, self._notice_hangups)
+        self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
+        self.selector.register(signals, selectors.EVENT_READ, lambda: signals.recv(4096))
+        if self.followed is not None:
+            self.selector.register(self.followed, selectors.EVENT_READ, self._quit)
+        for connection in self.runs.values():
+            self._watch_client(connection)
+        self._reap()
+        while not self._is_done():
+            for key, _events in self.selector.select(timeout=30):
+                key.data()
+            self._reap()
+            if self._is_stale():
+                self._replace()
+        self._end()
+
+    def _ask_to_quit(self, _number: int, _frame: object) -> None:
+        self.quit = True
+
+    def _quit(self) -> None:
+        self.quit = True
+
+    def _is_done(self) -> bool:
+        if self.quit:
+            return True
+        return not self.runs and time.monotonic() - self.last_run > self.idle
+
+    def _is_stale(self) -> bool:
+        if self.started >= self.maximum:
+            return True
+        now = time.monotonic()
+        if now - self.checked < CHECK_SECONDS:
+            return False
+        self.checked = now
+        return self.watch.has_changed()
+
+    def _accept(self) -> None:
+        # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
+        # take the connection, which waits in the listener's queue.
+        if self._is_stale():
+            self._replace()
+        try:
+            connection, _address = self.listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        self.started += 1
+        self.last_run = time.monotonic()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            self._be_run(connection)
+        _send(connection, b"P" + pid.to_bytes(4, "little"))
+        self.runs[pid] = connection
+        self._watch_client(connection)
+
+    def _watch_client(self, connection: socket.socket) -> None:
+        # The fork reads the request from the same socket: only the client's end of it is of interest here.
+        self.hangups.register(connection, select.EPOLLHUP | select.EPOLLRDHUP)
+
+    def _notice_hangups(self) -> None:
+        gone = {number for number, _events in self.hangups.poll(0)}
+        for pid, connection in self.runs.items():
+            if connection.fileno() in gone:
+                self.hangups.unregister(connection)
+                _kill(pid, signal.SIGKILL)
+
+    def _be_run(self, connection: socket.socket) -> NoReturn:
+        """The fork: read the request, become it, run it, and never return."""
+        try:
+            process.die_with_parent(os.getppid())
+            wanted = request.receive(connection)
+            request.become(wanted)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(client.LOST)
+        process.end_with(lambda: self.program.run(wanted))
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            connection = self.runs.pop(pid, None)
+            if connection is None:
+                self.program.notice_end(pid)
+            else:
+                _send(connection, b"X" + status.to_bytes(4, "little"))
+                with contextlib.suppress(OSError):
+                    self.hangups.unregister(connection)
+                connection.close()
+
+    def _replace(self) -> NoReturn:
+        """Start afresh in the same process: the listener, the running children and their connections stay."""
+        state = State(
+            self.listener.detach(),
+            self.lock,
+            {pid: item.detach() for pid, item in self.runs.items()},
+        )
+        self.program.close()
+        for number in (state.listener, state.lock, *state.runs.values()):
+            os.set_inheritable(number, True)
+        environment = {**self.environment, STATE_VARIABLE.encode(): state.dump().encode()}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+
+    def _end(self) -> None:
+        Path(f"{self.base}.sock").unlink(missing_ok=True)
+        self.listener.close()
+        for pid in self.runs:
+            _kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + 10
+        while self.runs and time.monotonic() < deadline:
+            self._reap()
+            time.sleep(0.02)
+        self.program.close()
+        shutil.rmtree(self.own, ignore_errors=True)
+
+
+def _take_lock(lock: int, seconds: float) -> bool:
+    """Whether this is the one parent of its kind; its predecessor may need a moment to end."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+
+
+def _open_pid(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise SystemExit(0) from None
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """Wakes the loop by the wakeup descriptor."""
+
+
+def _kill(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _send(connection: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        connection.sendall(data)

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Module payloads, built once for all runs.
+
+ansible-core puts a module and what it imports into an archive once per run, in the run's temporary directory. The
+archives of modules of the preloaded collections, whose files the parent watches, are kept for the runs to come. Only
+code is in them: arguments are added later, by each task.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ansible_prefork.modules import preloaded_collections
+
+_names: tuple[str, ...] = ()
+
+
+def install(directory: Path) -> None:
+    """Keep payloads below ``directory``, the parent's own; those of an earlier one are dropped."""
+    global _names
+    from ansible.executor import module_common
+
+    shared = directory / "payloads"
+    shutil.rmtree(shared, ignore_errors=True)
+    shared.mkdir(mode=0o700)
+    _names = tuple(f"ansible_collections.{name}." for name in preloaded_collections())
+    build = module_common._find_module_utils
+
+    def build_shared(*arguments: Any, **named: Any) -> Any:
+        own = Path(module_common.C.DEFAULT_LOCAL_TMP, "ansiballz_cache")
+        if not _uses_stock_utils():
+            return build(*arguments, **named)
+        _fetch(shared, own)
+        try:
+            return build(*arguments, **named)
+        finally:
+            _publish(own, shared)
+
+    module_common._find_module_utils = build_shared
+
+
+def _uses_stock_utils() -> bool:
+    """Whether no playbook or role brings module_utils of its own, which would go into the archive."""
+    from ansible.plugins.loader import module_utils_loader
+
+    return not module_utils_loader._extra_dirs
+
+
+def _fetch(shared: Path, own: Path) -> None:
+    if own.is_dir():
+        return
+    own.mkdir(parents=True)
+    for entry in os.scandir(shared):
+        os.symlink(entry.path, own / entry.name)
+
+
+def _publish(own: Path, shared: Path) -> None:
+    for entry in os.scandir(own):
+        is_fresh = entry.is_file(follow_symlinks=False) and not entry.name.endswith((".lock", "-part"))
+        if not is_fresh or not entry.name.startswith(_names):
+            continue
+        try:
+            # A name of its own first: the link appears whole or not at all.
+            fresh = shared / f".{os.getpid()}-{entry.name}"
+            shutil.copyfile(entry.path, fresh)
+            os.replace(fresh, shared / entry.name)
+        except OSError:
+            continue

@@ -1,0 +1,233 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The program ansible-playbook, warm: imported, with the plugins of a play loaded, by playing one in the parent."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from ansible_prefork import client, inline, memos, modules, payloads, request, versions
+from ansible_prefork.parent import UnsupportedError
+
+NAME = "ansible-playbook"
+WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")
+PRELOADED_PLUGINS = ("action", "filter", "test")
+
+
+class PlaybookProgram:
+    """A parent of runs of ansible-playbook."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.modules: subprocess.Popen[bytes] | None = None
+
+    def warm(self, directory: Path) -> list[Path]:
+        require_known("ansible-core", versions.ANSIBLE_CORE)
+        self.directory = directory
+        self.modules = start_module_parent(directory)
+        warm_play(directory, module_socket(directory))
+        return watched_paths()
+
+    def run(self, wanted: request.Request) -> int:
+        return run_play(wanted.argv)
+
+    def close(self) -> None:
+        if self.modules is not None:
+            self.modules.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.modules.wait(timeout=10)
+
+    def notice_end(self, pid: int) -> None:
+        if self.modules is not None and self.modules.pid == pid:
+            self.modules = start_module_parent(self.directory)
+
+
+def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    reason = versions.explain_unknown(name, known)
+    if reason:
+        raise UnsupportedError(reason)
+
+
+def start_module_parent(directory: Path) -> subprocess.Popen[bytes] | None:
+    """A parent for modules beside this one; it ends with this one."""
+    if os.environ.get("PREFORK_MODULES", "").lower() == "off":
+        return None
+    command = [sys.executable, "-m", "ansible_prefork", "parent", "--program", modules.NAME]
+    command += ["--directory", str(directory), "--follow", str(os.getpid())]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL)
+
+
+def module_socket(directory: Path) -> Path:
+    key = client.environment_key(dict(os.environb), os.getcwdb())
+    return directory / f"{modules.NAME}-{key}.sock"
+
+
+def warm_play(directory: Path, socket: Path) -> None:
+    """Import Ansible and play a play that touches what plays touch, then forget that it was played."""
+    with _recorded_output() as said:
+        importlib.import_module("ansible.cli.playbook")
+    _SAID.append(said)
+    for name in (
+        "ansible.plugins.connection.local",
+        "ansible.plugins.strategy.linear",
+        "ansible.plugins.strategy.free",
+    ):
+        importlib.import_module(name)
+    inline.install()
+    modules.install(socket)
+    payloads.install(directory)
+    with _silenced():
+        _play_once()
+        _preload_plugins()
+    _keep_collection_finder()
+    memos.forget_run()
+    memos.give_up_temporary_directory()
+
+
+def _keep_collection_finder() -> None:
+    """The finder of collections is in sys.meta_path by now, for the same environment as that of each run."""
+    from ansible.plugins import loader
+
+    configure = loader._configure_collection_loader
+
+    def configure_once(prefix_collections_path: Any = None) -> None:
+        if prefix_collections_path:
+            configure(prefix_collections_path)
+
+    loader._configure_collection_loader = configure_once
+
+
+class _Said:
+    """What importing Ansible has written to stdout and stderr: each run says it, as each stock process does."""
+
+    def __init__(self) -> None:
+        self.out = io.StringIO()
+        self.err = io.StringIO()
+
+    def repeat(self) -> None:
+        sys.stdout.write(self.out.getvalue())
+        sys.stderr.write(self.err.getvalue())
+
+
+_SAID: list[_Said] = []
+
+
+@contextlib.contextmanager
+def _recorded_output() -> Iterator[_Said]:
+    said = _Said()
+    with (
+        contextlib.redirect_stdout(_Descriptor(said.out, 1)),
+        contextlib.redirect_stderr(_Descriptor(said.err, 2)),
+    ):
+        yield said
+
+
+class _Descriptor(io.TextIOWrapper):
+    """Keeps what is written, and still has the descriptor that Ansible looks at when it is imported."""
+
+    def __init__(self, kept: io.StringIO, number: int) -> None:
+        super().__init__(io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="surrogateescape")
+        self.kept = kept
+
+    def write(self, text: str) -> int:
+        return self.kept.write(text)
+
+
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Nothing of the warm-up is anybody's output; the descriptors, as plugins and forks write to them too."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _play_once() -> None:
+    from ansible.cli.playbook import PlaybookCLI
+
+    argv = sys.argv
+    arguments = [
+        NAME,
+        "-i",
+        "localhost,",
+        "-c",
+        "local",
+        "-e",
+        "prefork_number=1",
+        str(WARM_PLAYBOOK),
+    ]
+    sys.argv = arguments
+    try:
+        code = PlaybookCLI(arguments).run()
+    finally:
+        sys.argv = argv
+    if code:
+        raise UnsupportedError(f"the warm-up play ended with {code}")
+
+
+def _preload_plugins() -> None:
+    """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
+    from ansible.plugins import loader
+
+    for directory, collection in zip(modules.collection_directories(), modules.preloaded_collections(), strict=False):
+        for kind in PRELOADED_PLUGINS:
+            plugins = getattr(loader, f"{kind}_loader")
+            for file in sorted((directory / "plugins" / kind).glob("[a-z]*.py")):
+                with contextlib.suppress(Exception):
+                    plugins.get(f"{collection}.{file.stem}", class_only=True)
+        _import_module_utils(directory)
+
+
+def _import_module_utils(directory: Path) -> None:
+    base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins"
+    if not (directory / "plugins" / "action").is_dir():
+        return
+    # What an action plugin imports at its top came with it; what it imports when it runs is among the module_utils.
+    for file in sorted((directory / "plugins" / "module_utils").rglob("*.py")):
+        name = ".".join((base, *file.relative_to(directory / "plugins").with_suffix("").parts))
+        if directory.parent.name != "kubernetes":
+            with contextlib.suppress(Exception):
+                importlib.import_module(name.removesuffix(".__init__"))
+
+
+def watched_paths() -> list[Path]:
+    """What a change of which makes a warm process stale."""
+    from ansible import constants
+
+    paths = [Path(sys.executable), Path(__file__).parent, *modules.collection_directories()]
+    if constants.CONFIG_FILE:
+        paths.append(Path(constants.CONFIG_FILE))
+    for name in ("ansible-core", "ansible-runner", "kubernetes"):
+        with contextlib.suppress(Exception):
+            paths.append(Path(str(distribution(name)._path)))  # type: ignore[attr-defined]
+    return paths
+
+
+def run_play(argv: list[str]) -> int:
+    """ansible-playbook in this fork, whose environment, descriptors and directory are its own; the exit code."""
+    from ansible.cli.playbook import PlaybookCLI
+
+    memos.forget_run()
+    memos.refresh_process()
+    for said in _SAID:
+        said.repeat()
+    sys.argv = list(argv)
+    PlaybookCLI.cli_executor(list(argv))
+    return 0

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a fork lives and ends as a process that was started by itself would."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the process that forked this one ends; ``parent`` is its process id."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def end_with(body: Callable[[], int | None]) -> NoReturn:
+    """Run the body as the interpreter runs a program, and end the process as it ends."""
+    code = 1
+    interrupted = False
+    try:
+        code = body() or 0
+    except SystemExit as end:
+        code = _exit_code(end)
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        interrupted = True
+    except BaseException:
+        traceback.print_exc()
+    _finish()
+    if interrupted:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code & 0xFF)
+
+
+def _exit_code(end: SystemExit) -> int:
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def _finish() -> None:
+    """What the interpreter does at its end, short of freeing its memory."""
+    for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
+        try:
+            step()
+        except BaseException:
+            continue

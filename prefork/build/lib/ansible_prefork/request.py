@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""One run, as a client asks for it, and how a process becomes that run."""
+
+from __future__ import annotations
+
+import array
+import dataclasses
+import io
+import marshal
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+
+from ansible_prefork import client
+
+MAXIMUM_BYTES = 16 * 1024 * 1024
+RECEIVE_SECONDS = 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What a run is made of. ``received`` are this process's descriptors for the client's ``files``, in order."""
+
+    argv: list[str]
+    environment: dict[bytes, bytes]
+    directory: bytes
+    files: list[int]
+    received: list[int]
+    umask: int
+    ignored: list[int]
+
+
+def receive(connection: socket.socket) -> Request:
+    """Read one request; ValueError when it is not one, OSError when the client is gone or silent."""
+    connection.settimeout(RECEIVE_SECONDS)
+    received: list[int] = []
+    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_SPACE(253 * 4))
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers = array.array("i")
+            numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
+            received.extend(numbers)
+    size = int.from_bytes(head, "little")
+    if len(head) < 8 or size > MAXIMUM_BYTES:
+        raise ValueError("not a request of a prefork client")
+    body = bytearray()
+    while len(body) < size:
+        chunk = connection.recv(size - len(body))
+        if not chunk:
+            raise OSError("the client is gone")
+        body += chunk
+    connection.settimeout(None)
+    protocol, argv, environment, directory, files, umask, ignored = marshal.loads(body)
+    if protocol != client.PROTOCOL or len(files) != len(received):
+        raise ValueError("a request of another version of prefork")
+    return Request(
+        [os.fsdecode(item) for item in argv],
+        environment,
+        directory,
+        files,
+        received,
+        umask,
+        ignored,
+    )
+
+
+def place_files(files: list[int], received: list[int]) -> None:
+    """Give the received descriptors the client's numbers, and close everything else."""
+    moved = []
+    above = max([*files, 2]) + 1
+    for number in received:
+        high = _duplicate_above(number, above)
+        moved.append(high)
+    limit = max([*moved, above]) + 1
+    kept = set(moved)
+    for number in range(above):
+        _close(number)
+    for number in range(above, limit):
+        if number not in kept:
+            _close(number)
+    os.closerange(limit, 1 << 20)
+    for target, source in zip(files, moved, strict=True):
+        os.dup2(source, target, inheritable=True)
+        os.close(source)
+    for number in (0, 1, 2):
+        if number not in files:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+
+
+def _duplicate_above(number: int, minimum: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, minimum)
+
+
+def _close(number: int) -> None:
+    try:
+        os.close(number)
+    except OSError:
+        pass
+
+
+def set_environment(environment: dict[bytes, bytes]) -> None:
+    """Make it this process's environment, and forget what was memoised of the one before."""
+    os.environb.clear()
+    os.environb.update(environment)
+    tempfile.tempdir = None
+    time.tzset()
+
+
+def open_standard_streams() -> None:
+    """sys.stdin, sys.stdout and sys.stderr for the descriptors 0, 1 and 2 as the interpreter opens them at its start.
+
+    What the old objects had buffered is not theirs to write any more: the caller has flushed them.
+    """
+    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
+    encoding, errors = "utf-8", sys.stdin.errors or "strict"
+    if os.environ.get("PYTHONIOENCODING"):
+        chosen, _colon, handler = os.environ["PYTHONIOENCODING"].partition(":")
+        encoding, errors = chosen or encoding, handler or errors
+    errors = errors if errors in ("strict", "surrogateescape", "ignore", "replace", "backslashreplace") else "strict"
+    sys.stdin = sys.__stdin__ = _open_text(0, "<stdin>", encoding, errors)  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _open_text(1, "<stdout>", encoding, errors, unbuffered)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _open_text(2, "<stderr>", encoding, "backslashreplace", unbuffered)  # type: ignore[misc]
+
+
+def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: bool = False) -> io.TextIOWrapper:
+    raw = io.FileIO(number, "r" if number == 0 else "w", closefd=False)
+    raw.name = name  # type: ignore[misc]
+    binary = io.BufferedReader(raw) if number == 0 else io.BufferedWriter(raw)
+    text = io.TextIOWrapper(
+        binary,  # type: ignore[arg-type]
+        encoding=encoding,
+        errors=errors,
+        line_buffering=number == 2 or raw.isatty(),
+        write_through=unbuffered,
+    )
+    text.mode = "r" if number == 0 else "w"  # type: ignore[misc]
+    return text
+
+
+def reset_signals(keep_hangup: bool = False) -> None:
+    """The signal handlers of a fresh interpreter; SIGHUP may be ignored from before an exec."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+        if number != signal.SIGHUP or not keep_hangup:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def become(request: Request) -> None:
+    """Make this process, a fresh fork of a parent, the process that the client stands for."""
+    reset_signals()
+    for number in request.ignored:
+        signal.signal(number, signal.SIG_IGN)
+    os.setsid()
+    place_files(request.files, request.received)
+    os.umask(request.umask)
+    set_environment(request.environment)
+    os.chdir(request.directory)
+    sys.argv = list(request.argv)
+    open_standard_streams()

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The program ansible-runner, warm, with the play that it starts.
+
+ansible-runner starts ansible-playbook in a pseudo-terminal by pexpect. In a run of a parent the process in the
+pseudo-terminal is a fork that becomes ansible-playbook without executing it, when the program and the environment that
+ansible-runner has put together for it are those that this parent is warm for; otherwise it is executed as ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ansible_prefork import client, memos, play, process, request, versions
+
+NAME = "ansible-runner"
+
+
+class RunnerProgram(play.PlaybookProgram):
+    """A parent of runs of ansible-runner."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.play_key = ""
+
+    def warm(self, directory: Path) -> list[Path]:
+        play.require_known("ansible-core", versions.ANSIBLE_CORE)
+        play.require_known("ansible-runner", versions.ANSIBLE_RUNNER)
+        self.directory = directory
+        self.modules = play.start_module_parent(directory)
+        socket = play.module_socket(directory)
+        importlib.import_module("ansible_runner.__main__")
+        environment = play_environment()
+        self.play_key = client.environment_key(environment, b"/")
+        with _environment(environment):
+            play.warm_play(directory, socket)
+        self._install()
+        return play.watched_paths()
+
+    def run(self, wanted: request.Request) -> int:
+        from ansible_runner.__main__ import main
+
+        return int(main() or 0)
+
+    def _install(self) -> None:
+        import pexpect
+
+        pexpect.spawn._spawnpty = make_spawn(self, pexpect.spawn._spawnpty)
+
+    def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
+        if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
+            return False
+        environment = to_bytes(options["env"])
+        directory = os.fsencode(options.get("cwd") or os.getcwd())
+        return client.environment_key(environment, directory) == self.play_key
+
+
+def make_spawn(program: RunnerProgram, stock: Any) -> Any:
+    """Pexpect's way to start a process in a pseudo-terminal, with the warm play in the place of the program's file."""
+
+    def spawn(self: Any, arguments: list[Any], **options: Any) -> Any:
+        if program.is_warm_for(arguments, options):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            before = options.get("preexec_fn")
+            parent = os.getpid()
+            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent)
+        started = stock(self, arguments, **options)
+        # The time that ptyprocess gives a process between closing its terminal and looking whether it has ended.
+        # ansible-runner closes it after it has seen the end.
+        started.delayafterclose = 0
+        return started
+
+    return spawn
+
+
+def become_play(arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int) -> None:
+    """In the fork that has the pseudo-terminal as its descriptors 0, 1 and 2: be ansible-playbook, and never return."""
+    process.die_with_parent(parent)
+    if before is not None:
+        before()
+    # The pipe by which ptyprocess learns that the program was not found: closed means it was.
+    os.closerange(3, 1 << 20)
+    request.set_environment(environment)
+    request.reset_signals(keep_hangup=True)
+    request.open_standard_streams()
+    argv = [os.fsdecode(item) for item in arguments]
+    process.end_with(lambda: play.run_play(argv))
+
+
+def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+
+
+def play_environment() -> dict[bytes, bytes]:
+    """What ansible-runner would give a play of this environment, asked of ansible-runner itself."""
+    from ansible_runner.config.runner import RunnerConfig
+
+    with tempfile.TemporaryDirectory(prefix="prefork-") as directory:
+        Path(directory, "project").mkdir()
+        config = RunnerConfig(private_data_dir=directory, playbook="play.yml", ident="prefork")
+        config.prepare()
+        return to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})
+
+
+@contextlib.contextmanager
+def _environment(environment: dict[bytes, bytes]) -> Iterator[None]:
+    kept = dict(os.environb)
+    with tempfile.TemporaryDirectory(prefix="prefork-") as directory:
+        wanted = {**environment, b"AWX_ISOLATED_DATA_DIR": os.fsencode(directory)}
+        wanted[b"ANSIBLE_CACHE_PLUGIN_CONNECTION"] = os.fsencode(directory + "/fact_cache")
+        request.set_environment(wanted)
+        try:
+            yield
+        finally:
+            request.set_environment(kept)
+    memos.forget_run()

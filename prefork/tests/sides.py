@@ -1,0 +1,282 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The two sides of a comparison: the same run by the stock program and by a fork of a parent.
+
+Both sides have a directory of their own, with names of the same length, and below it their own home, temporary files
+and copy of the play. A run is started by the installed client on both, with PREFORK=off on the stock side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import http.server
+import json
+import os
+import shlex
+import shutil
+import signal
+import socketserver
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from normal import Normaliser
+
+from ansible_prefork.__main__ import install_clients
+
+PLAYS = Path(__file__).with_name("plays")
+PLAYBOOK, RUNNER = "ansible-playbook", "ansible-runner"
+SETTLE_SECONDS = 5.0
+RUN_SECONDS = 120.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run of a case. ``args`` are those of ansible-playbook; ansible-runner gets them as its command line.
+
+    ``before`` prepares the copy of the play; ``expect`` are texts that the output must have, ``refuse`` must not.
+    """
+
+    args: tuple[str, ...] = ("play.yml",)
+    code: int = 0
+    expect: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    before: Callable[[Path], object] | None = None
+    stdin: str = "/dev/null"
+    runner_code: int | None = None
+    runner_args: tuple[str, ...] = ()
+    envvars: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a run left behind, normalised."""
+
+    code: int
+    stdout: str
+    stderr: str
+    files: dict[str, str]
+    events: list[Any]
+    posts: list[Any]
+    left_processes: list[str]
+    left_files: list[str]
+
+
+class Recorder(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    """Takes what the runner_http plugin posts, in order of arrival."""
+
+    daemon_threads = True
+
+    def __init__(self, path: Path) -> None:
+        self.posts: list[Any] = []
+        super().__init__(str(path), _Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Recorder
+
+    def do_POST(self) -> None:  # noqa: N802 the name that http.server looks for
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.posts.append({"path": self.path, **json.loads(body)})
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        """Nothing to say."""
+
+
+class Side:
+    """One way of running, in a directory of its own."""
+
+    def __init__(self, base: Path, name: str, switch: str, environment: Mapping[str, str]) -> None:
+        self.root = base / name
+        self.name = name
+        self.environment = {
+            **environment,
+            "PREFORK": switch,
+            "PREFORK_TEST": f"{os.getpid()}-{name}",
+            "HOME": str(self.root / "home"),
+        }
+        (self.root / "home").mkdir(parents=True)
+        self.socket = self.root / "http"
+        self.recorder = Recorder(self.socket)
+
+    def prepare(self, case: str, play: str, program: str) -> Path:
+        """A private data directory as ansible-operator makes one; the project directory in it."""
+        work = self.root / case / program
+        shutil.copytree(PLAYS / "inventory", work / "inventory")
+        shutil.copytree(PLAYS / play, work / "project")
+        own = work / "project" / "inventory"
+        if own.is_dir():
+            shutil.rmtree(work / "inventory")
+            own.rename(work / "inventory")
+        (work / "tmp").mkdir()
+        (work / "env").mkdir()
+        settings = {"runner_http_url": str(self.socket), "runner_http_path": "/events"}
+        (work / "env" / "settings").write_text(json.dumps(settings))
+        return work / "project"
+
+    def command(self, program: str, project: Path, run: Run, ident: int) -> list[str]:
+        if program == PLAYBOOK:
+            return [program, "-i", "../inventory", *run.args]
+        cmdline = [item for item in run.args if not item.endswith("play.yml")]
+        (project.parent / "env" / "cmdline").write_text(shlex.join(cmdline))
+        (project.parent / "env" / "envvars").write_text(json.dumps(dict(run.envvars)))
+        command = [program, "--rotate-artifacts", "20", "-p", "play.yml", "-i", str(ident)]
+        return [*command, *run.runner_args, "run", str(project.parent)]
+
+    def start(self, program: str, project: Path, run: Run, ident: int, **options: Any) -> Any:
+        """The client's process; the caller waits for it. ``options`` are those of subprocess.Popen."""
+        environment = {**self.environment, "TMPDIR": str(project.parent / "tmp"), **run.env}
+        if program == PLAYBOOK:
+            environment.update(run.envvars)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        if "stdin" not in options:
+            options["stdin"] = open(run.stdin)  # noqa: SIM115 closed below
+        try:
+            return subprocess.Popen(
+                self.command(program, project, run, ident),
+                cwd=project,
+                env={name: value for name, value in environment.items() if value != "<unset>"},
+                **options,
+            )
+        finally:
+            if hasattr(options["stdin"], "close"):
+                options["stdin"].close()
+
+    def play(self, program: str, project: Path, run: Run, ident: int, **options: Any) -> Outcome:
+        """Run to the end."""
+        if run.before is not None:
+            run.before(project)
+        self.recorder.posts.clear()
+        process = self.start(program, project, run, ident, **options)
+        try:
+            stdout, stderr = process.communicate(timeout=RUN_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            stdout, stderr = process.communicate()
+            stderr += b"<timed out>"
+        return self.collect(project, ident, process.returncode, stdout or b"", stderr or b"")
+
+    def collect(
+        self, project: Path, ident: int, code: int, stdout: bytes, stderr: bytes
+    ) -> Outcome:
+        left = wait_for(lambda: not self.left_processes()) or self.left_processes()
+        normal = Normaliser(self.root)
+        work = project.parent
+        events = read_events(work / "artifacts" / str(ident) / "job_events")
+        return Outcome(
+            code=code,
+            stdout=normal.text(decode(stdout)),
+            stderr=normal.text(decode(stderr)),
+            events=[normal.value(event) for event in events],
+            posts=[normal.value(post) for post in self.recorder.posts],
+            files=read_tree(work, normal),
+            left_processes=[] if left is True else left,
+            left_files=[str(path) for path in sorted((work / "tmp").iterdir())],
+        )
+
+    def left_processes(self) -> list[str]:
+        """What still runs of the runs of this side, besides parents."""
+        return [
+            f"{pid} {text}"
+            for pid, text in tagged_processes(self.environment["PREFORK_TEST"])
+            if not has_lock(pid)
+        ]
+
+    def parents(self) -> list[int]:
+        return [
+            pid
+            for pid, _text in tagged_processes(self.environment["PREFORK_TEST"])
+            if has_lock(pid)
+        ]
+
+    def close(self) -> None:
+        self.recorder.shutdown()
+        self.recorder.server_close()
+        found = self.parents()
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: not self.parents(), 15)
+
+
+def make_sides(base: Path) -> tuple[Side, Side]:
+    """The stock side and the side of the parents; their programs are those of the interpreter that runs the tests."""
+    clients = base / "bin"
+    install_clients(clients)
+    directory = base / "d"
+    directory.mkdir(mode=0o700)
+    environment = {
+        "PATH": f"{clients}:{Path(sys.executable).parent}:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PREFORK_DIR": str(directory),
+        "ANSIBLE_PIPELINING": "1",
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    return Side(base, "stock", "off", environment), Side(base, "forks", "on", environment)
+
+
+def decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def read_events(directory: Path) -> list[Any]:
+    if not directory.is_dir():
+        return []
+    events = [json.loads(path.read_text()) for path in directory.glob("*-*.json")]
+    return sorted(events, key=lambda event: event["counter"])
+
+
+def read_tree(work: Path, normal: Normaliser) -> dict[str, str]:
+    """Each file of the private data directory by its name: kind, permissions and content."""
+    found = {}
+    for path in sorted(work.rglob("*")):
+        name = normal.text(str(path.relative_to(work)))
+        if name.startswith("tmp") or "/job_events/" in name or "__pycache__" in name:
+            continue
+        status = path.lstat()
+        mode = stat.filemode(status.st_mode)
+        if stat.S_ISREG(status.st_mode):
+            found[name] = f"{mode} {normal.content(decode(path.read_bytes()))}"
+        else:
+            found[name] = mode
+    return found
+
+
+def tagged_processes(tag: str) -> Iterator[tuple[int, str]]:
+    wanted = f"PREFORK_TEST={tag}".encode()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted not in (path / "environ").read_bytes().split(b"\0"):
+                continue
+            text = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        yield int(path.name), text
+
+
+def has_lock(pid: int) -> bool:
+    """Whether that process is a parent: it alone keeps the lock of its kind open."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            if os.readlink(entry.path).endswith(".lock"):
+                return True
+    return False
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = SETTLE_SECONDS) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
