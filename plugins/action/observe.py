@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    PLAN,
+    RESOURCE,
+    pack,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import observe
+from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
 
@@ -17,8 +23,12 @@ class ActionModule(PlainAction):
     spec = CLUSTER_SPEC
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Run the reads of the resource's kind."""
+        """Run the reads of the resource's kind, and plan once what follows from them."""
+        resource = arguments["resource"]
+        answers = observe(self.connect(arguments), resource)
+        plan = plan_for(resource, answers)
         return {
             "changed": False,
-            "observed": observe(self.connect(arguments), arguments["resource"]),
+            "observed": pack({**answers, RESOURCE: resource, PLAN: plan}),
+            "plan": {key: plan[key] for key in ("adopt", "apply", "prune")},
         }

@@ -7,6 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    PLAN,
+    RESOURCE,
+    unpack,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
@@ -16,7 +22,8 @@ class ActionModule(PlainAction):
     """Writes status, events and wake-ups; in check mode it only says what would change."""
 
     spec = CLUSTER_SPEC | {
-        "observed": {"type": "dict", "default": {}},
+        "resource": {"type": "dict"},
+        "observed": {"type": "raw", "default": {}},
         "plan": {"type": "dict", "default": {}},
         "written": {"type": "dict", "default": {}},
         "deleted": {"type": "dict", "default": {}},
@@ -25,14 +32,16 @@ class ActionModule(PlainAction):
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Assess the outcome and tell the user; of what is being deleted, nothing is told."""
-        resource, dry = arguments["resource"], self._task.check_mode
+        answers, dry = unpack(arguments["observed"]), self._task.check_mode
+        resource = arguments["resource"] or answers.get(RESOURCE)
+        if not resource:
+            raise NimError("resource: missing, and the parameter observed does not hold it either")
         if resource["metadata"].get("deletionTimestamp"):
             return {"changed": False, "status": {}, "error": arguments["failure"], "period": ""}
-        outcome = make_outcome(
-            *(arguments[key] for key in ("plan", "written", "deleted", "failure")), dry=dry
-        )
-        client = self.connect(arguments)
-        said = report(client, resource, arguments["observed"], outcome, dry=dry)
+        failure = arguments["failure"]
+        plan = arguments["plan"] or (not failure and answers.get(PLAN)) or {}
+        outcome = make_outcome(plan, arguments["written"], arguments["deleted"], failure, dry=dry)
+        said = report(self.connect(arguments), resource, answers, outcome, dry=dry)
         return {
             "changed": said.changed,
             "status": said.status,

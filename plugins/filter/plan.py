@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import asdict
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import unpack
 from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import Plan, make_plan
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 
 DOCUMENTATION = r"""
 name: plan
@@ -33,8 +31,8 @@ options:
   observed:
     description:
       - What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed).
-      - With an empty dictionary, nothing is taken to exist.
-    type: dict
+      - A dictionary of the same shape will do. With an empty one, nothing is taken to exist.
+    type: raw
     default: {}
 """
 
@@ -66,21 +64,17 @@ _value:
 """
 
 
-def plan(resource: dict[str, t.Any], observed: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-    """Door to `make_plan`: a spec that cannot be served is a failure in the plan, not an error."""
+def plan(
+    resource: dict[str, t.Any], observed: str | dict[str, t.Any] | None = None
+) -> dict[str, t.Any]:
+    """Door to `plan_for`."""
     if not isinstance(resource, dict) or "metadata" not in resource:
         raise AnsibleFilterError("plan: the input must be a whole custom resource")
-    resource, seen = to_plain(resource), Observed(to_plain(observed or {}))
-    made, failure, reason = Plan(), "", ""
     try:
-        if not resource["metadata"].get("deletionTimestamp"):
-            wanted = kind_of(resource).desired(resource, seen)
-            made = make_plan(resource, wanted, seen)
-            if wanted.failure:
-                raise wanted.failure
+        answers = unpack(to_plain(observed))
     except NimError as error:
-        failure, reason = str(error), error.reason
-    return asdict(made) | {"failure": failure, "failure_reason": reason}
+        raise AnsibleFilterError(f"plan: {error}") from error
+    return plan_for(to_plain(resource), answers)
 
 
 class FilterModule:

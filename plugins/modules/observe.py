@@ -11,7 +11,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: observe
 author: The nimops.nim authors (@nimops)
-short_description: Read everything that a custom resource depends on
+short_description: Read everything that a custom resource depends on, and plan what to write
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
@@ -20,6 +20,7 @@ description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and whatever else decides
     what they should be. This includes node labels, the NIMCache that is used, the log of a probe pod and the
     answer of a model that is up.
+  - From that it plans what has to be written, claimed and deleted.
   - Writes nothing. Secrets are read only to ask an image registry, and are not returned.
 """
 
@@ -31,12 +32,40 @@ EXAMPLES = r"""
 
 - name: Show what would be written
   ansible.builtin.debug:
-    msg: "{{ nim | nimops.nim.plan(seen.observed) }}"
+    msg: "{{ seen.plan.apply }}"
+
+- name: Show the labels of the nodes
+  ansible.builtin.debug:
+    msg: "{{ (seen.observed | from_json).Node | map(attribute='metadata.labels') }}"
 """
 
 RETURN = r"""
 observed:
-  description: The answers. An object stands under C(Kind/name) and is null if it does not exist.
+  description:
+    - The answers as a JSON text, which M(nimops.nim.report) and P(nimops.nim.plan#filter) take as it is. It is not a
+      dictionary, since Ansible walks through a dictionary wherever it is used; P(ansible.builtin.from_json#filter)
+      makes one of it.
+    - An object stands under C(Kind/name) and is null if it does not exist. The custom resource itself stands under
+      C(resource), and under C(plan) what P(nimops.nim.plan#filter) would return.
+  returned: success
+  type: str
+plan:
+  description: What has to be written. All lists are empty if nothing differs.
   returned: success
   type: dict
+  contains:
+    adopt:
+      description:
+        - Patches of C(metadata.managedFields) that make fields ours to correct, each with the C(resourceVersion) that
+          it was made from. Their objects are in C(apply) too.
+      type: list
+      elements: dict
+    apply:
+      description: Whole objects to apply.
+      type: list
+      elements: dict
+    prune:
+      description: References to objects to delete.
+      type: list
+      elements: dict
 """

@@ -21,12 +21,21 @@ description:
     writing its children, and writes it if it differs.
   - Emits events on transitions, and wakes custom resources that wait for this one.
 options:
-  observed:
-    description: What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed).
+  resource:
+    description:
+      - The custom resource, as the API server gives it.
+      - By default the one that O(observed) holds.
     type: dict
+  observed:
+    description:
+      - What M(nimops.nim.observe) returned in RV(nimops.nim.observe#module:observed), as the text that it is or as
+        a dictionary.
+    type: raw
     default: {}
   plan:
-    description: What P(nimops.nim.plan#filter) returned.
+    description:
+      - What P(nimops.nim.plan#filter) returned.
+      - By default the plan that O(observed) holds, or none if there is a O(failure).
     type: dict
     default: {}
   written:
@@ -46,10 +55,14 @@ options:
 EXAMPLES = r"""
 - name: Tell the user how it went
   nimops.nim.report:
-    resource: "{{ nim }}"
     observed: "{{ seen.observed }}"
-    plan: "{{ nim | nimops.nim.plan(seen.observed) }}"
+    written: "{{ written | default({}) }}"
   register: said
+
+- name: Tell the user why it did not go
+  nimops.nim.report:
+    resource: "{{ nim }}"
+    failure: the cluster cannot be reached
 """
 
 RETURN = r"""

@@ -31,9 +31,10 @@ class PlainAction(ActionBase):
     ) -> dict[str, t.Any]:
         """Ansible's entry point."""
         result = super().run(tmp, task_vars)
+        self._task.args = to_plain(self._task.args)  # before the validator makes a deep copy
         _valid, arguments = self.validate_argument_spec(argument_spec=self.spec)
         try:
-            return result | self.act(to_plain(arguments))
+            return result | self.act(arguments)
         except (ApiError, NimError) as error:
             return result | {"failed": True, "msg": str(error)}
 

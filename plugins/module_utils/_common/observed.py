@@ -9,9 +9,11 @@ no read is new. All pure code gets the answers as one mapping and reaches them t
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import asdict, dataclass
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 
 Manifest = dict[str, t.Any]
@@ -30,6 +32,8 @@ _ORCHESTRATORS = (
 
 NODES = "Node"
 OPERATOR = "operator"
+RESOURCE, PLAN = "resource", "plan"
+"""The custom resource itself and what `plan_for` made of it, which travel with the answers."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,28 @@ def read_objects(kind: str, namespace: str) -> Read:
 def read_nodes() -> Read:
     """A read of all nodes' metadata."""
     return Read(NODES, "list", "Node")
+
+
+def pack(answers: t.Mapping[str, t.Any]) -> str:
+    """The answers as one text, for Ansible to carry: it would walk through a tree at each use.
+
+    JSON after a space: of what begins as a dictionary does, a template of ansible-core 2.18 makes
+    one.
+    """
+    return f" {json.dumps(answers)}"
+
+
+def unpack(value: t.Any) -> Manifest:
+    """The answers as a dictionary, from one or from what `pack` made of it; NimError otherwise."""
+    answers = value or {}
+    if isinstance(answers, str):
+        try:
+            answers = json.loads(answers)
+        except ValueError:
+            answers = None
+    if not isinstance(answers, dict):
+        raise NimError("observed: give what nimops.nim.observe returned under this name")
+    return answers
 
 
 class Observed:

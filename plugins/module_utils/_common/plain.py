@@ -15,12 +15,12 @@ def to_plain(value: t.Any) -> t.Any:
     Ansible passes lazy and tagged subclasses, which cannot be copied by type, dumped as YAML or
     compared cheaply.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (dict, Mapping)):
         return {to_plain(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_plain(item) for item in value]
-    if isinstance(value, str):
-        return str.__str__(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return int(value)
     if isinstance(value, float):

@@ -47,12 +47,17 @@ class Server:
 
     def __init__(self, respond: t.Callable[[Request], Answer]) -> None:
         self.requests: list[Request] = []
+        self.connections = 0
         self.respond = respond
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             wbufsize = -1  # head and body in one packet
+
+            def setup(self) -> None:
+                outer.connections += 1
+                super().setup()
 
             def handle_any(self) -> None:
                 url = urlsplit(self.path)
@@ -173,7 +178,11 @@ class FakeCluster:
         wanted = request.body["metadata"].get("resourceVersion")
         if live and wanted and wanted != live["metadata"]["resourceVersion"]:
             return kube_status(409, "the object has been modified", "Conflict")
-        return Answer(200, self.put(path, merge(live or {}, request.body)))
+        done = merge(live or {}, request.body)
+        if manager := request.query.get("fieldManager"):
+            entry = {"manager": manager, "operation": "Apply", "fieldsV1": {}}
+            done["metadata"]["managedFields"] = [entry]
+        return Answer(200, self.put(path, done))
 
     def _delete(self, request: Request) -> Answer:
         if self.objects.pop(request.path, None) is None:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 NAMESPACE = "/api/v1/namespaces/nim"
 SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/nim/deployments"
+BLIND = "deployments.apps is forbidden"
 NO = 'admission webhook "w.example" denied the request: it\'s "no"'
 
 
@@ -44,11 +47,14 @@ def reconciled(play, new_cluster, refused, tmp_path_factory):
     cluster, folder = new_cluster(), tmp_path_factory.mktemp("reconcile")
     fine = cluster.put(f"{SERVICES}/fine", nim_service("fine"))
     denied = cluster.put(f"{SERVICES}/denied", nim_service("denied"))
+    unseen = cluster.put(f"{SERVICES}/unseen", nim_service("unseen"))
+    cluster.refuse["GET", f"{DEPLOYMENTS}/unseen"] = [refused(403, BLIND)]
     gone = cluster.put(f"{SERVICES}/gone", nim_service("gone"))
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     hopeless = nim_service("hopeless", storage={"pvc": {"create": True, "size": "a lot"}})
     cluster.refuse["PATCH", f"{DEPLOYMENTS}/denied"] = [refused(403, NO)]
-    given = {"fine": fine, "refused": denied, "deleted": gone, "hopeless": hopeless}
+    given = {"fine": fine, "refused": denied, "unseen": unseen, "deleted": gone}
+    given["hopeless"] = hopeless
     names = {name: as_the_runtime_passes_it(item) for name, item in given.items()}
     try:
         yield cluster, *play("reconcile", cluster, folder, **names), folder
@@ -83,9 +89,17 @@ def test_a_refused_child_is_reported_in_the_words_of_the_api_server(reconciled):
     assert f"{NAMESPACE}/services/denied" in cluster.objects, "the others are applied"
 
 
+def test_a_failure_to_observe_is_reported(reconciled):
+    cluster, _process, results, _folder = reconciled
+    said = cluster.objects[f"{SERVICES}/unseen"]["status"]["conditions"]
+    assert any(BLIND in item["message"] for item in said)
+    assert BLIND in results["blindness"], "it is tried again"
+    assert f"{NAMESPACE}/services/unseen" not in cluster.objects
+
+
 def test_events_are_emitted(reconciled):
     events = [item for path, item in reconciled[0].objects.items() if "/events/" in path]
-    assert {item["involvedObject"]["name"] for item in events} == {"fine", "denied"}
+    assert {item["involvedObject"]["name"] for item in events} == {"fine", "denied", "unseen"}
     assert any(item["type"] == "Warning" and NO in item["message"] for item in events)
 
 
@@ -98,7 +112,22 @@ def test_what_is_being_deleted_gets_no_status(reconciled):
 def test_errors_are_one_line(reconciled):
     results = reconciled[2]
     assert results["lost"]["msg"].startswith("no usable kubeconfig /nowhere/config: it does not")
+    assert results["nothing"]["msg"].startswith("resource: missing, ")
     assert results["foreign"]["msg"] == "kind 'Pod' is not one of NIMCache, NIMService"
+
+
+def test_what_is_observed_is_a_text_and_a_plan(reconciled):
+    seen, plan = (reconciled[2][name] for name in ("seen", "plan"))
+    answers = json.loads(seen["observed"])
+    assert {"operator", "Node", "Deployment/fine", "Service/fine"} <= set(answers)
+    assert "s3cr3t-{{ 1 + 1 }}" in seen["observed"], "not templated"
+    assert seen["plan"] == {key: plan[key] for key in ("adopt", "apply", "prune")}
+
+
+def test_a_report_is_the_same_of_a_text_and_of_a_tree(reconciled):
+    by_text, by_tree = (reconciled[2][name] for name in ("by_text", "by_tree"))
+    assert by_text == by_tree
+    assert by_text["status"]["state"] == "NotReady"
 
 
 def test_a_spec_that_cannot_be_served_is_a_failure_in_the_plan(reconciled):

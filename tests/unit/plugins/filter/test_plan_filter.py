@@ -8,6 +8,7 @@ import copy
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.filter.plan import FilterModule
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import pack
 
 plan = FilterModule().filters()["plan"]
 
@@ -67,3 +68,15 @@ def test_another_kind_is_a_failure():
 def test_what_is_no_resource_is_refused(resource):
     with pytest.raises(AnsibleFilterError, match="whole custom resource"):
         plan(resource)
+
+
+def test_answers_may_be_the_text_that_observe_returns():
+    seen = {"Service/llm": {"kind": "Service", "metadata": {"name": "llm"}}}
+    made = plan(NIM, pack(seen))
+    assert made == plan(NIM, seen)
+    assert made != plan(NIM)
+
+
+def test_answers_that_are_none_are_refused():
+    with pytest.raises(AnsibleFilterError, match="plan: observed: "):
+        plan(NIM, "text")

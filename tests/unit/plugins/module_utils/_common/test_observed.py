@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
+    pack,
     read_nodes,
     read_object,
     read_objects,
+    unpack,
 )
 
 
@@ -27,3 +31,33 @@ def test_answers():
     assert not seen.has("Job/b")
     assert seen.object("Job", "a") is None
     assert seen.get("NIMService")[0]["metadata"]["name"] == "llm"
+
+
+ANSWERS = {
+    "Job/a": None,
+    "log": "{{ 1 }} \u00fc\n",
+    "Node": [{"metadata": {"labels": {"gpu": "1"}}}],
+}
+
+
+@pytest.mark.parametrize(
+    "given", [pytest.param(ANSWERS, id="a dictionary"), pytest.param(pack(ANSWERS), id="a text")]
+)
+def test_answers_come_out_as_they_went_in(given):
+    assert unpack(given) == ANSWERS
+
+
+@pytest.mark.parametrize("given", [None, {}, ""])
+def test_nothing_observed(given):
+    assert unpack(given) == {}
+
+
+def test_ansible_2_18_makes_no_tree_of_the_text():
+    """It evaluates what a template gives if that begins as a literal does."""
+    assert not pack(ANSWERS).startswith(("{", "["))
+
+
+@pytest.mark.parametrize("given", ["text", "[]", [ANSWERS], 7])
+def test_what_is_no_answers_is_refused(given):
+    with pytest.raises(NimError, match=r"^observed: "):
+        unpack(given)

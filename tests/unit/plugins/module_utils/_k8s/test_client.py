@@ -155,7 +155,7 @@ def test_an_unusable_kubeconfig_is_named(tmp_path, monkeypatch, content, where):
         path.write_text(content)
     if where != "argument":
         monkeypatch.setenv(where, str(path))
-    error = refusal(lambda: Client(str(path) if where == "argument" else None))
+    error = refusal(lambda: Client(str(path) if where == "argument" else None).get(POD))
     assert error.status == 0
     assert str(error).startswith(f"no usable kubeconfig {path}: ")
     assert "Traceback" not in str(error)
@@ -172,7 +172,34 @@ def test_which_kubeconfig_wins(cluster, tmp_path, monkeypatch):
 
 
 def test_an_unknown_context_is_refused(cluster, tmp_path):
-    assert "elsewhere" in str(refusal(lambda: Client(cluster.kubeconfig(tmp_path), "elsewhere")))
+    client = Client(cluster.kubeconfig(tmp_path), "elsewhere")
+    assert "elsewhere" in str(refusal(lambda: client.get(POD)))
+
+
+def test_who_asks_for_nothing_needs_no_kubeconfig():
+    Client("/nowhere")
+
+
+def test_several_kubeconfigs_are_merged(cluster, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    whole = json.loads(Path(cluster.kubeconfig(tmp_path, token=SECRET)).read_text())
+    for name, keys in (("config", {"users", "contexts"}), ("other/config", {"clusters"})):
+        part = {key: value for key, value in whole.items() if key not in keys}
+        (tmp_path / name).write_text(json.dumps(part))
+    monkeypatch.setenv(
+        "KUBECONFIG", os.pathsep.join([f"{tmp_path}/config", f"{tmp_path}/other/config"])
+    )
+    assert Client().get(POD) is None
+    assert cluster.server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_one_connection_serves_all_requests(client, cluster):
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    for _index in range(3):
+        client.get(POD)
+        client.get(f"{POD}-absent")
+        client.patch(POD, {"metadata": {}})
+    assert cluster.server.connections == 1
 
 
 def test_basic_authentication_as_the_runtime_asks_for_it(cluster, tmp_path):
@@ -268,8 +295,9 @@ def connect(config, tmp_path):
 
 def test_inline_certificates_work_and_leave_no_file(secure, cluster, tmp_path):
     client = connect(secure[1], tmp_path)
-    assert os.listdir(tempfile.gettempdir()) == []
     cluster.put(POD, {"metadata": {"name": "llm"}})
+    assert client.get(POD)["metadata"]["name"] == "llm"
+    assert os.listdir(tempfile.gettempdir()) == []
     assert client.get(POD)["metadata"]["name"] == "llm"
 
 
@@ -301,7 +329,7 @@ def test_a_key_that_does_not_fit_is_refused_without_showing_it(secure, cluster, 
     authority, config = secure
     other = base64.b64encode(authority.server[3]).decode()
     config["users"][0]["user"]["client-key-data"] = other
-    error = refusal(lambda: connect(config, tmp_path))
+    error = refusal(lambda: connect(config, tmp_path).get(POD))
     assert str(error).startswith(f"no usable kubeconfig {tmp_path}/kubeconfig: ")
     assert other[:20] not in str(error)
     assert "PRIVATE KEY" not in str(error)

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What one pass of the operator's own playbook costs: tasks, requests, connections."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
+LLM = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm", "namespace": "nim", "generation": 1},
+    "spec": {
+        "image": {"repository": "nvcr.io/nim/llm", "tag": "1.0"},
+        "authSecret": "ngc-api",
+        "storage": {"emptyDir": {}},
+        "expose": {"service": {"type": "ClusterIP", "port": 8000}},
+        "replicas": 1,
+    },
+}
+OBSERVE, REPORT = ("Observe the cluster", "ok"), ("Report the status", "ok")
+NO_WRITES = ("Write what differs", "skipping")
+LOOK_AGAIN = [
+    ("Finish the run", "included"),
+    ("Finish | Fail, so that the runtime tries again", "skipping"),
+    ("Finish | Look again soon", "ok"),
+]
+
+
+@dataclass
+class Pass:
+    """``tasks``: (name, what became of it), without meta; ``writes``: paths."""
+
+    tasks: list[tuple[str, str]]
+    writes: list[str]
+    connections: int
+
+
+def tasks_of(output):
+    shown = r"^TASK \[nimops\.nim\.reconcile : (.+?)\] \*+\n(?:(\w+): )?"
+    found = re.findall(shown, output, re.MULTILINE)
+    return [item for item in found if item[0] != "End here if all is said"]
+
+
+@pytest.fixture(scope="module")
+def passes(play, new_cluster, tmp_path_factory):
+    """The passes of a NIMService: when it is new, unchanged, drifted, and deleted."""
+    cluster = new_cluster()
+    path = f"{SERVICES}/llm"
+
+    def make_pass():
+        requests, connections = len(cluster.server.requests), cluster.server.connections
+        process, _results = play(
+            "operator",
+            cluster,
+            tmp_path_factory.mktemp("pass"),
+            _apps_nvidia_com_nimservice=cluster.objects[path],
+        )
+        new = cluster.server.requests[requests:]
+        return Pass(
+            tasks_of(process.stdout),
+            [item.path.rpartition("/namespaces/nim/")[2] for item in new if item.method != "GET"],
+            cluster.server.connections - connections,
+        )
+
+    try:
+        cluster.put(path, LLM)
+        found = {"new": make_pass(), "unchanged": make_pass()}
+        cluster.objects["/api/v1/namespaces/nim/services/llm"]["spec"]["type"] = "NodePort"
+        found["drifted"] = make_pass()
+        cluster.objects[path]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        found["deleted"] = make_pass()
+        yield found
+    finally:
+        cluster.server.close()
+
+
+def test_a_new_resource_gets_its_children(passes):
+    new = passes["new"]
+    assert new.tasks == [
+        OBSERVE,
+        ("Write what differs", "included"),
+        ("Write | Claim the fields that are ours to correct", "skipping"),
+        ("Write | Apply the children", "changed"),
+        ("Write | Delete the children that are not wanted", "skipping"),
+        ("Report the status", "changed"),
+        *LOOK_AGAIN,
+    ]
+    assert {"services/llm", "deployments/llm", "nimservices/llm/status"} <= set(new.writes)
+
+
+def test_an_unchanged_resource_costs_no_more_than_a_look(passes):
+    unchanged = passes["unchanged"]
+    assert unchanged.tasks == [OBSERVE, NO_WRITES, REPORT, *LOOK_AGAIN]
+    assert (unchanged.writes, unchanged.connections) == ([], 1)
+
+
+def test_drift_is_found_in_each_pass(passes):
+    drifted = passes["drifted"]
+    assert ("Write | Apply the children", "changed") in drifted.tasks
+    assert drifted.writes == ["services/llm"]
+
+
+def test_nothing_follows_when_all_is_said(passes):
+    """Least of all a skipped requeue_after, which the runtime does not survive."""
+    deleted = passes["deleted"]
+    assert deleted.tasks == [OBSERVE, NO_WRITES, REPORT]
+    assert deleted.writes == []
