@@ -132,6 +132,19 @@ demo: collection ## Sandbox, operator, a NIMCache and a NIMService on it until b
 demo-down: ## Remove what the demo made and stop what it started
 	@$(IN_SANDBOX) $(PYTHON) hack/demo.py --down
 
+BENCH_VENV := $(CURDIR)/build/bench-venv
+
+$(BENCH_VENV)/.installed: requirements/bench.txt
+	@echo "installing the Python packages of requirements/bench.txt into build/bench-venv" >&2
+	@$(PYTHON) -m venv --clear $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/bench.txt >&2
+	@touch $@
+
+.PHONY: bench
+bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on the sandbox (BENCH=--quick for a try)
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
+
 .PHONY: lock
 lock: ## Make requirements/dev.txt of requirements/dev.in anew
 	@$(PYTHON) -m venv build/pip-tools

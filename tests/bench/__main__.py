@@ -1,0 +1,12 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Entry of `make bench`: see nimops_bench.cli."""
+
+from __future__ import annotations
+
+import sys
+
+from nimops_bench.cli import main
+
+sys.exit(main())

@@ -1,0 +1,281 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The measurements: pairs of stock and prefork, then prefork with many NIMServices."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+from .cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
+from .errors import BenchError
+from .metrics import Snapshot
+from .progress import say
+from .results import SIDES, Few, Restart, Samples, Seen, Side, is_share_right
+from .runtime import MemoryWatch, Operator
+from .stats import spread
+from .workload import Workload, state_of
+
+STEADY = "steady"
+RUN_SECONDS = 120.0
+ATTEMPTS = 4
+
+
+class Bench:
+    """All measurements on one cluster, in one namespace."""
+
+    def __init__(self, api: Api, namespace: str, seen: Seen, logs: Path) -> None:
+        self.sizes = seen.sizes
+        self.work = Workload(api, namespace)
+        self._api = api
+        self._seen = seen
+        self._logs = logs
+        self._serial = 0
+        self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
+
+    def start(self, side: Side) -> Operator:
+        workers = os.cpu_count() or 1
+        return Operator(side, self.work.namespace, self._logs / f"operator-{side}.log", workers)
+
+    # --- stock beside prefork --------------------------------------------------------------------
+
+    def compare(self) -> None:
+        """Rounds of both sides in turns, so that what else the machine does hits both.
+
+        What they show is added to what was seen as it is had.
+        """
+        self.work.create(STEADY)
+        for number in range(1, self.sizes.rounds + 1):
+            for side in SIDES:
+                say(f"round {number} of {self.sizes.rounds}: {side}")
+                with self.start(side) as operator:
+                    self._run_round(operator, self._seen.samples[side])
+
+    def _run_round(self, operator: Operator, samples: Samples) -> None:
+        operator.wait_until_ready()
+        self.work.wait_until_ready(STEADY, operator)
+        operator.wait_until_calm()
+        for _ in range(self.sizes.warm):
+            self._touch(operator)
+        operator.wait_until_calm()
+        pairs = [self._touch(operator) for _ in range(self.sizes.unchanged)]
+        samples.unchanged_wall.append([wall for wall, _ in pairs])
+        samples.unchanged_cpu.append([cpu for _, cpu in pairs])
+        self._say_mean("unchanged, wall", samples.unchanged_wall[-1])
+        self._say_mean("unchanged, CPU ", samples.unchanged_cpu[-1])
+        created = [self._create(operator) for _ in range(self.sizes.created)]
+        samples.create_wall.append(created)
+        self._say_mean("created,   wall", created)
+        self._note_share(operator)
+
+    @staticmethod
+    def _say_mean(what: str, values: list[float]) -> None:
+        say(f"  {what}: {statistics.fmean(values):.3f} s each, {len(values)} times")
+
+    def _note_share(self, operator: Operator) -> None:
+        """How much of the work the operator's own children did: all of it, or next to nothing."""
+        share = operator.direct_share()
+        self._seen.shares[operator.side].append(share)
+        if not is_share_right(operator.side, share):
+            say(
+                f"  WARNING: {operator.side}, but {share:.0%} of the CPU went to the runtime's own children"
+            )
+
+    def _name(self, what: str) -> str:
+        self._serial += 1
+        return f"{what}-{self._serial}"
+
+    def _touch(self, operator: Operator) -> tuple[float, float]:
+        """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing."""
+        why = ""
+        for _ in range(ATTEMPTS):
+            before, used, seen = operator.metrics.read(), operator.cpu(), self._see_children()
+            touched = self.work.touch(STEADY, self._name("touch"))
+            time.sleep(0.8 * self._usual.get(operator.side, 0))
+            after, _ = operator.wait_for(before.finished + 1, RUN_SECONDS)
+            cpu = operator.cpu_after_run() - used
+            why = self._tell_disturbance(before, after, touched, seen)
+            if not why:
+                self._usual[operator.side] = wall = after.seconds - before.seconds
+                return wall, cpu
+            say(f"  again: {why}")
+            operator.wait_until_calm()
+        raise BenchError(f"reconcile of an unchanged NIMService: {why}, {ATTEMPTS} times in a row")
+
+    def _tell_disturbance(
+        self, before: Snapshot, after: Snapshot, touched: Json, children: dict[str, str]
+    ) -> str:
+        """Why this was not one reconcile that wrote nothing; empty if it was."""
+        if after.errors > before.errors:
+            return "the reconcile failed"
+        if after.finished != before.finished + 1:
+            return f"{after.finished - before.finished} reconciles instead of one"
+        now = self._api.get(self.work.path(STEADY))
+        if now["metadata"]["resourceVersion"] != touched["metadata"]["resourceVersion"]:
+            return f"the NIMService was written, and is {state_of(now)}"
+        seen = self._see_children()
+        changed = {*seen.items()} ^ {*children.items()}
+        return f"written: {', '.join(sorted({name for name, _ in changed}))}" if changed else ""
+
+    def _see_children(self) -> dict[str, str]:
+        """Versions of all objects of the kinds that the operator makes."""
+        found = {}
+        for kind in CHILDREN:
+            for item in self._api.get(path_of(kind, self.work.namespace))["items"]:
+                name = f"{kind[1]}/{item['metadata']['name']}"
+                found[name] = item["metadata"]["resourceVersion"]
+        return found
+
+    def _create(self, operator: Operator) -> float:
+        """Wall seconds of the first reconcile of a new NIMService, which made its children."""
+        for _ in range(ATTEMPTS):
+            name = self._name("fresh")
+            before = operator.wait_until_calm(0.7)
+            self.work.create(name)
+            after = self._wait_for_first(operator, before)
+            made = self._api.find(path_of(DEPLOYMENTS, self.work.namespace, name)) is not None
+            self.work.wait_until_ready(name, operator)
+            self.work.delete(name, operator)
+            if after.finished == before.finished + 1 and made and after.errors == before.errors:
+                return after.seconds - before.seconds
+            say(f"  again: {after.finished - before.finished} reconciles, children made: {made}")
+        raise BenchError(f"the first reconcile could not be told from others {ATTEMPTS} times")
+
+    @staticmethod
+    def _wait_for_first(operator: Operator, before: Snapshot) -> Snapshot:
+        """The state after one more reconcile; the next may have begun."""
+        deadline = time.monotonic() + RUN_SECONDS
+        while (now := operator.metrics.read()).finished == before.finished:
+            operator.check()
+            if time.monotonic() > deadline:
+                raise BenchError(f"no first reconcile within {RUN_SECONDS:g} s")
+            time.sleep(0.02)
+        return now
+
+    # --- many ------------------------------------------------------------------------------------
+
+    def names(self, begin: int, end: int) -> list[str]:
+        return [f"nim-{number:04}" for number in range(begin, end)]
+
+    def apply_few(self) -> Few:
+        """The first NIMServices, which have the namespace and the operator for themselves."""
+        self.work.clear()
+        say(f"{self.sizes.few} NIMServices at once")
+        with self.start("prefork") as operator:
+            operator.wait_until_ready()
+            operator.wait_until_calm()
+            ready = self.work.apply_all(
+                self.names(0, self.sizes.few), operator, self._limit(self.sizes.few)
+            )
+            say(f"  all Ready after {ready[-1]:.1f} s")
+            operator.wait_until_calm()
+            memory = operator.memory()
+            self._note_share(operator)
+            say(f"  idle: {memory.pss:.0f} MiB (PSS)")
+        return Few(ready, memory)
+
+    def apply_rest(self) -> None:
+        """The rest of the NIMServices, which are only there to be many."""
+        names = self.names(self.sizes.few, self.sizes.many)
+        say(f"{len(names)} NIMServices more")
+        with self.start("prefork") as operator:
+            operator.wait_until_ready()
+            ready = self.work.apply_all(names, operator, self._limit(self.sizes.many))
+            say(f"  all Ready after {ready[-1]:.1f} s")
+            operator.wait_until_calm()
+
+    def restart(self, count: int) -> Restart:
+        """A start of the operator with so many NIMServices Ready."""
+        say(f"restart with {count} NIMServices")
+        with self.start("prefork") as operator, MemoryWatch(operator) as memory:
+            operator.wait_until_ready()
+            self._wait_until_busy(operator)
+            names = [self.names(0, count)[index] for index in spread(self.sizes.changes, count)]
+            changes = Changes(self.work, names)
+            progress: list[tuple[float, int]] = []
+            after, ended = operator.wait_for(
+                count, self._limit(count), 0.25, f"  {count}", seen=progress
+            )
+            changes.wait(operator)
+            say(f"  empty after {ended - operator.launched:.1f} s, {after.errors} errors")
+            operator.wait_until_calm()
+            self.work.check_all_ready(operator)
+            self._note_share(operator)
+        return Restart(
+            seconds=ended - operator.launched,
+            changes=changes.seconds,
+            peak=memory.peak,
+            errors=after.errors,
+            progress=[(when - operator.launched, left) for when, left in progress],
+        )
+
+    @staticmethod
+    def _wait_until_busy(operator: Operator) -> None:
+        """Until the first reconcile has begun: the queue is filled by then."""
+        deadline = time.monotonic() + RUN_SECONDS
+        while (now := operator.metrics.read()).is_idle and not now.finished:
+            operator.check()
+            if time.monotonic() > deadline:
+                raise BenchError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
+            time.sleep(0.05)
+
+    @staticmethod
+    def _limit(count: int) -> float:
+        """Seconds that may pass for so many: ten times what is bearable."""
+        return 120 + 5.0 * count
+
+
+class Changes:
+    """Changes made at once to some NIMServices; `seconds` until each Deployment shows its own."""
+
+    def __init__(self, work: Workload, names: t.Sequence[str]) -> None:
+        self.seconds: list[float] = []
+        self._work = work
+        self._error: BenchError | None = None
+        self._wanted: dict[str, int] = {}
+        self._began: dict[str, float] = {}
+        api = work.api
+        listing = api.get(path_of(DEPLOYMENTS, work.namespace))["metadata"]["resourceVersion"]
+        self._thread = threading.Thread(target=self._follow, args=(listing,), daemon=True)
+        for name in names:
+            replicas = api.get(work.path(name))["spec"]["replicas"] + 1
+            self._wanted[name] = replicas
+            self._began[name] = time.monotonic()
+            api.patch(work.path(name), {"spec": {"replicas": replicas}})
+        self._thread.start()
+
+    def _follow(self, version: str) -> None:
+        deadline = time.monotonic() + 3600
+        waiting = dict(self._wanted)
+        try:
+            for event in self._work.api.follow(
+                DEPLOYMENTS, self._work.namespace, version, deadline
+            ):
+                found = event["object"] if event else {"metadata": {"name": ""}}
+                name = found["metadata"]["name"]
+                if name in waiting and found["spec"].get("replicas") == waiting[name]:
+                    del waiting[name]
+                    self.seconds.append(time.monotonic() - self._began[name])
+                if not waiting:
+                    return
+        except BenchError as error:
+            self._error = error
+
+    def wait(self, operator: Operator, limit: float = 120.0) -> None:
+        """Until all are there: soon, as the queue is empty."""
+        deadline = time.monotonic() + limit
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            operator.check()
+            self._thread.join(0.2)
+        if self._error:
+            raise self._error
+        if len(self.seconds) < len(self._wanted):
+            raise BenchError(
+                f"{len(self._wanted) - len(self.seconds)} of {len(self._wanted)} changes made "
+                "after the restart did not reach their Deployments"
+            )

@@ -1,0 +1,200 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From what was seen to the figures; pure."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .figures import Results
+from .proc import Memory
+from .stats import Summary, divide, mean, median, median_of_means, summarise
+
+Side = t.Literal["stock", "prefork"]
+SIDES: tuple[Side, ...] = ("stock", "prefork")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How often and how many; `few` and `many` are the numbers of NIMServices of the second part.
+
+    A round has `warm` reconciles that do not count, then `unchanged` and `created` that do;
+    `changes` are made during each restart.
+    """
+
+    rounds: int = 3
+    warm: int = 2
+    unchanged: int = 10
+    created: int = 3
+    few: int = 100
+    many: int = 500
+    changes: int = 5
+
+
+QUICK = Sizes(rounds=1, warm=1, unchanged=3, created=1, few=4, many=10, changes=2)
+
+
+@dataclass
+class Samples:
+    """What one side showed in seconds, a list for each round."""
+
+    unchanged_wall: list[list[float]] = field(default_factory=list)
+    unchanged_cpu: list[list[float]] = field(default_factory=list)
+    create_wall: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Few:
+    """When each NIMService became Ready, in seconds since they were applied; memory afterwards."""
+
+    ready: list[float]
+    idle: Memory
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Seconds from the launch of the operator until its queue was empty, and what happened meanwhile.
+
+    `changes` are the seconds that each change took, `progress` is how many reconciles had finished
+    so many seconds after the launch.
+    """
+
+    seconds: float
+    changes: list[float]
+    peak: Memory
+    errors: int
+    progress: list[tuple[float, int]]
+
+
+@dataclass
+class Seen:
+    """All that a bench saw, as far as it came.
+
+    `shares` are, for each operator that ran, the part of the CPU time that its own children used:
+    with stock the runs are these, with prefork they are only clients of a parent.
+    """
+
+    sizes: Sizes
+    cores: int
+    samples: dict[Side, Samples] = field(
+        default_factory=lambda: {side: Samples() for side in SIDES}
+    )
+    shares: dict[Side, list[float]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    few: Few | None = None
+    restart_few: Restart | None = None
+    restart_many: Restart | None = None
+
+
+def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
+    return [value for samples in rounds for value in samples]
+
+
+def make_results(seen: Seen) -> Results:
+    """The flat object of results.json; what was not measured is None or absent."""
+    results = compare_sides(seen.samples) | describe_many(seen)
+    results["prefork_was_on"] = is_prefork_on(seen.shares)
+    results["cores"] = seen.cores
+    results["nimservices_few"] = seen.sizes.few
+    results["nimservices_many"] = seen.sizes.many
+    return results
+
+
+def is_prefork_on(shares: t.Mapping[Side, t.Sequence[float]]) -> bool | None:
+    """Whether each side ran what it is named after, all the time; None if not seen."""
+    if not all(shares.values()):
+        return None
+    return all(is_share_right(side, share) for side in SIDES for share in shares[side])
+
+
+def is_share_right(side: Side, share: float) -> bool:
+    """Whether a share is one of this side; some runs of a wrong kind are enough to tell."""
+    return share < 0.25 if side == "prefork" else share > 0.5
+
+
+def compare_sides(samples: t.Mapping[Side, Samples]) -> Results:
+    """Wall: medians of all samples. CPU: medians of the rounds' means, see `median_of_means`."""
+    wall = {side: median(flatten(samples[side].unchanged_wall)) for side in SIDES}
+    cpu = {side: median_of_means(samples[side].unchanged_cpu) for side in SIDES}
+    create = {side: median(flatten(samples[side].create_wall)) for side in SIDES}
+    return {
+        "unchanged_wall_ratio": divide(wall["stock"], wall["prefork"]),
+        "unchanged_cpu_ratio": divide(cpu["stock"], cpu["prefork"]),
+        "create_wall_ratio": divide(create["stock"], create["prefork"]),
+        "unchanged_median_s": wall["prefork"],
+        "unchanged_stock_median_s": wall["stock"],
+        "unchanged_cpu_s": cpu["prefork"],
+        "unchanged_stock_cpu_s": cpu["stock"],
+        "create_median_s": create["prefork"],
+        "create_stock_median_s": create["stock"],
+    }
+
+
+def describe_many(seen: Seen) -> Results:
+    """What hundreds of NIMServices showed."""
+    results: Results = {}
+    few, some, many = seen.few, seen.restart_few, seen.restart_many
+    if few:
+        results["hundred_ready_s"] = few.ready[-1]
+        results["hundred_ready_median_s"] = median(few.ready)
+        results["rss_idle_mib"] = few.idle.pss
+        results["rss_idle_sum_mib"] = few.idle.rss
+    if some:
+        results["restart_100_s"] = some.seconds
+        results["restart_100_errors"] = some.errors
+        results["change_during_restart_100_s"] = median(some.changes)
+    if many:
+        results["restart_500_s"] = many.seconds
+        results["restart_500_errors"] = many.errors
+        results["change_during_restart_s"] = median(many.changes)
+        results["change_during_restart_max_s"] = max(many.changes)
+        results["rss_peak_mib"] = many.peak.pss
+        results["rss_peak_sum_mib"] = many.peak.rss
+    if some and many:
+        growth = divide(many.seconds, some.seconds)
+        results["restart_growth"] = divide(growth, seen.sizes.many / seen.sizes.few)
+    return results
+
+
+def make_spreads(seen: Seen) -> dict[str, Summary]:
+    """The samples behind some figures, in short, by the figure's name."""
+    prefork = seen.samples["prefork"]
+    spreads = {
+        "unchanged_median_s": summarise(flatten(prefork.unchanged_wall)),
+        "unchanged_wall_ratio": summarise_ratios(seen.samples, "unchanged_wall", median),
+        "unchanged_cpu_ratio": summarise_ratios(seen.samples, "unchanged_cpu", mean),
+        "create_wall_ratio": summarise_ratios(seen.samples, "create_wall", median),
+        "change_during_restart_s": summarise(
+            seen.restart_many.changes if seen.restart_many else []
+        ),
+    }
+    return {name: summary for name, summary in spreads.items() if summary}
+
+
+def summarise_ratios(
+    samples: t.Mapping[Side, Samples],
+    name: str,
+    middle: t.Callable[[t.Sequence[float]], float | None],
+) -> Summary | None:
+    """The ratio in each round, whose two sides ran right after one another."""
+    above, below = ([middle(values) for values in getattr(samples[side], name)] for side in SIDES)
+    ratios = [divide(*pair) for pair in zip(above, below, strict=False)]
+    return summarise([ratio for ratio in ratios if ratio is not None])
+
+
+def make_samples(seen: Seen) -> dict[str, t.Any]:
+    """What the chart is drawn of: seconds in lists."""
+    restarts = {
+        str(count): restart.progress
+        for count, restart in (
+            (seen.sizes.few, seen.restart_few),
+            (seen.sizes.many, seen.restart_many),
+        )
+        if restart
+    }
+    sides = {
+        name: {side: flatten(getattr(seen.samples[side], name)) for side in SIDES}
+        for name in ("unchanged_wall", "unchanged_cpu", "create_wall")
+    }
+    return sides | {"ready": seen.few.ready if seen.few else [], "restarts": restarts}

@@ -1,0 +1,246 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator as the bench runs it: hack/operator.sh, with prefork or without, and what it costs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+import urllib.request
+from pathlib import Path
+
+from . import proc
+from .errors import BenchError
+from .metrics import Metrics, Snapshot
+from .progress import Deadline, Every, say
+from .results import Side
+
+ROOT = Path(__file__).resolve().parents[3]
+SUPERVISE = Path(__file__).with_name("supervise.py")
+FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
+SCRIPT_NAMES = {"operator.sh", "env", "bash"}
+START_SECONDS = 90.0
+
+
+def refuse_taken_ports() -> None:
+    """BenchError if another operator runs: the runtime's ports cannot be moved."""
+    for port, what in FIXED_PORTS.items():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            raise BenchError(
+                f"port {port} ({what} of the runtime) is in use: another operator is running on "
+                "this machine; stop it first (make demo-down, or the terminal of make operator)"
+            )
+
+
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def make_environment(side: Side, **extra: str) -> dict[str, str]:
+    """What hack/operator.sh gets: nothing of prefork but the switch of the side."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
+    return kept | ({"PREFORK": "off"} if side == "stock" else {}) | extra
+
+
+class Operator:
+    """One run of the operator, from hack/operator.sh to its end; a context manager.
+
+    `launched` is the monotonic time when the script had done its part.
+    """
+
+    def __init__(self, side: Side, namespace: str, log: Path, workers: int) -> None:
+        refuse_taken_ports()
+        metrics, health = find_free_port(), find_free_port()
+        environment = make_environment(
+            side,
+            METRICS_PORT=str(metrics), HEALTH_PORT=str(health), WATCH_NAMESPACE=namespace,
+        )  # fmt: skip
+        self.side = side
+        self.log = log
+        self.launched = 0.0
+        self.resident: frozenset[int] = frozenset()
+        self.metrics = Metrics(metrics)
+        self._command = 0
+        self._at_launch = (0.0, 0.0)
+        self._ready_url = f"http://127.0.0.1:{health}/readyz"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        script = [str(ROOT / "hack" / "operator.sh"), f"--max-concurrent-reconciles={workers}"]
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-IS", str(SUPERVISE), *script],
+                cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    def __enter__(self) -> Operator:
+        try:
+            self._wait_until_launched()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop it and all that it started."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+    # --- waiting ---------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """BenchError if it has ended by itself."""
+        if self._process.poll() is not None:
+            tail = self.log.read_text(errors="replace").splitlines()[-8:]
+            raise BenchError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
+
+    def _wait_until_launched(self) -> None:
+        deadline = Deadline(START_SECONDS, f"start of the operator, see {self.log}")
+        while not self._is_past_script():
+            self.check()
+            deadline.check()
+            time.sleep(0.02)
+        self.launched = time.monotonic()
+        self._at_launch = self._used()
+
+    def _is_past_script(self) -> bool:
+        """The script becomes the operator at its end, and is its interpreter before."""
+        children = [stat for stat in self.tree().values() if stat.parent == self._process.pid]
+        scripts = [stat.pid for stat in children if stat.name in SCRIPT_NAMES]
+        if scripts:
+            self._command = scripts[0]
+        return not scripts and self._command in {stat.pid for stat in children}
+
+    def wait_until_ready(self) -> None:
+        """Until its readiness endpoint and its metrics answer."""
+        deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
+                self.metrics.read()
+                return
+            self.check()
+            deadline.check()
+            time.sleep(0.05)
+
+    def wait_until_calm(self, seconds: float = 2.5, limit: float = 300.0) -> Snapshot:
+        """Until for so long nothing was reconciled and the processes did next to nothing.
+
+        Then what runs is what stays when there is nothing to do: `resident`.
+        """
+        deadline = Deadline(limit, "calm of the operator")
+        while True:
+            before, used = self.metrics.read(), self.cpu()
+            time.sleep(seconds)
+            self.check()
+            after, busy = self.metrics.read(), (self.cpu() - used) / seconds
+            if after.is_idle and after.finished == before.finished and busy < 0.05:
+                self.resident = frozenset(self.tree())
+                return after
+            deadline.check(
+                f"{after.waiting} waiting, {after.running} running, {busy:.0%} of a core busy"
+            )
+
+    def wait_for(
+        self,
+        finished: int,
+        limit: float,
+        pause: float = 0.02,
+        say_what: str = "",
+        seen: list[tuple[float, int]] | None = None,
+    ) -> tuple[Snapshot, float]:
+        """Until so many reconciles have finished and none is left; the state, and when it was seen.
+
+        What was looked at is put into `seen`: when, and how many had finished.
+        """
+        deadline, due = Deadline(limit, f"reconcile number {finished} of the operator"), Every(10)
+        while True:
+            now = self.metrics.read()
+            if seen is not None:
+                seen.append((time.monotonic(), now.finished))
+            if now.finished >= finished and now.is_idle:
+                return now, time.monotonic()
+            if say_what and due.is_due():
+                say(f"{say_what}: {now.finished} reconciles, {now.waiting} waiting")
+            self.check()
+            deadline.check(f"{now.finished} so far, {now.waiting} waiting")
+            time.sleep(pause)
+
+    # --- costs -----------------------------------------------------------------------------------
+
+    def tree(self) -> dict[int, proc.Stat]:
+        """All its processes by pid, the supervisor included, which has adopted the orphans."""
+        return proc.read_tree(self._process.pid)
+
+    def cpu(self) -> float:
+        """CPU seconds of all its processes until now, those that are gone included."""
+        return proc.cpu_seconds(self.tree())
+
+    def cpu_after_run(self, patience: float = 2.0) -> float:
+        """The same once the processes of a run are gone, or `patience` is over."""
+        deadline = time.monotonic() + patience
+        while True:
+            tree = self.tree()
+            if self.resident.issuperset(tree) or time.monotonic() > deadline:
+                return proc.cpu_seconds(tree)
+            time.sleep(0.02)
+
+    def memory(self) -> proc.Memory:
+        """What all its processes hold now, without the supervisor."""
+        return proc.read_memory(self.tree().keys() - {self._process.pid})
+
+    def _used(self) -> tuple[float, float]:
+        """CPU seconds of all its processes, and of children of the operator itself that are gone."""
+        tree = self.tree()
+        own = tree[self._command].reaped if self._command in tree else 0
+        return proc.cpu_seconds(tree), own / proc.TICKS
+
+    def direct_share(self) -> float:
+        """The part of the CPU since its launch that went to children of the operator itself."""
+        (whole, own), (whole_then, own_then) = self._used(), self._at_launch
+        return (own - own_then) / max(whole - whole_then, 0.01)
+
+
+class MemoryWatch:
+    """Looks at an operator's memory while a block runs; `peak` and `samples` tell."""
+
+    def __init__(self, operator: Operator, pause: float = 0.5) -> None:
+        self._operator = operator
+        self._pause = pause
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self.peak = proc.Memory(0, 0)
+
+    def _look(self) -> None:
+        while not self._done.is_set():
+            now = self._operator.memory()
+            self.peak = max(self.peak, now, key=lambda memory: memory.pss)
+            self._done.wait(self._pause)
+
+    def __enter__(self) -> MemoryWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table and the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nimops_bench.figures import FIGURES, Figure, list_missing, make_table, write_results
+from nimops_bench.stats import Summary
+
+SIZES = {"few": 4, "many": 10}
+REQUIRED = {
+    "unchanged_wall_ratio",
+    "unchanged_cpu_ratio",
+    "create_wall_ratio",
+    "unchanged_median_s",
+    "hundred_ready_s",
+    "restart_100_s",
+    "restart_500_s",
+    "change_during_restart_s",
+    "rss_idle_mib",
+    "rss_peak_mib",
+}
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "expected"),
+    [
+        (Figure("a", "", "x", at_least=8), 8.0, "met"),
+        (Figure("a", "", "x", at_least=8), 7.9, "missed"),
+        (Figure("a", "", " s", at_most=0.25), 0.25, "met"),
+        (Figure("a", "", " s", at_most=0.25), 0.26, "missed"),
+        (Figure("a", "", " s"), 3.0, ""),
+        (Figure("a", "", " s"), None, "not measured"),
+    ],
+)
+def test_judge(figure: Figure, value: float | None, expected: str) -> None:
+    assert figure.judge(value) == expected
+
+
+def test_table_has_goal_beside_figure() -> None:
+    spreads = {"unchanged_median_s": Summary(0.2, 0.1, 0.31, 30)}
+    lines = make_table({"unchanged_median_s": 0.2, "hundred_ready_s": 120.4}, spreads, SIZES)
+    cells = {row.split()[-1]: row for row in lines.splitlines()[2:]}
+    assert set(cells) == {figure.name for figure in FIGURES}
+    assert "≤ 0.25 s" in cells["unchanged_median_s"]
+    assert "0.20 s" in cells["unchanged_median_s"]
+    assert "0.10 … 0.31, n = 30" in cells["unchanged_median_s"]
+    assert "4 NIMServices" in cells["hundred_ready_s"]
+    assert "120.4 s" in cells["hundred_ready_s"]
+    assert "missed" in cells["hundred_ready_s"]
+    assert "not measured" in cells["rss_idle_mib"]
+
+
+def test_results_are_flat_and_complete(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "results.json"
+    write_results(path, {"unchanged_median_s": 0.123456, "cores": 2})
+    written = json.loads(path.read_text())
+    assert written.keys() >= REQUIRED
+    assert written["unchanged_median_s"] == 0.1235
+    assert written["cores"] == 2
+    assert written["rss_idle_mib"] is None
+
+
+def test_missing_figures_are_named() -> None:
+    whole: dict[str, float | None] = dict.fromkeys(REQUIRED, 1.0)
+    assert list_missing({**whole}) == []
+    assert list_missing({**whole, "rss_peak_mib": None}) == ["rss_peak_mib"]
+    assert set(list_missing({})) == REQUIRED

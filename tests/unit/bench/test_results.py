@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From what was seen to the figures."""
+
+from __future__ import annotations
+
+import pytest
+from nimops_bench.proc import Memory
+from nimops_bench.results import (
+    Few,
+    Restart,
+    Samples,
+    Seen,
+    Sizes,
+    is_prefork_on,
+    make_results,
+    make_samples,
+    make_spreads,
+)
+from nimops_bench.stats import Summary
+
+
+def make_restart(seconds: float, changes: list[float]) -> Restart:
+    return Restart(seconds, changes, Memory(400, 900), 1, [(0.5, 0), (seconds, 9)])
+
+
+def make_seen() -> Seen:
+    return Seen(
+        Sizes(few=100, many=500),
+        cores=2,
+        samples={
+            "stock": Samples([[3.0, 4.0], [5.0]], [[2.0, 4.0], [9.0]], [[6.0]]),
+            "prefork": Samples([[0.5, 0.5], [1.0]], [[0.2, 0.4], [0.9]], [[2.0]]),
+        },
+        shares={"stock": [0.9], "prefork": [0.03]},
+        few=Few([1.0, 2.0, 9.0], Memory(150, 200)),
+        restart_few=make_restart(10.0, [1.0]),
+        restart_many=make_restart(60.0, [1.0, 7.0, 2.0]),
+    )
+
+
+def test_all_figures() -> None:
+    assert make_results(make_seen()) == {
+        "unchanged_wall_ratio": 8.0,
+        "unchanged_cpu_ratio": pytest.approx(10.0),
+        "create_wall_ratio": 3.0,
+        "unchanged_median_s": 0.5,
+        "unchanged_stock_median_s": 4.0,
+        "unchanged_cpu_s": pytest.approx(0.6),
+        "unchanged_stock_cpu_s": 6.0,
+        "create_median_s": 2.0,
+        "create_stock_median_s": 6.0,
+        "hundred_ready_s": 9.0,
+        "hundred_ready_median_s": 2.0,
+        "rss_idle_mib": 150,
+        "rss_idle_sum_mib": 200,
+        "restart_100_s": 10.0,
+        "restart_100_errors": 1,
+        "change_during_restart_100_s": 1.0,
+        "restart_500_s": 60.0,
+        "restart_500_errors": 1,
+        "change_during_restart_s": 2.0,
+        "change_during_restart_max_s": 7.0,
+        "rss_peak_mib": 400,
+        "rss_peak_sum_mib": 900,
+        "restart_growth": pytest.approx(1.2),
+        "prefork_was_on": True,
+        "cores": 2,
+        "nimservices_few": 100,
+        "nimservices_many": 500,
+    }
+
+
+def test_nothing_was_measured() -> None:
+    results = make_results(Seen(Sizes(), cores=2))
+    assert results["unchanged_wall_ratio"] is None
+    assert results["prefork_was_on"] is None
+    assert "restart_growth" not in results
+
+
+@pytest.mark.parametrize(
+    ("stock", "prefork", "expected"),
+    [
+        ([0.9, 0.7], [0.02, 0.1], True),
+        ([0.9], [0.02, 0.4], False),
+        ([0.9], [0.9], False),
+        ([0.02], [0.02], False),
+        ([0.9], [], None),
+    ],
+    ids=["on", "partly-stock", "all-stock", "never-stock", "not-seen"],
+)
+def test_is_prefork_on(stock: list[float], prefork: list[float], expected: bool | None) -> None:
+    assert is_prefork_on({"stock": stock, "prefork": prefork}) is expected
+
+
+def test_spread_of_a_ratio_is_that_of_the_rounds() -> None:
+    spreads = make_spreads(make_seen())
+    assert spreads["unchanged_wall_ratio"] == Summary(6.0, 5.0, 7.0, 2)
+    assert spreads["unchanged_cpu_ratio"].count == 2
+    assert spreads["change_during_restart_s"] == Summary(2.0, 1.0, 7.0, 3)
+
+
+def test_a_round_that_one_side_lacks_is_left_out() -> None:
+    seen = make_seen()
+    seen.samples["prefork"].unchanged_wall.pop()
+    assert make_spreads(seen)["unchanged_wall_ratio"].count == 1
+
+
+def test_samples_of_the_chart() -> None:
+    samples = make_samples(make_seen())
+    assert samples["unchanged_wall"] == {"stock": [3.0, 4.0, 5.0], "prefork": [0.5, 0.5, 1.0]}
+    assert samples["ready"] == [1.0, 2.0, 9.0]
+    assert samples["restarts"]["500"] == [(0.5, 0), (60.0, 9)]
