@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml
+$(VENV)/.installed: requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)

@@ -70,6 +70,7 @@ if [[ -z ${NIMOPS_REGISTRIES+set} && $server == https://127.0.0.1:* ]]; then
 	echo "operator: the cluster is local, so only local registries are asked about images (NIMOPS_REGISTRIES)" >&2
 fi
 export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
-export ANSIBLE_PIPELINING=true PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
+export ANSIBLE_INVENTORY_ENABLED=ini ANSIBLE_PIPELINING=true
+export PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
 export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
 exec python -m ansible_prefork exec -- ansible-operator run "${options[@]}" "$@"

@@ -6,25 +6,42 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
-UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 PATTERNS = (
+    # The interpreter has several names, and the program's first line one of them.
+    (re.compile(re.escape(str(Path(sys.executable).parent)) + r"/python[\d.]*"), "<python>"),
+    (re.compile(r"(^|(?<=[\"'/]))\.[a-z0-9_]{8}\b"), ".<tmp>"),
     (re.compile(r"ansible-tmp-[\d.]+-\d+-\d+"), "<ansible-tmp>"),
     (re.compile(r"ansible-local-\w+"), "<ansible-local>"),
     (re.compile(r"\bj?\d{9,}\.\d+\b"), "<job>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?"), "<time>"),
     (re.compile(r"\b\w+day \d\d \w+ \d{4}  \d\d:\d\d:\d\d [+-]\d{4}"), "<time>"),
     (re.compile(r"\b\d+:\d\d:\d\d([.:]\d+)?"), "<duration>"),
-    (re.compile(r"\b\d+\.\d\ds\b"), "<seconds>"),
+    (re.compile(r"\b\d+\.\d\d?( seconds|s\b)"), "<seconds>"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
     (re.compile(r"\btmp[a-z0-9_]{8}\b"), "<tmp>"),
-    (re.compile(r"\bpid[= ]\d+"), "<pid>"),
+    (re.compile(r"(_payload_|ansible-moduletmp-<job>-)[a-z0-9_]{8}"), r"\1<tmp>"),
+    (re.compile(r"\b(p|pid)[= ]\d+"), "<pid>"),
+    (re.compile(r"\d+ days, \d+ hours, \d+ minutes, \d+ seconds"), "<duration>"),
     (re.compile(r"(<duration>) \*+"), r"\1"),
+    (re.compile(r"\bpipe:\[\d+\]"), "<pipe>"),
+    (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
+    # Before ansible-core 2.19 a time-out shows where it has struck, which is not the same code.
+    (re.compile(r"Interrupted at <frame at .*? called from <frame at .*?, code \w+>"), "<frame>"),
+    # Said once, by the run that starts the parent.
+    (re.compile(r"^prefork: no parent for \S+ runs yet: starting one\r?\n", re.MULTILINE), ""),
+    (re.compile(r"^prefork: Ansible does not run in this .*: running stock\r?\n", re.MULTILINE), ""),
 )
-VARYING = frozenset(("pid", "created", "modified", "start", "end", "duration", "delta"))
+VARYING = frozenset(
+    ("pid", "created", "modified", "start", "end", "duration", "delta", "atime", "ctime", "mtime", "inode")
+)
+# What ansible-runner finds between two events it writes to stdout whole or in part, as its reads happen to cut it.
+MESSAGES = frozenset(("verbose", "warning", "deprecated", "error", "debug", "system_warning"))
+COUNTERS = frozenset(("counter", "start_line", "end_line"))
 # How a side is told that it is one.
 OWN = frozenset(("PREFORK", "PREFORK_TEST"))
 
@@ -33,11 +50,12 @@ class Normaliser:
     """Of one run: the same uuid has the same name wherever it appears."""
 
     def __init__(self, root: Path) -> None:
-        self.root = str(root)
+        # Ansible breaks long lines anywhere.
+        self.root = re.compile(r"(?:\r?\n)?".join(map(re.escape, str(root))))
         self.uuids: dict[str, str] = {}
 
     def text(self, text: str) -> str:
-        text = text.replace(self.root, "<root>")
+        text = self.root.sub("<root>", text)
         text = UUID.sub(self._name_uuid, text)
         for pattern, replacement in PATTERNS:
             text = pattern.sub(replacement, text)
@@ -56,13 +74,13 @@ class Normaliser:
             }
         if isinstance(value, list):
             return [self.value(item) for item in value]
-        return self.text(value) if isinstance(value, str) else value
+        return self.content(value) if isinstance(value, str) else value
 
     def content(self, text: str) -> str:
         """The same for the content of a file, which may be JSON."""
         if text.startswith("{"):
             try:
-                return json.dumps(self.value(json.loads(text)), indent=1)
+                return json.dumps(self.value(json.loads(text)), indent=1, sort_keys=True)
             except ValueError:
                 pass
         return self.text(text)
@@ -72,18 +90,27 @@ def _is_varying(name: str, value: Any) -> bool:
     return name in VARYING and bool(value) and not isinstance(value, (dict, list))
 
 
+def without_messages(stdout: str, events: list[Any]) -> str:
+    """The output of ansible-runner without the lines of messages, which the comparison of events has covered."""
+    lines = {line.strip() for event in events if event["event"] in MESSAGES for line in event["stdout"].splitlines()}
+    kept = (line.strip() for line in stdout.splitlines())
+    return "\n".join(line for line in kept if line and line not in lines)
+
+
 def describe(value: Any) -> list[str]:
     """As lines, for a comparison that shows what differs."""
-    text = value if isinstance(value, str) else json.dumps(value, indent=1, default=str)
-    return text.splitlines()
+    text = value if isinstance(value, str) else json.dumps(value, indent=1, default=str, sort_keys=True)
+    return [line.encode("unicode_escape").decode() if "\r" in line else line for line in text.split("\n")]
 
 
-def order_hosts(items: list[Any], host: Callable[[Any], str], task: Callable[[Any], str]) -> list:
-    """Events of several hosts come as the hosts finish: within a task, order them by host."""
-    ordered: list[Any] = []
-    for item in items:
-        at = len(ordered)
-        while at and task(ordered[at - 1]) == task(item) and host(ordered[at - 1]) > host(item):
-            at -= 1
-        ordered.insert(at, item)
-    return ordered
+def without_order(value: Any) -> list[str]:
+    """Hosts end a task in any order: the lines or events of a run, sorted, without what counts or links them."""
+    if isinstance(value, str):
+        return sorted(value.splitlines())
+    return sorted(re.sub(r"<uuid \d+>", "<uuid>", json.dumps(_uncount(item))) for item in value)
+
+
+def _uncount(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {name: _uncount(item[name]) for name in sorted(item) if name not in COUNTERS}
+    return item

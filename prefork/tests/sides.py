@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from normal import Normaliser
+from normal import Normaliser, without_messages
 
 from ansible_prefork.__main__ import install_clients
 
@@ -44,7 +44,7 @@ class Run:
     """
 
     args: tuple[str, ...] = ("play.yml",)
-    code: int = 0
+    code: int | None = 0
     expect: tuple[str, ...] = ()
     refuse: tuple[str, ...] = ()
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -67,6 +67,7 @@ class Outcome:
     posts: list[Any]
     left_processes: list[str]
     left_files: list[str]
+    refusals: list[str]
 
 
 class Recorder(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -83,7 +84,7 @@ class Recorder(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 class _Handler(http.server.BaseHTTPRequestHandler):
     server: Recorder
 
-    def do_POST(self) -> None:  # noqa: N802 the name that http.server looks for
+    def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.posts.append({"path": self.path, **json.loads(body)})
         self.send_response(204)
@@ -99,6 +100,7 @@ class Side:
     def __init__(self, base: Path, name: str, switch: str, environment: Mapping[str, str]) -> None:
         self.root = base / name
         self.name = name
+        self.directory = Path(environment["PREFORK_DIR"])
         self.environment = {
             **environment,
             "PREFORK": switch,
@@ -130,11 +132,12 @@ class Side:
         cmdline = [item for item in run.args if not item.endswith("play.yml")]
         (project.parent / "env" / "cmdline").write_text(shlex.join(cmdline))
         (project.parent / "env" / "envvars").write_text(json.dumps(dict(run.envvars)))
-        command = [program, "--rotate-artifacts", "20", "-p", "play.yml", "-i", str(ident)]
-        return [*command, *run.runner_args, "run", str(project.parent)]
+        command = [program, "--rotate-artifacts", "20", *run.runner_args, "run", str(project.parent)]
+        return [*command, "-p", "play.yml", "-i", str(ident)]
 
     def start(self, program: str, project: Path, run: Run, ident: int, **options: Any) -> Any:
         """The client's process; the caller waits for it. ``options`` are those of subprocess.Popen."""
+        self.recorder.posts.clear()
         environment = {**self.environment, "TMPDIR": str(project.parent / "tmp"), **run.env}
         if program == PLAYBOOK:
             environment.update(run.envvars)
@@ -156,7 +159,6 @@ class Side:
         """Run to the end."""
         if run.before is not None:
             run.before(project)
-        self.recorder.posts.clear()
         process = self.start(program, project, run, ident, **options)
         try:
             stdout, stderr = process.communicate(timeout=RUN_SECONDS)
@@ -166,38 +168,44 @@ class Side:
             stderr += b"<timed out>"
         return self.collect(project, ident, process.returncode, stdout or b"", stderr or b"")
 
-    def collect(
-        self, project: Path, ident: int, code: int, stdout: bytes, stderr: bytes
-    ) -> Outcome:
+    def collect(self, project: Path, ident: int, code: int, stdout: bytes, stderr: bytes) -> Outcome:
         left = wait_for(lambda: not self.left_processes()) or self.left_processes()
         normal = Normaliser(self.root)
         work = project.parent
         events = read_events(work / "artifacts" / str(ident) / "job_events")
+        seen = [normal.value(event) for event in events]
+        files = read_tree(work, normal, ident)
+        output = normal.text(decode(stdout))
+        if seen:
+            output = without_messages(output, seen)
+            artifact = f"artifacts/{ident}/stdout"
+            files[artifact] = without_messages(files[artifact], seen)
         return Outcome(
             code=code,
-            stdout=normal.text(decode(stdout)),
+            stdout=output,
             stderr=normal.text(decode(stderr)),
-            events=[normal.value(event) for event in events],
+            events=seen,
             posts=[normal.value(post) for post in self.recorder.posts],
-            files=read_tree(work, normal),
+            files=files,
+            refusals=[path.read_text() for path in self.directory.glob("*.stock")],
             left_processes=[] if left is True else left,
-            left_files=[str(path) for path in sorted((work / "tmp").iterdir())],
+            left_files=sorted(normal.text(path.name) for path in (work / "tmp").iterdir()),
         )
 
     def left_processes(self) -> list[str]:
         """What still runs of the runs of this side, besides parents."""
         return [
-            f"{pid} {text}"
-            for pid, text in tagged_processes(self.environment["PREFORK_TEST"])
-            if not has_lock(pid)
+            f"{pid} {text}" for pid, text in tagged_processes(self.environment["PREFORK_TEST"]) if not has_lock(pid)
         ]
 
+    def kill_left(self) -> None:
+        """End what an interrupted run has left."""
+        for text in self.left_processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(text.split(" ", 1)[0]), signal.SIGKILL)
+
     def parents(self) -> list[int]:
-        return [
-            pid
-            for pid, _text in tagged_processes(self.environment["PREFORK_TEST"])
-            if has_lock(pid)
-        ]
+        return [pid for pid, _text in tagged_processes(self.environment["PREFORK_TEST"]) if has_lock(pid)]
 
     def close(self) -> None:
         self.recorder.shutdown()
@@ -222,6 +230,8 @@ def make_sides(base: Path) -> tuple[Side, Side]:
         "ANSIBLE_PIPELINING": "1",
         "ANSIBLE_NOCOLOR": "1",
     }
+    if "PYTHONPATH" in os.environ:
+        environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
     return Side(base, "stock", "off", environment), Side(base, "forks", "on", environment)
 
 
@@ -236,12 +246,14 @@ def read_events(directory: Path) -> list[Any]:
     return sorted(events, key=lambda event: event["counter"])
 
 
-def read_tree(work: Path, normal: Normaliser) -> dict[str, str]:
-    """Each file of the private data directory by its name: kind, permissions and content."""
+def read_tree(work: Path, normal: Normaliser, ident: int) -> dict[str, str]:
+    """Each file of the private data directory by its name: kind, permissions and content. Artifacts of one run only."""
     found = {}
     for path in sorted(work.rglob("*")):
         name = normal.text(str(path.relative_to(work)))
         if name.startswith("tmp") or "/job_events/" in name or "__pycache__" in name:
+            continue
+        if name.startswith("artifacts/") and not name.startswith(f"artifacts/{ident}"):
             continue
         status = path.lstat()
         mode = stat.filemode(status.st_mode)

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import py_compile
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from ansible_prefork import client
-from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, Parent, Program
+from ansible_prefork import client, modules
+from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, PATIENCE_SECONDS, Parent, Program
 
 CLIENTS = ("ansible-runner", "ansible-playbook")
-PROGRAMS = (*CLIENTS, "module")
+PROGRAMS = (*CLIENTS, modules.NAME)
 
 
 def make_program(name: str) -> Program:
@@ -32,13 +33,26 @@ def make_program(name: str) -> Program:
     return ModuleProgram()
 
 
+CLIENT = """\
+#!{interpreter} -IS
+# A client of ansible_prefork.client
+import _frozen_importlib_external, marshal
+with open({code!r}, "rb") as file:
+    code = file.read()
+if code[:4] != _frozen_importlib_external.MAGIC_NUMBER:
+    raise SystemExit("prefork: made for another Python: run python -m ansible_prefork clients again")
+exec(marshal.loads(code[16:]))
+"""
+
+
 def install_clients(directory: Path) -> None:
-    """Write the clients into a directory that goes in front of PATH."""
+    """Write the clients into a directory that goes in front of PATH, with their code compiled."""
     directory.mkdir(parents=True, exist_ok=True)
-    text = Path(client.__file__).read_text()
+    code = directory.absolute() / ".client.pyc"
+    py_compile.compile(client.__file__, cfile=str(code), doraise=True)
     for name in CLIENTS:
         path = directory / name
-        path.write_text(f"#!{sys.executable} -IS\n# A client of ansible_prefork.client\n{text}")
+        path.write_text(CLIENT.format(interpreter=sys.executable, code=str(code)))
         path.chmod(0o755)
 
 
@@ -57,9 +71,11 @@ def serve(arguments: argparse.Namespace) -> int:
         maximum=arguments.runs,
         idle=arguments.idle,
         follow=arguments.follow,
+        # The one of modules is started by its parent alone, and waits for the one before it.
+        patience=PATIENCE_SECONDS if arguments.program == modules.NAME else 0.0,
     )
     code = parent.serve()
-    if arguments.follow and arguments.program != "module":
+    if arguments.program != modules.NAME and parent.has_lost_followed():
         shutil.rmtree(directory, ignore_errors=True)
     return code
 

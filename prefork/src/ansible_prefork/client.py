@@ -29,7 +29,22 @@ FORWARDED = (
 )
 # What the interpreter and Ansible read once, when they are imported: runs that differ in one of these cannot share a
 # parent. The rest of the environment is read by each run, from its own.
-KEY_PREFIXES = (b"ANSIBLE_", b"PYTHON", b"LC_")
+KEY_PREFIXES = (b"ANSIBLE_", b"_ANSIBLE_", b"PYTHON", b"LC_")
+# Of these, what holds paths: a relative one means another file in another working directory.
+PATH_SUFFIXES = (
+    b"PATH",
+    b"_PLUGINS",
+    b"_FILE",
+    b"_DIR",
+    b"_HOME",
+    b"_CONFIG",
+    b"_LIBRARY",
+    b"_MODULE_UTILS",
+    b"_INVENTORY",
+    b"_TEMP",
+    b"_SKELETON",
+    b"_KEYRING",
+)
 KEY_NAMES = frozenset(
     (
         b"HOME",
@@ -44,12 +59,22 @@ KEY_NAMES = frozenset(
 )
 # Set anew for each run by ansible-runner; the run applies it to itself.
 PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
+# What a parent that a client starts has besides, to find its programs and files; nothing else of the first run's
+# environment, which the parent would keep.
+PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")
+PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME", b"SHELL", b"VIRTUAL_ENV"))
+# How long the word of a parent that could not be warm counts, before the next is started.
+STOCK_SECONDS = 60
+MAXIMUM_FILES = 250
 LOST = 70
 NO_PROGRAM = 127
 
 
 def say(text: str) -> None:
-    posix.write(2, ("prefork: " + text + "\n").encode("utf-8", "backslashreplace"))
+    try:
+        posix.write(2, ("prefork: " + text + "\n").encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
 
 
 def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
@@ -57,11 +82,9 @@ def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
 
     ``environment``: bytes to bytes; ``directory``: the working directory, where an ansible.cfg may lie.
     """
-    chosen = sorted(
-        name + b"=" + value
-        for name, value in environment.items()
-        if (name in KEY_NAMES or name.startswith(KEY_PREFIXES)) and name not in PER_RUN_NAMES
-    )
+    chosen = sorted(name + b"=" + value for name, value in environment.items() if is_key(name))
+    if any(has_relative_path(name, value) for name, value in environment.items() if is_key(name)):
+        chosen.append(b"@" + directory)
     if b"ANSIBLE_CONFIG" not in environment:
         config = directory + b"/ansible.cfg"
         try:
@@ -70,6 +93,24 @@ def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
         except OSError:
             pass
     return _imp.source_hash(PROTOCOL, b"\0".join(chosen)).hex()
+
+
+def is_key(name: bytes) -> bool:
+    return (name in KEY_NAMES or name.startswith(KEY_PREFIXES)) and name not in PER_RUN_NAMES
+
+
+def has_relative_path(name: bytes, value: bytes) -> bool:
+    if not value or not name.endswith(PATH_SUFFIXES):
+        return False
+    return any(not item.startswith((b"/", b"~", b"$")) for item in value.split(b":"))
+
+
+def parent_environment(environment: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if is_key(name) or name in PARENT_NAMES or name.startswith(PARENT_PREFIXES)
+    }
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
@@ -92,25 +133,23 @@ def is_private(directory: bytes) -> bool:
     return found.st_mode & 0o170077 == 0o040000 and found.st_uid == posix.getuid()
 
 
-def open_files(except_for: int) -> list[int]:
+def open_files() -> list[int]:
     """The open file descriptors, as numbers."""
     found = []
     for name in posix.listdir("/proc/self/fd"):
         number = int(name)
-        if number == except_for:
-            continue
         try:
             posix.fstat(number)
         except OSError:
             continue
         found.append(number)
-    return sorted(found)[:250]
+    return sorted(found)
 
 
 def ignored_signals() -> list[int]:
     return [
         number
-        for number in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
+        for number in (getattr(_signal, name) for name in FORWARDED)
         if _signal.getsignal(number) == _signal.SIG_IGN
     ]
 
@@ -119,6 +158,14 @@ def get_umask() -> int:
     umask = posix.umask(0o077)
     posix.umask(umask)
     return umask
+
+
+def get_directory() -> bytes:
+    """The working directory; empty when it has been removed."""
+    try:
+        return posix.getcwdb()
+    except OSError:
+        return b""
 
 
 def connect(path: bytes) -> "_socket.socket | None":
@@ -258,22 +305,36 @@ def say_once(directory: bytes, key: bytes, text: str) -> None:
 
 def spawn_parent(directory: bytes, name: bytes) -> None:
     """Start a parent for this environment, on its own: it outlives this process."""
-    log = posix.open(directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600)
-    null = posix.open("/dev/null", posix.O_RDONLY)
     if posix.fork():
         posix.wait()
-        posix.close(log)
-        posix.close(null)
         return
     posix.setsid()
     if posix.fork():
         posix._exit(0)
-    for source, target in ((null, 0), (log, 1), (log, 2)):
-        posix.dup2(source, target)
-    posix.execv(
+    # The lowest free descriptors are taken, so these become 0, 1 and 2, whichever were open before.
+    posix.closerange(0, 1 << 20)
+    posix.open("/dev/null", posix.O_RDONLY)
+    posix.open(directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600)
+    posix.dup(1)
+    for number in range(3):
+        posix.set_inheritable(number, True)
+    posix.execve(
         sys.executable,
-        [sys.executable, "-m", "ansible_prefork", "parent", "--program", name.decode()],
+        [sys.executable, "-P", "-m", "ansible_prefork", "parent", "--program", name.decode()],
+        parent_environment(dict(posix.environ)),
     )
+
+
+def read_refusal(directory: bytes, key: bytes) -> str:
+    """Why a parent could not be warm lately; empty when none has said so."""
+    path = directory + b"/" + key + b".stock"
+    try:
+        if time.time() - posix.stat(path).st_mtime > STOCK_SECONDS:
+            return ""
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
@@ -282,11 +343,9 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
     connection = connect(path)
     if connection:
         return connection, ""
-    try:
-        with open(directory + b"/" + key + b".stock") as file:
-            return None, file.read().strip()
-    except OSError:
-        pass
+    refusal = read_refusal(directory, key)
+    if refusal:
+        return None, refusal
     say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
     spawn_parent(directory, name)
     end = time.monotonic() + PARENT_WAIT_SECONDS
@@ -294,11 +353,10 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
         connection = connect(path)
         if connection:
             return connection, ""
-        try:
-            with open(directory + b"/" + key + b".stock") as file:
-                return None, file.read().strip()
-        except OSError:
-            time.sleep(0.02)
+        refusal = read_refusal(directory, key)
+        if refusal:
+            return None, refusal
+        time.sleep(0.02)
     return None, "the parent did not come up within {} s, see {}/parent.log".format(
         PARENT_WAIT_SECONDS, directory.decode(errors="replace")
     )
@@ -326,7 +384,10 @@ def main() -> None:
         posix.mkdir(directory, 0o700)
     except OSError:
         pass
-    cwd = posix.getcwdb()
+    cwd = get_directory()
+    files = open_files()
+    if not cwd or len(files) > MAXIMUM_FILES:
+        run_stock(name, environment, own)
     key = name + b"-" + environment_key(environment, cwd).encode()
     if not is_private(directory):
         say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
@@ -340,7 +401,6 @@ def main() -> None:
     forwarded.install(ignored)
     argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
     try:
-        files = open_files(connection.fileno())
         send_request(connection, (argv, environment, cwd, files, get_umask(), ignored), files)
         answer = follow(connection, forwarded)
     except OSError:

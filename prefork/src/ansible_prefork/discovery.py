@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import json
 import os
@@ -75,10 +76,14 @@ def cluster_key(configuration: Any) -> str:
         parts.path,
         None if is_owner(user) else user,
     ]
-    if not proxied:
+    keys = (getattr(configuration, "api_key", None) or {}).items()
+    if proxied:
+        # The client makes such a header of the owner.
+        keys = [item for item in keys if not str(item[1]).startswith("Basic ")]
+    else:
         chosen += [getattr(configuration, name, None) for name in CREDENTIALS]
-        chosen += [_digest_file(getattr(configuration, name, None)) for name in CREDENTIAL_FILES]
-        chosen.append(sorted((getattr(configuration, "api_key", None) or {}).items()))
+    chosen += [_digest_file(getattr(configuration, name, None)) for name in CREDENTIAL_FILES]
+    chosen.append(sorted(keys))
     return hashlib.sha256(json.dumps(chosen, default=str).encode()).hexdigest()
 
 
@@ -118,9 +123,18 @@ def publish() -> None:
                 fresh = shared.with_suffix(f".{os.getpid()}")
                 shutil.copyfile(copy, fresh)
                 os.replace(fresh, shared)
+                _remove_expired(shared.parent)
             copy.unlink()
         except OSError:
             continue
+
+
+def _remove_expired(directory: Path) -> None:
+    """Discoveries that nobody will use again, such as those of credentials that have been replaced."""
+    for entry in os.scandir(directory):
+        with contextlib.suppress(OSError):
+            if time.time() - entry.stat().st_mtime > LIFETIME_SECONDS:
+                os.unlink(entry.path)
 
 
 def _is_whole(path: Path) -> bool:

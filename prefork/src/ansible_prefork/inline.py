@@ -13,6 +13,7 @@ plugin changes in its process (environment, working directory, umask, signal han
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import signal
@@ -21,7 +22,13 @@ import threading
 from typing import Any
 
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
-NEVER_INLINE = frozenset(("pause", "ansible.builtin.pause", "ansible.legacy.pause"))
+# Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
+NEVER_INLINE = frozenset(
+    prefix + name
+    for prefix in ("", "ansible.builtin.", "ansible.legacy.")
+    for name in ("pause", "add_host", "group_by")
+)
+CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class _QueueOfMainThread:
@@ -64,6 +71,43 @@ class _OutputOfMainThread:
         return getattr(self._stream, name)
 
 
+class _Descriptors:
+    """The descriptors 0, 1 and 2 while a task runs: a worker has none of the run's.
+
+    The run's own standard streams write to duplicates, as the thread that reads the queue goes on with its output.
+    """
+
+    def __init__(self) -> None:
+        self.null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        self.kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in range(3)]
+        for stream, number in ((sys.stdout, self.kept[1]), (sys.stderr, self.kept[2])):
+            stream.flush()
+            raw = getattr(stream.buffer, "raw", stream.buffer)
+            name = raw.name
+            raw.__init__(number, "w", closefd=False)
+            raw.name = name
+
+    def detach(self) -> None:
+        for number in range(3):
+            os.dup2(self.null, number)
+
+    def attach(self) -> None:
+        for number, kept in enumerate(self.kept):
+            os.dup2(kept, number)
+
+
+# Since ansible-core 2.19 workers are detached from the standard streams; before, they write to those of the run.
+_detaches = False
+_descriptors: _Descriptors | None = None
+
+
+def prepare_run() -> None:
+    """Keep the descriptors of the run that this process is now from its tasks."""
+    global _descriptors
+    if _detaches:
+        _descriptors = _Descriptors()
+
+
 class _Surroundings:
     """Puts back what a task may have changed in the process."""
 
@@ -72,15 +116,27 @@ class _Surroundings:
         self.directory = os.getcwd()
         self.umask = os.umask(0o022)
         os.umask(self.umask)
-        self.handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        self.handlers = {number: signal.getsignal(number) for number in CATCHABLE}
+        self.path = list(sys.path)
         self.streams = sys.stdin, sys.stdout, sys.stderr
-        sys.stdout = _OutputOfMainThread(sys.stdout)  # type: ignore[assignment]
-        sys.stderr = _OutputOfMainThread(sys.stderr)  # type: ignore[assignment]
+        if _descriptors is not None:
+            _descriptors.detach()
+            sys.stdin = open(0, closefd=False)
+            sys.stdin.close()
+        # Before 2.19 a worker ends without writing what is left in its buffers.
+        if _detaches or not sys.stdout.line_buffering:
+            sys.stdout = _OutputOfMainThread(sys.stdout)  # type: ignore[assignment]
+        if _detaches:
+            sys.stderr = _OutputOfMainThread(sys.stderr)  # type: ignore[assignment]
 
     def __exit__(self, *_exception: object) -> None:
         sys.stdin, sys.stdout, sys.stderr = self.streams
+        if _descriptors is not None:
+            _descriptors.attach()
         for number, handler in self.handlers.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+        sys.path[:] = self.path
         os.umask(self.umask)
         os.chdir(self.directory)
         if dict(os.environb) != self.environment:
@@ -102,6 +158,9 @@ def make_worker_class(stock: Any) -> Any:
                 super().start()
                 return
             self._was_inline = True
+            # As multiprocessing does before each fork: what has been said so far is seen while the task runs.
+            sys.stdout.flush()
+            sys.stderr.flush()
             self._inline_exitcode = run_inline(self)
 
         def is_alive(self) -> bool:
@@ -186,7 +245,14 @@ def _run_task(worker: Any, module: Any) -> None:
     if context is None:
         worker._run()
         return
-    with context.TaskContext(worker._task):
+    create = getattr(context.TaskContext, "create", None)
+    # Since ansible-core 2.21 with what a loop needs as well.
+    current = (
+        create(task=worker._task, task_vars=worker._task_vars, host_name=worker._host.name)
+        if create
+        else context.TaskContext(worker._task)
+    )
+    with current:
         worker._run()
 
 
@@ -194,7 +260,9 @@ def install() -> None:
     """Make the strategies of ansible-core start such workers in plays that have one worker."""
     from ansible.plugins import strategy
 
+    global _detaches
     stock = strategy.WorkerProcess
+    _detaches = hasattr(stock, "_detach")
     inline = make_worker_class(stock)
     queue_task = strategy.StrategyBase._queue_task
 

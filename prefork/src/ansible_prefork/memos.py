@@ -10,12 +10,59 @@ reset here nor known to depend on files only.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
+import logging
 import os
 import secrets
 import sys
 import tempfile
+from collections.abc import Iterator
 from typing import Any
+
+_display_methods: dict[str, Any] = {}
+_log_handlers: list[logging.Handler] = []
+
+
+def remember_unplayed() -> None:
+    """Keep what playing changes and a run needs as it was; the log, where there is one, is not for the warm-up."""
+    from ansible.utils.display import Display
+
+    _display_methods.update(vars(Display))
+    _log_handlers.extend(logging.root.handlers)
+    for handler in _log_handlers:
+        logging.root.removeHandler(handler)
+        # A file is opened again when something is written to it.
+        handler.close()
+
+
+@contextlib.contextmanager
+def without_server() -> Iterator[None]:
+    """Do not start the server that workers ask since ansible-core 2.21: it is a thread, and each run has its own."""
+    try:
+        from ansible._internal._rpc_host import LocalManager
+    except ImportError:
+        yield
+        return
+    stock = LocalManager.__dict__["shared_instance"]
+    LocalManager.shared_instance = classmethod(lambda _class: None)
+    try:
+        yield
+    finally:
+        LocalManager.shared_instance = stock
+
+
+def _forget_callbacks() -> None:
+    """Callback plugins, whose modules count from their import on, and what they have put around Display's methods."""
+    from ansible.plugins import loader
+    from ansible.utils.display import Display
+
+    for path, module in list(loader.callback_loader._module_cache.items()):
+        del loader.callback_loader._module_cache[path]
+        sys.modules.pop(module.__name__, None)
+    for name, value in list(vars(Display).items()):
+        if name in _display_methods and value is not _display_methods[name]:
+            setattr(Display, name, _display_methods[name])
 
 
 def forget_run() -> None:
@@ -34,11 +81,19 @@ def forget_run() -> None:
     ansible_vars.cur_id = 0
     ansible_vars.random_int = f"{secrets.randbelow(2**32):08x}"
     _forget_collection_defaults()
+    _forget_callbacks()
 
 
 def _forget_vault_secrets() -> None:
     from ansible.parsing import vault
 
+    clear = getattr(vault.VaultAES256._gen_key_initctr, "cache_clear", None)
+    if clear is not None:
+        clear()
+    # Until ansible-core 2.18.
+    decoder = getattr(sys.modules.get("ansible.parsing.ajson"), "AnsibleJSONDecoder", None)
+    if hasattr(decoder, "_vaults"):
+        decoder._vaults.clear()
     # Since ansible-core 2.19.
     context = getattr(vault, "VaultSecretsContext", None)
     if context is not None:
@@ -65,14 +120,6 @@ def _forget_collection_defaults() -> None:
         finder.set_playbook_paths([])
 
 
-def _forget_events() -> None:
-    """The directory for events that the callback plugin of ansible-runner has read from the environment."""
-    for name in ("ansible.plugins.callback.awx_display", "awx_display"):
-        module = sys.modules.get(name)
-        if module is not None:
-            module.event_context.__init__()  # type: ignore[misc]
-
-
 def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTION",)) -> None:
     """Redo what importing Ansible does once per process and what depends on this process: its temporary directory,
     its terminal, its colours, its standard streams, and the constants that are set per run.
@@ -87,7 +134,8 @@ def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTI
     importlib.reload(color)
     display = Display()
     display._set_column_width()
-    _forget_events()
+    for handler in _log_handlers:
+        logging.root.addHandler(handler)
     _prepare_streams(display)
 
 

@@ -14,9 +14,11 @@ import importlib
 import os
 import pkgutil
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 import types
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,11 @@ class ModuleProgram:
         sys.modules["__main__"] = main
         try:
             exec(compile(code, "<stdin>", "exec"), main.__dict__)
+        except Exception as problem:
+            # Without the frame that is here: it may become part of the task's result.
+            trace = problem.__traceback__ and problem.__traceback__.tb_next
+            traceback.print_exception(type(problem), problem, trace)
+            return 1
         finally:
             discovery.publish()
         return 0
@@ -164,6 +171,30 @@ def parse_command(command: Any, shell: bool) -> dict[bytes, bytes] | None:
     return variables if words == [sys.executable] else None
 
 
+def shell_directory(inherited: bytes | None) -> bytes:
+    """What a shell that is started here sets PWD to: what it has inherited, if that is the working directory."""
+    try:
+        if inherited and inherited.startswith(b"/") and os.path.samefile(inherited, b"."):
+            return inherited
+    except OSError:
+        pass
+    return os.getcwdb()
+
+
+def end_in_shell(status: int) -> tuple[int, bytes]:
+    """The exit code of a shell whose last command ended with that wait status, and what the shell says of it."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return code, b""
+    silent = (signal.SIGINT, signal.SIGPIPE)
+    message = "\n" if -code in silent else f"{signal.strsignal(-code)}\n"
+    return 128 - code, message.encode()
+
+
+# A module whose task has run into its time limit goes on, as it does stock; it ends with the play at the latest.
+_open_connections: list[Any] = []
+
+
 class WarmPopen:
     """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
 
@@ -186,18 +217,21 @@ class WarmPopen:
         ):
             payload.write(data)
             payload.seek(0)
+            _open_connections.append(connection)
             status = self._run(connection, [payload.fileno(), out.fileno(), err.fileno()])
+            _open_connections.remove(connection)
             connection.close()
             if status is None:
                 self.returncode = client.LOST
                 return b"", b"prefork: the interpreter that had this module warm is gone\n"
-            self.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             err.seek(0)
-            return out.read(), err.read()
+            self.returncode, message = end_in_shell(status)
+            return out.read(), err.read() + message
 
     def _run(self, connection: Any, actual: list[int]) -> int | None:
         environment = {**os.environb, **self.variables}
+        environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
         wanted = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
         client.send_request(connection, wanted, actual)

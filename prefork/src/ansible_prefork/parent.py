@@ -8,8 +8,8 @@ for each run the process id and the connection, nothing else.
 
 from __future__ import annotations
 
-import dataclasses
 import contextlib
+import dataclasses
 import fcntl
 import gc
 import json
@@ -31,6 +31,8 @@ from ansible_prefork.watch import Watch
 DEFAULT_RUNS = 1000
 DEFAULT_IDLE_SECONDS = 3600
 CHECK_SECONDS = 2.0
+PATIENCE_SECONDS = 15.0
+FORWARDED = frozenset(getattr(signal, name) for name in client.FORWARDED)
 STATE_VARIABLE = "_PREFORK_STATE"
 
 
@@ -76,18 +78,25 @@ class State:
 class Parent:
     """Listens for clients of one program in one environment."""
 
-    def __init__(self, program: Program, directory: Path, *, maximum: int, idle: float, follow: int | None) -> None:
+    def __init__(
+        self, program: Program, directory: Path, *, maximum: int, idle: float, follow: int | None, patience: float = 0.0
+    ) -> None:
         self.program = program
-        self.directory = directory
+        self.began = time.time_ns()
         self.maximum = maximum
         self.idle = idle
-        # A parent that belongs to another is started by it alone, and waits for the one before it.
-        self.patience = 15.0 if follow else 0.0
+        self.patience = patience
+        self.runs: dict[int, socket.socket] = {}
+        self.hangups = select.epoll()
         self.started = 0
         self.quit = False
         self.last_run = time.monotonic()
         self.checked = time.monotonic()
+        directory = directory.absolute()
         key = client.environment_key(dict(os.environb), os.getcwdb())
+        if key == client.environment_key(dict(os.environb), os.fsencode(directory)):
+            # Nothing depends on the working directory, which may be removed while this lives.
+            os.chdir(directory)
         self.base = directory / f"{program.name}-{key}"
         self.own = directory / f"{program.name}-{key}.d"
         self.followed = _open_pid(follow) if follow else None
@@ -95,7 +104,10 @@ class Parent:
 
     def serve(self) -> int:
         """Run until there is nothing to serve any more; the exit code."""
-        state = self._take_over() or self._start()
+        try:
+            state = self._take_over() or self._start()
+        except OSError as problem:
+            return self._leave_word(str(problem))
         if state is None:
             return 0
         self.lock = state.lock
@@ -106,11 +118,18 @@ class Parent:
             paths = self.program.warm(self.own)
         except UnsupportedError as reason:
             return self._refuse(str(reason))
-        self.watch = Watch(paths)
+        except Exception as problem:
+            traceback.print_exc()
+            return self._refuse(f"the warm-up failed: {problem}")
+        self.watch = Watch(paths, self.began)
         gc.collect()
         gc.freeze()
         self._loop()
         return 0
+
+    def has_lost_followed(self) -> bool:
+        """Whether the process that this one was to end with has ended."""
+        return self.followed is not None and bool(select.select([self.followed], [], [], 0)[0])
 
     def _take_over(self) -> State | None:
         text = os.environ.pop(STATE_VARIABLE, None)
@@ -124,7 +143,7 @@ class Parent:
 
     def _start(self) -> State | None:
         lock = os.open(f"{self.base}.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        if not _take_lock(lock, self.patience):
+        if not _take_lock(lock, self.patience, Path(f"{self.base}.sock")):
             os.close(lock)
             return None
         Path(f"{self.base}.stock").unlink(missing_ok=True)
@@ -142,17 +161,30 @@ class Parent:
         return State(listener.detach(), lock)
 
     def _refuse(self, reason: str) -> int:
-        """Leave word for the clients, answer those that wait, and end."""
+        """Leave word for the clients, answer those that wait, let the runs end, and end."""
+        code = self._leave_word(reason)
+        Path(f"{self.base}.sock").unlink(missing_ok=True)
+        self._send_away(reason)
+        while self.runs:
+            self._reap()
+            time.sleep(0.02)
+        self.program.close()
+        return code
+
+    def _leave_word(self, reason: str) -> int:
         print(f"prefork: {reason}: {self.program.name} runs stock", file=sys.stderr, flush=True)
         Path(f"{self.base}.stock").write_text(reason)
-        Path(f"{self.base}.sock").unlink(missing_ok=True)
+        return 3
+
+    def _send_away(self, reason: str) -> None:
+        """Answer the clients that wait to be accepted: they run the stock program."""
         self.listener.setblocking(False)
         answer = reason.encode()
         while True:
             try:
                 connection, _address = self.listener.accept()
             except OSError:
-                return 3
+                return
             _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
             connection.close()
 
@@ -166,20 +198,20 @@ class Parent:
             signal.signal(number, self._ask_to_quit)
         self.listener.setblocking(False)
         self.selector = selectors.DefaultSelector()
-        self.hangups = select.epoll()
         self.selector.register(self.hangups.fileno(), selectors.EVENT_READ, self._notice_hangups)
         self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
         self.selector.register(signals, selectors.EVENT_READ, lambda: signals.recv(4096))
+        wait = min(30.0, self.idle + 0.1)
         if self.followed is not None:
             self.selector.register(self.followed, selectors.EVENT_READ, self._quit)
         for connection in self.runs.values():
             self._watch_client(connection)
         self._reap()
         while not self._is_done():
-            for key, _events in self.selector.select(timeout=30):
+            for key, _events in self.selector.select(timeout=wait):
                 key.data()
             self._reap()
-            if self._is_stale():
+            if self._is_due():
                 self._replace()
         self._end()
 
@@ -195,13 +227,15 @@ class Parent:
         return not self.runs and time.monotonic() - self.last_run > self.idle
 
     def _is_stale(self) -> bool:
-        if self.started >= self.maximum:
-            return True
+        return self.started >= self.maximum or self.watch.has_changed()
+
+    def _is_due(self) -> bool:
+        """Whether it is stale; asked after each event, so it looks at the files now and then only."""
         now = time.monotonic()
-        if now - self.checked < CHECK_SECONDS:
+        if self.started < self.maximum and now - self.checked < CHECK_SECONDS:
             return False
         self.checked = now
-        return self.watch.has_changed()
+        return self._is_stale()
 
     def _accept(self) -> None:
         # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
@@ -216,9 +250,12 @@ class Parent:
         self.last_run = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
+        # A signal to the run that comes before it has its own handlers waits until then.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
         pid = os.fork()
         if pid == 0:
-            self._be_run(connection)
+            self._be_run(connection, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _send(connection, b"P" + pid.to_bytes(4, "little"))
         self.runs[pid] = connection
         self._watch_client(connection)
@@ -232,9 +269,11 @@ class Parent:
         for pid, connection in self.runs.items():
             if connection.fileno() in gone:
                 self.hangups.unregister(connection)
+                # It leads a session: what it has started goes with it.
+                _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
-    def _be_run(self, connection: socket.socket) -> NoReturn:
+    def _be_run(self, connection: socket.socket, mask: set[int | signal.Signals]) -> NoReturn:
         """The fork: read the request, become it, run it, and never return."""
         try:
             process.die_with_parent(os.getppid())
@@ -243,7 +282,12 @@ class Parent:
         except BaseException:
             traceback.print_exc()
             os._exit(client.LOST)
-        process.end_with(lambda: self.program.run(wanted))
+
+        def run() -> int:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            return self.program.run(wanted)
+
+        process.end_with(run)
 
     def _reap(self) -> None:
         while True:
@@ -277,7 +321,7 @@ class Parent:
 
     def _end(self) -> None:
         Path(f"{self.base}.sock").unlink(missing_ok=True)
-        self.listener.close()
+        self._send_away("the parent was about to end")
         for pid in self.runs:
             _kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + 10
@@ -288,15 +332,15 @@ class Parent:
         shutil.rmtree(self.own, ignore_errors=True)
 
 
-def _take_lock(lock: int, seconds: float) -> bool:
-    """Whether this is the one parent of its kind; its predecessor may need a moment to end."""
-    deadline = time.monotonic() + seconds
+def _take_lock(lock: int, seconds: float, path: Path) -> bool:
+    """Whether this is the one parent of its kind; its predecessor, whose socket is gone then, may need a moment."""
+    start = time.monotonic()
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         except BlockingIOError:
-            if time.monotonic() > deadline:
+            if time.monotonic() - start > (seconds if path.exists() else PATIENCE_SECONDS):
                 return False
             time.sleep(0.05)
 

@@ -10,6 +10,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
@@ -35,7 +36,9 @@ class PlaybookProgram:
         require_known("ansible-core", versions.ANSIBLE_CORE)
         self.directory = directory
         self.modules = start_module_parent(directory)
-        warm_play(directory, module_socket(directory))
+        socket = module_socket(directory)
+        with warm_environment(dict(os.environb), elsewhere=False):
+            warm_play(directory, socket)
         return watched_paths()
 
     def run(self, wanted: request.Request) -> int:
@@ -62,7 +65,7 @@ def start_module_parent(directory: Path) -> subprocess.Popen[bytes] | None:
     """A parent for modules beside this one; it ends with this one."""
     if os.environ.get("PREFORK_MODULES", "").lower() == "off":
         return None
-    command = [sys.executable, "-m", "ansible_prefork", "parent", "--program", modules.NAME]
+    command = [sys.executable, "-P", "-m", "ansible_prefork", "parent", "--program", modules.NAME]
     command += ["--directory", str(directory), "--follow", str(os.getpid())]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL)
 
@@ -72,10 +75,34 @@ def module_socket(directory: Path) -> Path:
     return directory / f"{modules.NAME}-{key}.sock"
 
 
+@contextlib.contextmanager
+def warm_environment(environment: dict[bytes, bytes], *, elsewhere: bool) -> Iterator[None]:
+    """The environment of a play, for the time of the warm-up, with a place for what ansible-runner's callback writes.
+
+    ``elsewhere``: in another working directory, whose files do not count.
+    """
+    kept, before = dict(os.environb), os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="prefork-") as directory:
+        wanted = {**environment, b"AWX_ISOLATED_DATA_DIR": os.fsencode(directory)}
+        wanted[b"ANSIBLE_CACHE_PLUGIN_CONNECTION"] = os.fsencode(directory + "/fact_cache")
+        request.set_environment(wanted)
+        if elsewhere:
+            os.chdir(directory)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            request.set_environment(kept)
+    memos.forget_run()
+
+
 def warm_play(directory: Path, socket: Path) -> None:
     """Import Ansible and play a play that touches what plays touch, then forget that it was played."""
     with _recorded_output() as said:
-        importlib.import_module("ansible.cli.playbook")
+        try:
+            importlib.import_module("ansible.cli.playbook")
+        except SystemExit as end:
+            raise UnsupportedError("Ansible does not run in this environment") from end
     _SAID.append(said)
     for name in (
         "ansible.plugins.connection.local",
@@ -83,11 +110,12 @@ def warm_play(directory: Path, socket: Path) -> None:
         "ansible.plugins.strategy.free",
     ):
         importlib.import_module(name)
+    memos.remember_unplayed()
     inline.install()
     modules.install(socket)
     payloads.install(directory)
-    with _silenced():
-        _play_once()
+    with _silenced(), memos.without_server():
+        _play_once(directory)
         _preload_plugins()
     _keep_collection_finder()
     memos.forget_run()
@@ -159,20 +187,17 @@ def _silenced() -> Iterator[None]:
         os.close(kept)
 
 
-def _play_once() -> None:
+def _play_once(directory: Path) -> None:
     from ansible.cli.playbook import PlaybookCLI
 
+    # As ansible-runner has it: a directory with a file of hosts, and a file of variables.
+    inventory = directory / "inventory"
+    inventory.mkdir(exist_ok=True)
+    (inventory / "hosts").write_text("localhost ansible_connection=local\n")
+    variables = directory / "extravars"
+    variables.write_text('{"prefork_number": 1}\n')
     argv = sys.argv
-    arguments = [
-        NAME,
-        "-i",
-        "localhost,",
-        "-c",
-        "local",
-        "-e",
-        "prefork_number=1",
-        str(WARM_PLAYBOOK),
-    ]
+    arguments = [NAME, "-i", str(inventory), "-e", f"@{variables}", str(WARM_PLAYBOOK)]
     sys.argv = arguments
     try:
         code = PlaybookCLI(arguments).run()
@@ -210,10 +235,15 @@ def _import_module_utils(directory: Path) -> None:
 def watched_paths() -> list[Path]:
     """What a change of which makes a warm process stale."""
     from ansible import constants
+    from ansible.plugins import loader
 
     paths = [Path(sys.executable), Path(__file__).parent, *modules.collection_directories()]
     if constants.CONFIG_FILE:
         paths.append(Path(constants.CONFIG_FILE))
+    paths += [Path(os.path.expanduser("~/.ansible.cfg")), Path("/etc/ansible/ansible.cfg")]
+    # Ansible looks once for what is in a directory of plugins.
+    for _name, plugins in loader.get_all_plugin_loaders():
+        paths += [Path(os.path.expanduser(item)) for item in plugins.config or ()]
     for name in ("ansible-core", "ansible-runner", "kubernetes"):
         with contextlib.suppress(Exception):
             paths.append(Path(str(distribution(name)._path)))  # type: ignore[attr-defined]
@@ -228,6 +258,13 @@ def run_play(argv: list[str]) -> int:
     memos.refresh_process()
     for said in _SAID:
         said.repeat()
-    sys.argv = list(argv)
-    PlaybookCLI.cli_executor(list(argv))
+    inline.prepare_run()
+    sys.argv = [stock_program(argv[0]), *argv[1:]]
+    PlaybookCLI.cli_executor(list(sys.argv))
     return 0
+
+
+def stock_program(own: str) -> str:
+    """The program that runs without prefork, whose path Ansible shows as its own."""
+    found = client.find_program(NAME.encode(), dict(os.environb), os.fsencode(own))
+    return os.fsdecode(found) if found else own

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -15,6 +17,10 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
+# A run is short and its parent's objects are frozen: the collector would look for garbage every 700 allocations.
+COLLECTOR_THRESHOLDS = (20_000, 50, 100)
+# The exit code of the interpreter when it could not write what was left in its buffers.
+FLUSH_FAILED = 120
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -29,6 +35,7 @@ def end_with(body: Callable[[], int | None]) -> NoReturn:
     """Run the body as the interpreter runs a program, and end the process as it ends."""
     code = 1
     interrupted = False
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
     try:
         code = body() or 0
     except SystemExit as end:
@@ -38,7 +45,8 @@ def end_with(body: Callable[[], int | None]) -> NoReturn:
         interrupted = True
     except BaseException:
         traceback.print_exc()
-    _finish()
+    if not _finish():
+        code = FLUSH_FAILED
     if interrupted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -54,10 +62,26 @@ def _exit_code(end: SystemExit) -> int:
     return 1
 
 
-def _finish() -> None:
-    """What the interpreter does at its end, short of freeing its memory."""
-    for step in (threading._shutdown, atexit._run_exitfuncs, sys.stdout.flush, sys.stderr.flush):  # type: ignore[attr-defined]
-        try:
+def _finish() -> bool:
+    """What the interpreter does at its end, short of freeing its memory; False when output was lost."""
+    for step in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+        with contextlib.suppress(BaseException):
             step()
-        except BaseException:
-            continue
+    try:
+        sys.stdout.flush()
+        flushed = True
+    except BaseException as problem:
+        flushed = False
+        _say_unraisable(problem, sys.stdout)
+    try:
+        sys.stderr.flush()
+    except BaseException:
+        return False
+    return flushed
+
+
+def _say_unraisable(problem: BaseException, where: object) -> None:
+    trace = problem.__traceback__ and problem.__traceback__.tb_next
+    text = "".join(traceback.format_exception(type(problem), problem, trace))
+    with contextlib.suppress(Exception):
+        sys.stderr.write(f"Exception ignored in: {where!r}\n{text}")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import array
+import codecs
 import dataclasses
 import io
 import marshal
@@ -124,7 +125,7 @@ def open_standard_streams() -> None:
     encoding, errors = "utf-8", sys.stdin.errors or "strict"
     if os.environ.get("PYTHONIOENCODING"):
         chosen, _colon, handler = os.environ["PYTHONIOENCODING"].partition(":")
-        encoding, errors = chosen or encoding, handler or errors
+        encoding, errors = codecs.lookup(chosen).name if chosen else encoding, handler or errors
     errors = errors if errors in ("strict", "surrogateescape", "ignore", "replace", "backslashreplace") else "strict"
     sys.stdin = sys.__stdin__ = _open_text(0, "<stdin>", encoding, errors)  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _open_text(1, "<stdout>", encoding, errors, unbuffered)  # type: ignore[misc]
@@ -134,25 +135,26 @@ def open_standard_streams() -> None:
 def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: bool = False) -> io.TextIOWrapper:
     raw = io.FileIO(number, "r" if number == 0 else "w", closefd=False)
     raw.name = name  # type: ignore[misc]
-    binary = io.BufferedReader(raw) if number == 0 else io.BufferedWriter(raw)
+    binary = io.BufferedReader(raw) if number == 0 else raw if unbuffered else io.BufferedWriter(raw)
     text = io.TextIOWrapper(
         binary,  # type: ignore[arg-type]
         encoding=encoding,
         errors=errors,
-        line_buffering=number == 2 or raw.isatty(),
+        line_buffering=not unbuffered and (number == 2 or raw.isatty()),
         write_through=unbuffered,
     )
     text.mode = "r" if number == 0 else "w"  # type: ignore[misc]
     return text
 
 
-def reset_signals(keep_hangup: bool = False) -> None:
-    """The signal handlers of a fresh interpreter; SIGHUP may be ignored from before an exec."""
+def reset_signals(keep_ignored: bool = False) -> None:
+    """The signal handlers of a fresh interpreter; what is ignored stays so after an exec."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
-        if number != signal.SIGHUP or not keep_hangup:
-            signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGCHLD", *client.FORWARDED):
+        number = getattr(signal, name)
+        if keep_ignored and signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 
 def become(request: Request) -> None:

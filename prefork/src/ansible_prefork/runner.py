@@ -9,16 +9,14 @@ ansible-runner has put together for it are those that this parent is warm for; o
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, memos, play, process, request, versions
+from ansible_prefork import client, play, process, request, versions
 
 NAME = "ansible-runner"
 
@@ -41,7 +39,7 @@ class RunnerProgram(play.PlaybookProgram):
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
-        with _environment(environment):
+        with play.warm_environment(environment, elsewhere=True):
             play.warm_play(directory, socket)
         self._install()
         return play.watched_paths()
@@ -55,6 +53,7 @@ class RunnerProgram(play.PlaybookProgram):
         import pexpect
 
         pexpect.spawn._spawnpty = make_spawn(self, pexpect.spawn._spawnpty)
+        share_event_connection()
 
     def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
         if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
@@ -62,6 +61,32 @@ class RunnerProgram(play.PlaybookProgram):
         environment = to_bytes(options["env"])
         directory = os.fsencode(options.get("cwd") or os.getcwd())
         return client.environment_key(environment, directory) == self.play_key
+
+
+class _OneSession:
+    """The module requests_unixsocket as ansible-runner-http sees it: its Session is one for the whole run."""
+
+    def __init__(self, stock: Any) -> None:
+        self._stock = stock
+        self._session: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stock, name)
+
+    def Session(self) -> Any:  # noqa: N802 the name of what it stands for
+        if self._session is None:
+            self._session = self._stock.Session()
+            # No proxy of the environment leads to a socket in the file system.
+            self._session.trust_env = False
+        return self._session
+
+
+def share_event_connection() -> None:
+    """Let ansible-runner-http send all events of a run over one connection, where it would make one for each."""
+    for plugin in getattr(sys.modules.get("ansible_runner"), "plugins", {}).values():
+        events = sys.modules.get(f"{getattr(plugin, '__name__', '').partition('.')[0]}.events")
+        if hasattr(events, "requests_unixsocket"):
+            events.requests_unixsocket = _OneSession(events.requests_unixsocket)  # type: ignore[union-attr]
 
 
 def make_spawn(program: RunnerProgram, stock: Any) -> Any:
@@ -74,6 +99,9 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             before = options.get("preexec_fn")
             parent = os.getpid()
             options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent)
+        elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
+            # A configuration of the project's own: the program itself, as a client would only start another parent.
+            arguments = [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]]
         started = stock(self, arguments, **options)
         # The time that ptyprocess gives a process between closing its terminal and looking whether it has ended.
         # ansible-runner closes it after it has seen the end.
@@ -91,7 +119,7 @@ def become_play(arguments: list[Any], environment: dict[bytes, bytes], before: A
     # The pipe by which ptyprocess learns that the program was not found: closed means it was.
     os.closerange(3, 1 << 20)
     request.set_environment(environment)
-    request.reset_signals(keep_hangup=True)
+    request.reset_signals(keep_ignored=True)
     request.open_standard_streams()
     argv = [os.fsdecode(item) for item in arguments]
     process.end_with(lambda: play.run_play(argv))
@@ -110,17 +138,3 @@ def play_environment() -> dict[bytes, bytes]:
         config = RunnerConfig(private_data_dir=directory, playbook="play.yml", ident="prefork")
         config.prepare()
         return to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})
-
-
-@contextlib.contextmanager
-def _environment(environment: dict[bytes, bytes]) -> Iterator[None]:
-    kept = dict(os.environb)
-    with tempfile.TemporaryDirectory(prefix="prefork-") as directory:
-        wanted = {**environment, b"AWX_ISOLATED_DATA_DIR": os.fsencode(directory)}
-        wanted[b"ANSIBLE_CACHE_PLUGIN_CONNECTION"] = os.fsencode(directory + "/fact_cache")
-        request.set_environment(wanted)
-        try:
-            yield
-        finally:
-            request.set_environment(kept)
-    memos.forget_run()

@@ -4,50 +4,68 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules"))
 
 
-class Watch:
-    """The state of files and whole directories, as modification time, size and inode of each."""
+# The clock of file systems is behind by up to one tick of the kernel.
+TICK_NS = 20_000_000
+State = tuple[int, int, int]
 
-    def __init__(self, paths: Iterable[Path]) -> None:
-        self.paths = sorted(set(paths))
-        self.seen = self._look()
+
+class Watch:
+    """The state of files and whole directories: time of modification, size and inode of each.
+
+    ``since``: what has changed after it, in nanoseconds of the epoch, counts as changed: it may have been read before.
+    """
+
+    def __init__(self, paths: Iterable[Path], since: int) -> None:
+        self.paths = sorted({str(path) for path in paths})
+        self.seen, self.directories = self._look()
+        self.is_late = any(
+            status.st_ctime_ns > since - TICK_NS
+            for name in self.seen
+            if (status := _stat(name)) and name not in self.directories
+        )
 
     def has_changed(self) -> bool:
-        return self._look() != self.seen
+        if self.is_late or any(_state(name) != state for name, state in self.seen.items()):
+            return True
+        # A directory that has changed has had something added or removed, which may be of no interest.
+        if any(_state(name) != state for name, state in self.directories.items()):
+            seen, directories = self._look()
+            if seen != self.seen:
+                return True
+            self.directories = directories
+        return False
 
-    def _look(self) -> dict[str, tuple[int, int, int]]:
-        found: dict[str, tuple[int, int, int]] = {}
-        for path in self.paths:
-            for name, status in _walk(str(path)):
-                found[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
-        return found
+    def _look(self) -> tuple[dict[str, State | None], dict[str, State | None]]:
+        """The states of the files, and of the directories that they are in; of paths that are not there, too."""
+        files: dict[str, State | None] = {}
+        directories: dict[str, State | None] = {}
+        pending = list(self.paths)
+        while pending:
+            path = pending.pop()
+            if not os.path.isdir(path):
+                files[path] = _state(path)
+                continue
+            directories[path] = _state(path)
+            with contextlib.suppress(OSError):
+                pending.extend(entry.path for entry in os.scandir(path) if entry.name not in IGNORED_DIRECTORIES)
+        return files, directories
 
 
-def _walk(path: str) -> Iterator[tuple[str, os.stat_result]]:
+def _state(path: str) -> State | None:
+    status = _stat(path)
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
+
+
+def _stat(path: str) -> os.stat_result | None:
     try:
-        status = os.stat(path)
+        return os.stat(path)
     except OSError:
-        return
-    if not os.path.isdir(path):
-        yield path, status
-        return
-    try:
-        entries = list(os.scandir(path))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name in IGNORED_DIRECTORIES:
-            continue
-        try:
-            if entry.is_dir():
-                yield from _walk(entry.path)
-            else:
-                yield entry.path, entry.stat()
-        except OSError:
-            continue
+        return None

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def site():
+    from sites import make_site
+
+    with make_site() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def sides(tmp_path_factory):
+    """The two sides that test_equivalence compares; one pair for all tests, as parents take seconds to start."""
+    from sides import make_sides
+
+    stock, forks = made = make_sides(tmp_path_factory.mktemp("s"))
+    yield made
+    for side in made:
+        side.close()
+    assert not [*stock.left_processes(), *forks.left_processes(), *forks.parents()]

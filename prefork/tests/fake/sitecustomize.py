@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""On PYTHONPATH: puts a program that needs no Ansible in the place of both of the package's.
+
+It is warm at once, and its run is the Python code in the first argument, as it is for the fake stock program.
+PREFORK_FAKE_WATCH names a file to watch, whose text at the warm-up a run finds in ``program.text``;
+PREFORK_FAKE_WARM is code that the warm-up executes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from pathlib import Path
+
+
+class FakeProgram:
+    def __init__(self) -> None:
+        self.text = ""
+
+    def warm(self, directory: Path) -> list[Path]:
+        exec(os.environ.get("PREFORK_FAKE_WARM", ""), {"program": self, "directory": directory})
+        watched = os.environ.get("PREFORK_FAKE_WATCH")
+        if not watched:
+            return []
+        self.text = Path(watched).read_text()
+        return [Path(watched)]
+
+    def run(self, wanted: object) -> int:
+        names = {"__name__": "__main__", "program": self, "wanted": wanted}
+        exec(compile(sys.argv[1], "<run>", "exec"), names)
+        return 0
+
+    def close(self) -> None:
+        pass
+
+    def notice_end(self, pid: int) -> None:
+        pass
+
+
+class FakePlaybook(FakeProgram):
+    name = "ansible-playbook"
+
+
+class FakeRunner(FakeProgram):
+    name = "ansible-runner"
+
+
+def _stand_in(name: str, attribute: str, program: type) -> None:
+    module = types.ModuleType(name)
+    setattr(module, attribute, program)
+    sys.modules[name] = module
+
+
+_stand_in("ansible_prefork.play", "PlaybookProgram", FakePlaybook)
+_stand_in("ansible_prefork.runner", "RunnerProgram", FakeRunner)

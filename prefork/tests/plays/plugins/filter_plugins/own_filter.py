@@ -1,0 +1,3 @@
+class FilterModule:
+    def filters(self):
+        return {"own_filter": lambda value: value + " filter version 1"}

@@ -1,0 +1,603 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a client hands to its run and back, and what it does when there is no parent."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import select
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from sites import is_running, wait_for
+
+from ansible_prefork import client
+
+# All that a program can see of how it was started.
+LOOK = """
+import json, os, sys
+status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
+files = {}
+for name in os.listdir("/proc/self/fd"):
+    try:
+        files[name] = [os.readlink("/proc/self/fd/" + name), os.get_inheritable(int(name))]
+    except OSError:
+        pass
+umask = os.umask(0)
+json.dump({
+    "argv": [os.fsencode(item).hex() for item in sys.argv[2:]],
+    "argv0": sys.argv[0].rpartition("/")[2],
+    "environment": {name.hex(): value.hex() for name, value in os.environb.items()},
+    "directory": os.getcwdb().hex(),
+    "umask": umask,
+    "files": files,
+    "signals": {name: status[name] for name in ("SigBlk", "SigIgn", "SigCgt")},
+    "streams": [[stream.encoding, stream.errors, stream.line_buffering, stream.mode, stream.name]
+                for stream in (sys.stdin, sys.stdout, sys.stderr)],
+}, sys.stdout)
+"""
+PARENT = "import os; print(os.getppid())"
+
+
+def ignore(*numbers: int):
+    def set_up() -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    return set_up
+
+
+def look(site, *arguments, **options) -> dict:
+    done = site.run(LOOK, *arguments, **options)
+    assert (done.returncode, done.stderr or "") == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        pytest.param([], {}, id="plain"),
+        pytest.param(["", " ", "a b", "'", '"', "\n", "-e", "@x"], {}, id="words"),
+        pytest.param([b"\xff\xfe", "ü", b"\xc3\x28", "\U0001f600"], {}, id="bytes that are no text"),
+        pytest.param(["x" * 100_000], {}, id="long argument"),
+        pytest.param([str(number) for number in range(2000)], {}, id="many arguments"),
+        pytest.param([], {"env": {"A": "", "B": "=", "C": "\n"}}, id="environment"),
+        pytest.param([], {"env": {os.fsdecode(b"N\xff"): os.fsdecode(b"\xfe")}}, id="environment that is no text"),
+        pytest.param([], {"env": {f"N{number}": "v" * 1000 for number in range(500)}}, id="large environment"),
+        pytest.param([], {"cwd": "/"}, id="directory"),
+        pytest.param([], {"umask": 0o000}, id="umask 000"),
+        pytest.param([], {"umask": 0o077}, id="umask 077"),
+        pytest.param([], {"preexec_fn": ignore(signal.SIGHUP)}, id="nohup"),
+        pytest.param([], {"preexec_fn": ignore(signal.SIGINT, signal.SIGQUIT)}, id="background of a shell"),
+        pytest.param([], {"preexec_fn": ignore(signal.SIGTERM)}, id="SIGTERM ignored"),
+        pytest.param([], {"preexec_fn": ignore(signal.SIGUSR1, signal.SIGALRM)}, id="others ignored"),
+        pytest.param([], {"stderr": subprocess.STDOUT}, id="one stream for both"),
+        pytest.param([], {"env": {"PYTHONIOENCODING": "latin-1:replace"}}, id="encoding"),
+        pytest.param([], {"env": {"PYTHONUNBUFFERED": "1"}}, id="unbuffered"),
+    ],
+)
+def test_a_run_sees_what_the_stock_program_sees(site, arguments, options):
+    stock = look(site, *arguments, **{**options, "env": {"PREFORK": "off", **options.get("env", {})}})
+    parent = site.parent(env=options.get("env"))
+    env = {"PREFORK": "on", **options.get("env", {})}
+    seen = look(site, *arguments, **{**options, "env": env})
+    assert int(site.answer(PARENT, env=options.get("env", {}), cwd=options.get("cwd"))) == parent.pid
+    for found in (stock, seen):
+        del found["environment"][b"PREFORK".hex()]
+        # The number of a pipe, which differs from one Popen to the next.
+        found["files"] = {name: [kind.partition(":")[0], flag] for name, (kind, flag) in found["files"].items()}
+    assert seen == stock
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_standard_streams_that_are_closed_harm_nobody(site, closed):
+    site.parent()
+    mark = site.root / "mark"
+    code = f"open({str(mark)!r}, 'w').write('done')"
+    set_up = lambda: [os.close(number) for number in closed]  # noqa: E731
+    assert site.run(code, preexec_fn=set_up).returncode == 0
+    assert mark.read_text() == "done"
+
+
+def test_descriptors_beyond_the_standard_ones_keep_their_numbers(site):
+    parent = site.parent()
+    code = "import os, sys; print(os.getppid(), *(open(name).read().strip() for name in sys.argv[2:]))"
+    script = f'{site.client} "$1" <(echo one) <(echo two) 7</dev/null'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", code],
+        check=False,
+        env=site.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == (f"{parent.pid} one two\n", "")
+
+
+def test_a_descriptor_can_be_written_and_locked_by_the_run(site):
+    site.parent()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        number = theirs.fileno()
+        code = f"import os; os.write({number}, b'from the run')"
+        site.answer(code, pass_fds=[number])
+        assert ours.recv(100) == b"from the run"
+
+
+def test_more_descriptors_than_a_message_holds_run_stock(site):
+    site.parent()
+    with open(os.devnull) as null:
+        numbers = [os.dup(null.fileno()) for _ in range(260)]
+    try:
+        code = f"import os; print(len([os.fstat(number) for number in {numbers}]))"
+        assert site.run(code, pass_fds=numbers).stdout == "260\n"
+    finally:
+        for number in numbers:
+            os.close(number)
+
+
+def test_standard_input_reaches_the_run(site):
+    site.parent()
+    process = site.start("import sys; print(sys.stdin.read().upper())", stdin=subprocess.PIPE)
+    assert process.communicate("text " * 50_000, timeout=30)[0] == "TEXT " * 50_000 + "\n"
+
+
+def test_every_exit_code_comes_back(site):
+    site.parent()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        codes = pool.map(
+            lambda code: site.run("import sys; sys.exit(int(sys.argv[2]))", str(code)).returncode, range(256)
+        )
+        assert list(codes) == list(range(256))
+
+
+@pytest.mark.parametrize(
+    ("code", "end", "err"),
+    [
+        ("import sys; sys.exit(256)", 0, ""),
+        ("import sys; sys.exit(-1)", 255, ""),
+        ("import sys; sys.exit('why')", 1, "why\n"),
+        ("import sys; sys.exit(None)", 0, ""),
+        ("raise ValueError('why')", 1, "ValueError: why\n"),
+        ("import os; os._exit(7)", 7, ""),
+        ("raise KeyboardInterrupt", -signal.SIGINT, "KeyboardInterrupt\n"),
+        ("import atexit; atexit.register(print, 'last'); print('first')", 0, ""),
+    ],
+)
+def test_the_end_is_that_of_the_stock_program(site, code, end, err):
+    site.parent()
+    done = site.run(code)
+    stock = site.run(code, env={"PREFORK": "off"})
+    assert done.returncode == stock.returncode == end
+    assert done.stdout == stock.stdout
+    assert done.stderr.endswith(err)
+    assert stock.stderr.endswith(err)
+
+
+@pytest.mark.parametrize("name", ["TERM", "KILL", "INT", "HUP", "QUIT", "ABRT", "SEGV", "PIPE", "USR1", "ALRM"])
+def test_death_by_a_signal_comes_back(site, name):
+    site.parent()
+    number = signal.Signals[f"SIG{name}"]
+    code = f"import os, signal; signal.signal({number}, signal.SIG_DFL); os.kill(os.getpid(), {number})"
+    code = code if name != "KILL" else f"import os; os.kill(os.getpid(), {number})"
+    assert site.run(code).returncode == -number
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "WINCH", "CONT"])
+def test_a_signal_to_the_client_reaches_the_run(site, name):
+    site.parent()
+    code = f"""
+import signal, sys, time
+def note(number, frame):
+    print("got", number, flush=True)
+    sys.exit(5)
+signal.signal(signal.SIG{name}, note)
+print("ready", flush=True)
+time.sleep(30)
+"""
+    process = site.start(code)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.Signals[f"SIG{name}"])
+    out, _err = process.communicate(timeout=30)
+    assert (out, process.returncode) == (f"got {signal.Signals[f'SIG{name}'].value}\n", 5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], ids=str)
+def test_a_signal_that_a_run_does_not_handle_ends_it(site, number):
+    site.parent()
+    process = site.start("import os, time; print(os.getpid(), flush=True); time.sleep(30)")
+    pid = int(process.stdout.readline())
+    process.send_signal(number)
+    assert process.wait(timeout=30) == -number
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1], ids=str)
+def test_a_signal_that_comes_before_the_run_has_read_its_request_is_not_lost(site, number):
+    site.parent()
+    connection = client.connect(os.fsencode(site.sockets()[0]))
+    head = client.receive(connection, 5)
+    assert head[:1] == b"P"
+    pid = int.from_bytes(head[1:], "little")
+    os.kill(pid, number)
+    time.sleep(0.1)
+    environment = {os.fsencode(key): os.fsencode(value) for key, value in site.environment.items()}
+    with open(os.devnull, "r+") as null:
+        argv = [b"ansible-playbook", b"import time; time.sleep(5)"]
+        wanted = (argv, environment, b"/", [0, 1, 2], 0o022, [])
+        client.send_request(connection, wanted, [null.fileno()] * 3)
+        assert client.follow(connection, client.Forwarded()) & 0x7F == number
+
+
+def test_a_client_that_is_killed_ends_its_run(site):
+    parent = site.parent()
+    process = site.start("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    pid = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    wait_for(lambda: not is_running(pid))
+    assert int(site.answer(PARENT)) == parent.pid
+
+
+def test_a_stopped_and_continued_client_still_gets_its_answer(site):
+    site.parent()
+    process = site.start("import time; print('on', flush=True); time.sleep(0.3)")
+    process.stdout.readline()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(timeout=20) == 0
+
+
+def test_a_working_directory_that_has_been_removed_runs_stock(site):
+    site.parent()
+    gone = site.root / "gone"
+    gone.mkdir()
+    script = 'rmdir "$PWD" && exec "$0" "print(\'stock\', __import__(\'os\').getppid())"'
+    done = subprocess.run(
+        ["bash", "-c", script, site.client],
+        check=False,
+        cwd=gone,
+        env=site.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == (f"stock {os.getpid()}\n", "")
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
+def test_off_runs_the_stock_program_and_nothing_else(site, value):
+    assert site.answer("print('stock')", env={"PREFORK": value}) == "stock"
+    assert list(site.directory.iterdir()) == []
+
+
+def test_off_without_a_stock_program_says_what_is_missing(site):
+    (site.root / "stock" / "ansible-playbook").unlink()
+    done = site.run("", env={"PREFORK": "off", "PATH": f"{site.root}/bin"})
+    assert done.returncode == 127
+    assert "ansible-playbook: not found on PATH besides the client of prefork" in done.stderr
+
+
+def test_a_client_without_a_parent_starts_one_and_says_so_once(site):
+    first = site.run(PARENT)
+    assert first.returncode == 0
+    assert first.stderr == "prefork: no parent for ansible-playbook runs yet: starting one\n"
+    assert site.answer(PARENT) == first.stdout.strip()
+    assert is_running(int(first.stdout))
+
+
+def test_many_clients_without_a_parent_end_up_with_one(site):
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        done = list(pool.map(lambda _number: site.run(PARENT), range(12)))
+    assert {item.returncode for item in done} == {0}
+    assert len({item.stdout for item in done}) == 1
+    assert sum("starting one" in item.stderr for item in done) == 1
+    pid = int(done[0].stdout)
+    wait_for(lambda: site.processes() == [pid])
+
+
+def test_a_parent_that_a_client_starts_has_nothing_of_that_run_in_its_environment(site):
+    secrets = {
+        "KUBECONFIG": "/secret",
+        "K8S_AUTH_API_KEY": "secret",
+        "MY_PASSWORD": "secret",
+        "runner_secret": "secret",
+    }
+    done = site.run(PARENT, env=secrets)
+    environment = Path(f"/proc/{done.stdout.strip()}/environ").read_bytes()
+    assert b"PREFORK_DIR" in environment
+    assert b"secret" not in environment.lower()
+
+
+def test_a_parent_that_a_client_starts_keeps_nothing_open_of_that_client(site):
+    end, other = os.pipe()
+    with open(end, "rb") as reading:
+        done = site.run(PARENT, pass_fds=[other])
+        os.close(other)
+        assert is_running(int(done.stdout))
+        assert select.select([reading], [], [], 10)[0]
+        assert reading.read() == b""
+
+
+def test_a_parent_that_a_client_starts_imports_nothing_from_the_working_directory(site):
+    (site.root / "json.py").write_text("raise SystemExit('the wrong module')")
+    assert site.run(PARENT).returncode == 0
+    assert "wrong module" not in site.log()
+
+
+def test_a_parent_outlives_the_directory_that_it_was_started_in(site):
+    first = site.root / "first"
+    first.mkdir()
+    pid = int(site.run(PARENT, cwd=first).stdout)
+    first.rmdir()
+    assert int(site.answer(PARENT)) == pid
+    assert os.readlink(f"/proc/{pid}/cwd") == str(site.directory)
+
+
+@pytest.mark.parametrize(
+    "warm",
+    [
+        pytest.param(
+            "from ansible_prefork.parent import UnsupportedError; raise UnsupportedError('the reason')", id="refuses"
+        ),
+        pytest.param("raise RuntimeError('the reason')", id="fails"),
+    ],
+)
+def test_a_parent_that_cannot_be_warm_makes_runs_stock_and_says_so_once(site, warm):
+    env = {"PREFORK_FAKE_WARM": warm}
+    started = time.monotonic()
+    done = [site.run("print('stock', __import__('os').getpid())", env=env) for _ in range(3)]
+    assert [item.returncode for item in done] == [0, 0, 0]
+    assert all(item.stdout.startswith("stock ") for item in done)
+    said = "".join(item.stderr for item in done)
+    assert said.count("the reason: running stock\n") == 1
+    assert said.count("starting one") == 1
+    # Nobody waits for a parent that will not come.
+    assert time.monotonic() - started < 15
+    assert wait_for(lambda: site.processes() == []) is True
+
+
+def test_a_parent_that_could_not_be_warm_is_tried_again_later(site):
+    env = {"PREFORK_FAKE_WARM": "raise RuntimeError('the reason')"}
+    site.run("pass", env=env)
+    (word,) = site.directory.glob("*.stock")
+    assert site.run(PARENT).stderr == ""
+    before = time.time() - client.STOCK_SECONDS - 1
+    os.utime(word, (before, before))
+    assert int(site.run(PARENT).stdout) in site.processes()
+    assert not word.exists()
+
+
+def test_a_socket_that_a_dead_parent_left_is_no_parent(site):
+    parent = site.parent()
+    parent.kill()
+    parent.wait()
+    assert site.sockets()
+    done = site.run(PARENT)
+    assert done.returncode == 0
+    assert int(done.stdout) in site.processes()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (lambda path: path.chmod(0o755), "readable by others"),
+        (lambda path: (path.rmdir(), path.symlink_to("/tmp")), "a link"),
+        (lambda path: (path.rmdir(), path.write_text("")), "a file"),
+    ],
+    ids=["readable by others", "link", "file"],
+)
+def test_a_directory_that_is_not_private_is_not_used(site, spoil, name):
+    spoil(site.directory)
+    done = site.run("print('stock')")
+    assert (done.returncode, done.stdout) == (0, "stock\n")
+    assert (
+        done.stderr == f"prefork: {site.directory} is not a private directory (mode 0700) of this user: running stock\n"
+    )
+    if site.directory.is_dir() and not site.directory.is_symlink():
+        assert list(site.directory.iterdir()) == []
+        site.directory.chmod(0o700)
+
+
+def test_a_parent_does_not_listen_in_a_directory_that_is_not_private(site):
+    site.directory.chmod(0o770)
+    command = [sys.executable, "-m", "ansible_prefork", "parent", "--program", "ansible-playbook"]
+    done = subprocess.run(command, check=False, env=site.environment, capture_output=True, text=True, timeout=30)
+    site.directory.chmod(0o700)
+    assert done.returncode == 2
+    assert "is not a private directory" in done.stderr
+    assert site.sockets() == []
+
+
+def test_a_directory_whose_name_is_too_long_for_a_socket_runs_stock_soon(site):
+    long = site.root / ("d" * 100)
+    long.mkdir(mode=0o700)
+    started = time.monotonic()
+    done = site.run("print('stock')", env={"PREFORK_DIR": str(long)})
+    assert (done.returncode, done.stdout) == (0, "stock\n")
+    assert "AF_UNIX path too long: running stock" in done.stderr
+    assert time.monotonic() - started < 15
+
+
+KEYED = {
+    "ANSIBLE_FORKS": "1",
+    "ANSIBLE_NEW_IN_NEXT_VERSION": "x",
+    "_ANSIBLE_TEMPLAR_SANDBOX_MODE": "x",
+    "NO_COLOR": "1",
+}
+KEYED |= {"LC_ALL": "C", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "HOME": "/", "PREFORK_PRELOAD": "a.b"}
+PER_RUN = {"ANSIBLE_CACHE_PLUGIN_CONNECTION": "/x", "KUBECONFIG": "/k", "K8S_AUTH_KUBECONFIG": "/k", "TMPDIR": "/t"}
+PER_RUN |= {"AWX_ISOLATED_DATA_DIR": "/a", "RUNNER_OMIT_EVENTS": "False", "WATCH_NAMESPACE": "x", "TERM": "dumb"}
+
+
+@pytest.mark.parametrize(("name", "value"), KEYED.items())
+def test_what_is_read_at_import_divides_parents(name, value):
+    plain = {b"PATH": b"/bin", b"HOME": b"/root"}
+    other = {**plain, name.encode(): value.encode()}
+    assert client.environment_key(plain, b"/") != client.environment_key(other, b"/")
+
+
+@pytest.mark.parametrize(("name", "value"), PER_RUN.items())
+def test_what_is_read_by_each_run_does_not_divide_parents(name, value):
+    plain = {b"PATH": b"/bin", b"HOME": b"/root"}
+    other = {**plain, name.encode(): value.encode()}
+    assert client.environment_key(plain, b"/") == client.environment_key(other, b"/")
+
+
+def test_the_order_of_variables_does_not_count_and_borders_do():
+    key = client.environment_key
+    assert key({b"ANSIBLE_A": b"1", b"ANSIBLE_B": b"2"}, b"/") == key({b"ANSIBLE_B": b"2", b"ANSIBLE_A": b"1"}, b"/")
+    assert key({b"ANSIBLE_A": b"1ANSIBLE_B=2"}, b"/") != key({b"ANSIBLE_A": b"1", b"ANSIBLE_B": b"2"}, b"/")
+
+
+def test_the_configuration_of_the_working_directory_divides_parents(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    a, b = os.fsencode(tmp_path / "a"), os.fsencode(tmp_path / "b")
+    assert client.environment_key({}, a) == client.environment_key({}, b)
+    (tmp_path / "a" / "ansible.cfg").write_text("")
+    assert client.environment_key({}, a) != client.environment_key({}, b)
+    named = {b"ANSIBLE_CONFIG": b"/x.cfg"}
+    assert client.environment_key(named, a) == client.environment_key(named, b)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "divides"),
+    [
+        ("ANSIBLE_ROLES_PATH", "roles", True),
+        ("ANSIBLE_ROLES_PATH", "/a:roles", True),
+        ("ANSIBLE_ROLES_PATH", "/a:/b", False),
+        ("ANSIBLE_ROLES_PATH", "~/a:$HOME/b", False),
+        ("ANSIBLE_CONFIG", "my.cfg", True),
+        ("ANSIBLE_LOG_PATH", "./log", True),
+        ("ANSIBLE_LIBRARY", "{{CWD}}/l", True),
+        ("PYTHONPATH", "lib", True),
+        ("PYTHONPATH", "/lib:", True),
+        ("PYTHONPATH", "/lib", False),
+        ("ANSIBLE_STDOUT_CALLBACK", "awx_display", False),
+        ("ANSIBLE_FORKS", "5", False),
+    ],
+)
+def test_a_relative_path_divides_parents_by_working_directory(name, value, divides):
+    environment = {name.encode(): value.encode()}
+    keys = {client.environment_key(environment, directory) for directory in (b"/a", b"/b")}
+    assert len(keys) == (2 if divides else 1)
+
+
+def test_runs_of_other_environments_have_other_parents(site):
+    one = site.run(PARENT, env={"ANSIBLE_FORKS": "1"}).stdout
+    assert site.run(PARENT, env={"ANSIBLE_FORKS": "2"}).stdout != one
+    assert site.run(PARENT, env={"ANSIBLE_FORKS": "1", "KUBECONFIG": "/x"}).stdout == one
+
+
+def definitions() -> dict:
+    """ansible-core's settings, by name."""
+    ansible = pytest.importorskip("ansible")
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load(Path(ansible.__file__).with_name("config").joinpath("base.yml").read_text())
+
+
+def variables(only_paths: bool = False) -> list[str]:
+    """The names of the variables that ansible-core's settings are read from when it is imported."""
+    paths = ("path", "pathlist", "pathspec", "tmp", "tmppath")
+    return [
+        entry["name"]
+        for setting in definitions().values()
+        if not only_paths or setting.get("type") in paths
+        for entry in setting.get("env") or ()
+    ]
+
+
+# Names that are no part of the key although a setting of ansible-core reads them, and why that is right.
+READ_BY_EACH_RUN = {
+    "ANSIBLE_CACHE_PLUGIN_CONNECTION": "memos.refresh_process reads it again: ansible-runner sets it per run",
+}
+
+
+def test_every_variable_that_ansible_core_reads_at_import_divides_parents():
+    missing = {
+        name
+        for name in variables()
+        if client.environment_key({}, b"/") == client.environment_key({name.encode(): b"/x"}, b"/")
+    }
+    assert missing == set(READ_BY_EACH_RUN)
+
+
+def test_every_path_that_ansible_core_reads_at_import_divides_by_working_directory_when_relative():
+    missing = set()
+    for name in variables(only_paths=True):
+        environment = {name.encode(): b"relative"}
+        if name.startswith("ANSIBLE_TEST_ENTRY"):  # of ansible-core's own tests
+            continue
+        if client.environment_key(environment, b"/a") == client.environment_key(environment, b"/b"):
+            missing.add(name)
+    assert missing == set()
+
+
+UNKNOWN = """
+import importlib.metadata
+known = importlib.metadata.version
+importlib.metadata.version = lambda name: "2.99.1" if name == "ansible-core" else known(name)
+from ansible_prefork import versions
+from ansible_prefork.parent import UnsupportedError
+reason = versions.explain_unknown("ansible-core", versions.ANSIBLE_CORE)
+if reason:
+    raise UnsupportedError(reason)
+"""
+
+
+def test_a_version_that_is_not_known_runs_stock_with_a_warning(site):
+    done = site.run("print('stock')", env={"PREFORK_FAKE_WARM": UNKNOWN})
+    assert (done.returncode, done.stdout) == (0, "stock\n")
+    reason = "prefork: ansible-core 2.99.1 is not a version that prefork knows (2.18 to 2.21): running stock\n"
+    assert done.stderr.endswith(reason)
+
+
+def measure(commands: dict[str, tuple[list[str], dict[str, str]]], times: int = 30) -> dict[str, tuple[float, float]]:
+    """The median wall time of each command, and the CPU time that it takes itself, in milliseconds.
+
+    One after the other in each round, so that what else the machine does falls on all of them.
+    """
+    wall: dict[str, list[float]] = {name: [] for name in commands}
+    cpu = dict.fromkeys(commands, 0.0)
+    for _ in range(times):
+        for name, (command, environment) in commands.items():
+            start, before = time.perf_counter(), os.times()
+            subprocess.run(command, env=environment, check=True)
+            wall[name].append(time.perf_counter() - start)
+            after = os.times()
+            cpu[name] += after.children_user - before.children_user
+            cpu[name] += after.children_system - before.children_system
+    return {name: (statistics.median(wall[name]) * 1000, cpu[name] / times * 1000) for name in commands}
+
+
+def test_a_client_starts_about_as_fast_as_the_interpreter(site, record_property, capsys):
+    stock = site.root / "stock" / "ansible-playbook"
+    stock.unlink()
+    stock.symlink_to("/bin/true")
+    site.parent()
+    site.answer("pass")
+    off = {**site.environment, "PREFORK": "off"}
+    commands = {
+        "bare interpreter": ([sys.executable, "-I", "-S", "-c", "pass"], site.environment),
+        "client and exec of true": ([site.client], off),
+        "client and an empty run": ([site.client, "pass"], site.environment),
+    }
+    figures = measure(commands)
+    with capsys.disabled():
+        for name, (wall, cpu) in figures.items():
+            print(f"\n{name}: median {wall:.1f} ms, CPU {cpu:.1f} ms", end=" ")
+            record_property(name, f"{wall:.1f} ms, CPU {cpu:.1f} ms")
+    bare_wall, bare_cpu = figures["bare interpreter"]
+    # CPU time, where a ratio holds on a busy machine as well; what a whole run waits for has a wider bound.
+    assert figures["client and exec of true"][1] < 2 * bare_cpu
+    assert figures["client and an empty run"][0] < 5 * bare_wall

@@ -1,0 +1,307 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The same plays by the stock programs and by forks of a parent: what they do, say and leave is the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from normal import describe, without_order
+from sides import PLAYBOOK, RUNNER, Outcome, Run, Side, wait_for
+
+BOTH = (PLAYBOOK, RUNNER)
+Sides = tuple[Side, Side]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """Runs of one play, one after the other in the same directory."""
+
+    name: str
+    play: str
+    runs: tuple[Run, ...] = (Run(),)
+    unordered: bool = False
+
+
+def replace(name: str, old: str, new: str) -> Callable[[Path], object]:
+    return lambda project: (project / name).write_text((project / name).read_text().replace(old, new))
+
+
+def next_version(project: Path) -> None:
+    for path in project.rglob("own*.py"):
+        path.write_text(path.read_text().replace("version 1", "version 2"))
+
+
+def add_group_vars(project: Path) -> None:
+    for directory in (project, project.parent / "inventory"):
+        (directory / "group_vars").mkdir()
+        (directory / "group_vars" / "all.yml").write_text("of_group: of the group\n")
+
+
+WORD = {"CASE_WORD": "wörd of the run"}
+CASES = (
+    Case(
+        "control",
+        "control",
+        (
+            Run(
+                env=WORD,
+                expect=("Grüße, 世界 🚀", "fact is wörd of the run", "number 2 of Grüße"),
+                refuse=("s3cret-word",),
+            ),
+            Run(("-v", "play.yml"), expect=("fact is none",), refuse=("s3cret-word",)),
+        ),
+    ),
+    Case("very verbose", "control", (Run(("-vvv", "play.yml"), env=WORD, refuse=("s3cret-word",)),)),
+    Case(
+        "modules",
+        "modules",
+        (
+            Run(env=WORD, expect=("wörd of the run of the täsk",)),
+            Run(("--check", "--diff", "play.yml"), expect=("wörd of the run",)),
+        ),
+    ),
+    Case("diff", "modules", (Run(("--check", "--diff", "play.yml"), expect=("+another line",)),)),
+    Case("failure", "failure", (Run(code=2, runner_code=2, expect=("it's a fäilure",)),)),
+    Case("crash", "crash", (Run(code=2, runner_code=2, expect=("räised",)),)),
+    Case("big output", "big", (Run(expect=("ü" * 1000,)),)),
+    Case("unreachable", "unreachable", (Run(code=4, runner_code=4, expect=("refused by 127",)),)),
+    Case("several hosts", "hosts", (Run(code=2, runner_code=2),), unordered=True),
+    Case(
+        "vault",
+        "vault",
+        (
+            Run(("--vault-password-file", "password", "play.yml"), expect=("TASK [Printed]",)),
+            Run(code=None, refuse=("Unsealed",)),
+            Run(("--vault-id", "x@wrong", "play.yml"), code=None, refuse=("Unsealed",)),
+        ),
+    ),
+    Case(
+        "own plugins",
+        "plugins",
+        (
+            Run(expect=("module version 1, version 1", "action version 1")),
+            Run(
+                before=next_version,
+                expect=("module version 2, version 2", "action version 2"),
+                refuse=("version 1",),
+            ),
+        ),
+    ),
+    Case("actions", "actions", (Run(env=WORD), Run(("-vv", "play.yml"), env=WORD))),
+    Case("warnings", "warnings", (Run(), Run())),
+    Case(
+        "variables",
+        "vars",
+        (
+            Run(("-e", "given=one", "-e", '{"other": "two"}', "-vv", "play.yml"), expect=("one, two",)),
+            Run(expect=("no given, no other, no group, 0",)),
+            Run(("-e", "@extra.yml", "--tags", "one", "play.yml"), expect=("from a file ü",)),
+            Run(before=add_group_vars, expect=("no given, no other, of the group",)),
+            Run(("--skip-tags", "one", "--check", "play.yml"), refuse=("Which were there",)),
+        ),
+    ),
+    Case("configured", "config", (Run(env=WORD), Run(env=WORD))),
+)
+
+
+PLAY_CASES = (
+    Case("version", "empty", (Run(("--version",), expect=("executable location",)),)),
+    Case("help", "empty", (Run(("--help",), expect=("usage: ansible-playbook",)),)),
+    Case("no arguments", "empty", (Run((), code=2),)),
+    Case("unknown option", "empty", (Run(("--nonsense", "play.yml"), code=2),)),
+    Case("missing playbook", "empty", (Run(("missing.yml",), code=1),)),
+    Case("broken playbook", "empty", (Run(("syntax.yml",), code=4),)),
+    Case("unknown module", "empty", (Run(("unknown.yml",), code=4),)),
+    Case("no hosts matched", "empty", (Run(("nohosts.yml",), expect=("no hosts matched",)),)),
+    Case("broken variables", "empty", (Run(("-e", "{broken", "play.yml"), code=None),)),
+    Case("syntax check", "empty", (Run(("--syntax-check", "play.yml")),)),
+    Case("list of tasks", "empty", (Run(("--list-tasks", "--list-tags", "play.yml"), expect=("[one]",)),)),
+    Case("start at a task", "empty", (Run(("--start-at-task", "Two", "play.yml"), refuse=("[One]",)),)),
+    Case("other limits", "empty", (Run(("--limit", "nobody", "play.yml"), code=1),)),
+    Case(
+        "callback json, unbuffered",
+        "empty",
+        (Run(env={"ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "PYTHONUNBUFFERED": "1"}, expect=('"plays": [',)),),
+    ),
+    Case("broken setting", "empty", (Run(env={"ANSIBLE_FORKS": "many"}, code=None),)),
+    Case("broken locale", "empty", (Run(env={"LC_ALL": "nowhere"}, code=None),)),
+    Case("colours", "empty", (Run(env={"ANSIBLE_NOCOLOR": "<unset>", "ANSIBLE_FORCE_COLOR": "1"}, expect=("\x1b[",)),)),
+    Case("log", "empty", (Run(env={"ANSIBLE_LOG_PATH": "run.log"}), Run(env={"ANSIBLE_LOG_PATH": "run.log"}))),
+)
+
+
+def name_of(value: Any) -> str:
+    return getattr(value, "name", None) or getattr(value, "__name__", None) or "-".join(map(str, value))
+
+
+def run_both(sides: Sides, do: Callable[[Side], Outcome]) -> tuple[Outcome, Outcome]:
+    with ThreadPoolExecutor(2) as pool:
+        stock, forks = pool.map(do, sides)
+    return stock, forks
+
+
+def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
+    """Fail with all that differs."""
+    differences = []
+    for field in dataclasses.fields(Outcome):
+        if field.name == "refusals":
+            continue
+        one, two = getattr(stock, field.name), getattr(forks, field.name)
+        if unordered:
+            one, two = reorder(field.name, one), reorder(field.name, two)
+        if one != two:
+            lines = difflib.unified_diff(describe(one), describe(two), "stock", "forks", lineterm="", n=4)
+            differences.append(f"{field.name}:\n" + "\n".join(line[:1000] for line in lines)[:9000])
+    assert not differences, "\n\n".join(differences)
+
+
+def reorder(name: str, value: Any) -> Any:
+    if name in ("stdout", "stderr", "events", "posts"):
+        return without_order(value)
+    return {key: item for key, item in value.items() if "stdout" not in key} if name == "files" else value
+
+
+@pytest.mark.parametrize("program", BOTH)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_case(sides: Sides, case: Case, program: str) -> None:
+    play_case(sides, case, program)
+
+
+@pytest.mark.parametrize("case", PLAY_CASES, ids=name_of)
+def test_case_of_ansible_playbook(sides: Sides, case: Case) -> None:
+    play_case(sides, case, PLAYBOOK)
+
+
+def play_case(sides: Sides, case: Case, program: str) -> None:
+    name = re.sub(r"\W+", "-", case.name)
+    projects = {side.name: side.prepare(name, case.play, program) for side in sides}
+    for number, run in enumerate(case.runs):
+        stock, forks = run_both(
+            sides,
+            lambda side, run=run, number=number: side.play(program, projects[side.name], run, number),
+        )
+        compare(stock, forks, case.unordered)
+        # A parent that refuses makes its runs stock ones, which compare well.
+        assert set(forks.refusals) <= {"Ansible does not run in this environment"}
+        check(run, forks, run.code if program == PLAYBOOK else run.runner_code or run.code)
+
+
+def check(run: Run, outcome: Outcome, code: int | None) -> None:
+    assert code in (outcome.code, None), outcome.stdout + outcome.stderr
+    for text in run.expect:
+        assert text in outcome.stdout, outcome.stdout
+    for text in run.refuse:
+        assert text not in outcome.stdout
+
+
+def piped_input(side: Side, project: Path) -> dict[str, Any]:
+    read, write = os.pipe()
+    os.write(write, "wörd\nof stdin\n".encode())
+    os.close(write)
+    return {"stdin": open(read)}
+
+
+def umask(side: Side, project: Path) -> dict[str, Any]:
+    return {"umask": 0o027}
+
+
+def substituted(side: Side, project: Path) -> dict[str, Any]:
+    """As by the shell's <(…): the client has the pipe at 63."""
+    read, write = os.pipe()
+    os.write(write, b"by a pipe")
+    os.close(write)
+    os.dup2(read, 63)
+    os.close(read)
+    return {"pass_fds": (63,)}
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "expected"),
+    [
+        (piped_input, (), "-rw-r--r-- by default  not given\n"),
+        (umask, (), "-rw-r----- by default  not given\n"),
+        (substituted, (), "-rw-r--r-- by default  by a pipe\n"),
+    ],
+    ids=["piped input", "umask", "another file"],
+)
+def test_files_and_umask(sides: Sides, options: Any, args: tuple[str, ...], expected: str) -> None:
+    run = Run((*args, "play.yml"))
+    outcomes = []
+    for side in sides:
+        project = side.prepare(options.__name__, "stdin", PLAYBOOK)
+        outcomes.append(side.play(PLAYBOOK, project, run, 0, **options(side, project)))
+    compare(*outcomes)
+    assert outcomes[1].code == 0, outcomes[1].stderr
+    assert outcomes[1].files["project/asked"] == expected
+
+
+def test_closed_input(sides: Sides) -> None:
+    """Stock, Ansible fails without a standard input; a run of a parent has an empty one."""
+    forks = sides[1]
+    project = forks.prepare("closed-input", "stdin", PLAYBOOK)
+    outcome = forks.play(PLAYBOOK, project, Run(), 0, stdin=None, preexec_fn=lambda: os.close(0))
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.files["project/asked"] == "-rw-r--r-- by default  not given\n"
+
+
+def test_output_closed_early(sides: Sides) -> None:
+    def play(side: Side) -> Outcome:
+        project = side.prepare("closed-early", "stdin", PLAYBOOK)
+        process = side.start(PLAYBOOK, project, Run(), 0)
+        process.stdout.read(10)
+        process.stdout.close()
+        stderr = process.stderr.read()
+        process.wait()
+        return side.collect(project, 0, process.returncode, b"", stderr)
+
+    compare(*run_both(sides, play))
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["client", "group"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda item: item.name)
+@pytest.mark.parametrize("where", ["module", "action"])
+@pytest.mark.parametrize("program", BOTH)
+def test_interrupted(sides: Sides, program: str, where: str, number: signal.Signals, to_group: bool) -> None:
+    if to_group and (number == signal.SIGHUP or program == RUNNER):
+        pytest.skip("as the others")
+
+    def play(side: Side) -> Outcome:
+        project = side.prepare(f"interrupted-{where}-{number.name}-{to_group}", "wait", program)
+        run = Run(("-e", f"how={where}", "play.yml"))
+        process = side.start(program, project, run, 0, start_new_session=True)
+        assert wait_for((project / "started").exists, 60)
+        time.sleep(0.2)
+        (os.killpg if to_group else os.kill)(process.pid, number)
+        try:
+            process.wait(timeout=40)
+        finally:
+            process.kill()
+        wait_for(lambda: not side.left_processes())
+        left = side.left_processes()
+        # What stock leaves has the pipes open.
+        side.kill_left()
+        stdout, stderr = process.communicate(timeout=10)
+        outcome = side.collect(project, 0, process.returncode, stdout, stderr)
+        outcome.left_processes = left
+        assert not (project / "ended").exists()
+        return outcome
+
+    stock, forks = run_both(sides, play)
+    assert not forks.left_processes
+    # What stock runs leave of an interrupted one: processes and temporary files.
+    stock.left_processes, stock.left_files, forks.left_files = [], [], []
+    for outcome in (stock, forks):
+        outcome.files = {name: item for name, item in outcome.files.items() if "remote/" not in name}
+    compare(stock, forks)
+    assert forks.code
