@@ -16,6 +16,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import ob
 from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
+_STEPS = {"claim": "adopt", "apply": "apply", "prune": "prune"}
+
 
 class ActionModule(PlainAction):
     """Reads only; check mode makes no difference."""
@@ -31,4 +33,5 @@ class ActionModule(PlainAction):
             "changed": False,
             "observed": pack({**answers, RESOURCE: resource, PLAN: plan}),
             "plan": {key: plan[key] for key in ("adopt", "apply", "prune")},
+            "steps": [step for step, key in _STEPS.items() if plan[key]],
         }

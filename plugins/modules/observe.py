@@ -68,4 +68,9 @@ plan:
       description: References to objects to delete.
       type: list
       elements: dict
+steps:
+  description: "Which of these there is work for, in order: C(claim) for C(adopt), C(apply), C(prune)."
+  returned: success
+  type: list
+  elements: str
 """

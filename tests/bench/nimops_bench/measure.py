@@ -135,7 +135,7 @@ class Bench:
         """Wall seconds of the first reconcile of a new NIMService, which made its children."""
         for _ in range(ATTEMPTS):
             name = self._name("fresh")
-            before = operator.wait_until_calm(0.7)
+            before = operator.wait_until_calm(1.5)
             self.work.create(name)
             after = self._wait_for_first(operator, before)
             made = self._api.find(path_of(DEPLOYMENTS, self.work.namespace, name)) is not None

@@ -25,11 +25,7 @@ LLM = {
 }
 OBSERVE, REPORT = ("Observe the cluster", "ok"), ("Report the status", "ok")
 NO_WRITES = ("Write what differs", "skipping")
-LOOK_AGAIN = [
-    ("Finish the run", "included"),
-    ("Finish | Fail, so that the runtime tries again", "skipping"),
-    ("Finish | Look again soon", "ok"),
-]
+LOOK_AGAIN = [("Finish the run", "included"), ("Look again soon", "ok")]
 
 
 @dataclass
@@ -85,9 +81,7 @@ def test_a_new_resource_gets_its_children(passes):
     assert new.tasks == [
         OBSERVE,
         ("Write what differs", "included"),
-        ("Write | Claim the fields that are ours to correct", "skipping"),
-        ("Write | Apply the children", "changed"),
-        ("Write | Delete the children that are not wanted", "skipping"),
+        ("Apply the children", "changed"),
         ("Report the status", "changed"),
         *LOOK_AGAIN,
     ]
@@ -102,7 +96,7 @@ def test_an_unchanged_resource_costs_no_more_than_a_look(passes):
 
 def test_drift_is_found_in_each_pass(passes):
     drifted = passes["drifted"]
-    assert ("Write | Apply the children", "changed") in drifted.tasks
+    assert ("Apply the children", "changed") in drifted.tasks
     assert drifted.writes == ["services/llm"]
 
 
