@@ -100,6 +100,7 @@ class Side:
     def __init__(self, base: Path, name: str, switch: str, environment: Mapping[str, str]) -> None:
         self.root = base / name
         self.name = name
+        self.temporary: dict[Path, Path] = {}
         self.directory = Path(environment["PREFORK_DIR"])
         self.environment = {
             **environment,
@@ -120,7 +121,10 @@ class Side:
         if own.is_dir():
             shutil.rmtree(work / "inventory")
             own.rename(work / "inventory")
-        (work / "tmp").mkdir()
+        # A short name: the socket of ansible-core's own server is in it.
+        temporary = self.root / "t" / str(len(self.temporary))
+        temporary.mkdir(parents=True)
+        self.temporary[work / "project"] = temporary
         (work / "env").mkdir()
         settings = {"runner_http_url": str(self.socket), "runner_http_path": "/events"}
         (work / "env" / "settings").write_text(json.dumps(settings))
@@ -138,7 +142,7 @@ class Side:
     def start(self, program: str, project: Path, run: Run, ident: int, **options: Any) -> Any:
         """The client's process; the caller waits for it. ``options`` are those of subprocess.Popen."""
         self.recorder.posts.clear()
-        environment = {**self.environment, "TMPDIR": str(project.parent / "tmp"), **run.env}
+        environment = {**self.environment, "TMPDIR": str(self.temporary[project]), **run.env}
         if program == PLAYBOOK:
             environment.update(run.envvars)
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
@@ -189,7 +193,7 @@ class Side:
             files=files,
             refusals=[path.read_text() for path in self.directory.glob("*.stock")],
             left_processes=[] if left is True else left,
-            left_files=sorted(normal.text(path.name) for path in (work / "tmp").iterdir()),
+            left_files=sorted(normal.text(path.name) for path in self.temporary[project].iterdir()),
         )
 
     def left_processes(self) -> list[str]:
@@ -251,7 +255,7 @@ def read_tree(work: Path, normal: Normaliser, ident: int) -> dict[str, str]:
     found = {}
     for path in sorted(work.rglob("*")):
         name = normal.text(str(path.relative_to(work)))
-        if name.startswith("tmp") or "/job_events/" in name or "__pycache__" in name:
+        if "/job_events/" in name or "__pycache__" in name:
             continue
         if name.startswith("artifacts/") and not name.startswith(f"artifacts/{ident}"):
             continue

@@ -195,10 +195,11 @@ def test_death_by_a_signal_comes_back(site, name):
 def test_a_signal_to_the_client_reaches_the_run(site, name):
     site.parent()
     code = f"""
-import signal, sys, time
+import os, signal, sys, time
 def note(number, frame):
-    print("got", number, flush=True)
-    sys.exit(5)
+    # Not by print, which may be on its way out of the first one.
+    os.write(1, b"got %d\\n" % number)
+    os._exit(5)
 signal.signal(signal.SIG{name}, note)
 print("ready", flush=True)
 time.sleep(30)
@@ -272,6 +273,21 @@ def test_a_working_directory_that_has_been_removed_runs_stock(site):
         timeout=60,
     )
     assert (done.stdout, done.stderr) == (f"stock {os.getpid()}\n", "")
+
+
+def test_a_refusal_that_comes_before_the_request_is_sent_is_read(site):
+    key = client.environment_key({os.fsencode(k): os.fsencode(v) for k, v in site.environment.items()}, b"/")
+    listener = socket.socket(socket.AF_UNIX)
+    with listener:
+        listener.bind(str(site.directory / f"ansible-playbook-{key}.sock"))
+        listener.listen()
+        # More than fits into the socket, so that the client is still sending when the other end closes.
+        process = site.start("print('stock')", "x" * 100_000, *["y" * 100_000] * 9)
+        connection, _address = listener.accept()
+        connection.sendall(b"S" + len(b"the reason").to_bytes(4, "little") + b"the reason")
+        connection.close()
+        out, err = process.communicate(timeout=30)
+    assert (out, err) == ("stock\n", "prefork: the reason: running stock\n")
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
@@ -368,7 +384,7 @@ def test_a_parent_that_cannot_be_warm_makes_runs_stock_and_says_so_once(site, wa
 
 def test_a_parent_that_could_not_be_warm_is_tried_again_later(site):
     env = {"PREFORK_FAKE_WARM": "raise RuntimeError('the reason')"}
-    site.run("pass", env=env)
+    assert site.run("pass", env=env).returncode == 0
     (word,) = site.directory.glob("*.stock")
     assert site.run(PARENT).stderr == ""
     before = time.time() - client.STOCK_SECONDS - 1

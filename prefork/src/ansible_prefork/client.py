@@ -33,6 +33,7 @@ KEY_PREFIXES = (b"ANSIBLE_", b"_ANSIBLE_", b"PYTHON", b"LC_")
 # Of these, what holds paths: a relative one means another file in another working directory.
 PATH_SUFFIXES = (
     b"PATH",
+    b"PATHS",
     b"_PLUGINS",
     b"_FILE",
     b"_DIR",
@@ -185,7 +186,7 @@ def send_request(connection: _socket.socket, request: "tuple[object, ...]", actu
     ``request``: argv, environment, working directory, numbers that the run knows its descriptors by, umask, ignored
     signals; ``actual``: the descriptors of this process that get those numbers.
     """
-    body = marshal.dumps((PROTOCOL, *request))
+    body = marshal.dumps([PROTOCOL, *request])
     head = len(body).to_bytes(8, "little")
     numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in actual)
     connection.sendmsg([head], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if actual else [])
@@ -231,7 +232,7 @@ class Forwarded:
 
     def __init__(self) -> None:
         self.pid = 0
-        self.waiting = []
+        self.waiting: list[int] = []
 
     def install(self, ignored: list[int]) -> None:
         for name in FORWARDED:
@@ -396,15 +397,17 @@ def main() -> None:
     if connection is None:
         say_once(directory, key + b".stock", reason + ": running stock")
         run_stock(name, environment, own)
+        return
     ignored = ignored_signals()
     forwarded = Forwarded()
     forwarded.install(ignored)
     argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
     try:
         send_request(connection, (argv, environment, cwd, files, get_umask(), ignored), files)
-        answer = follow(connection, forwarded)
     except OSError:
-        answer = None
+        # A parent that does not take the run says why before it closes.
+        pass
+    answer = follow(connection, forwarded)
     if isinstance(answer, int):
         end_as(answer)
     if isinstance(answer, str):

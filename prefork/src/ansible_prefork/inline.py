@@ -32,8 +32,9 @@ CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class _QueueOfMainThread:
-    """What Display takes for its queue while a task runs: there for the thread of the task only, which is the one
-    whose messages are to travel; the thread that reads the queue displays them.
+    """What Display takes for its queue while a task runs, in the thread of the task only.
+
+    That is the thread whose messages are to travel; the one that reads the queue displays them.
     """
 
     def __init__(self, queue: Any) -> None:
@@ -82,7 +83,7 @@ class _Descriptors:
         self.kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in range(3)]
         for stream, number in ((sys.stdout, self.kept[1]), (sys.stderr, self.kept[2])):
             stream.flush()
-            raw = getattr(stream.buffer, "raw", stream.buffer)
+            raw: Any = getattr(stream.buffer, "raw", stream.buffer)
             name = raw.name
             raw.__init__(number, "w", closefd=False)
             raw.name = name
@@ -125,9 +126,9 @@ class _Surroundings:
             sys.stdin.close()
         # Before 2.19 a worker ends without writing what is left in its buffers.
         if _detaches or not sys.stdout.line_buffering:
-            sys.stdout = _OutputOfMainThread(sys.stdout)  # type: ignore[assignment]
+            sys.stdout = _OutputOfMainThread(sys.stdout)
         if _detaches:
-            sys.stderr = _OutputOfMainThread(sys.stderr)  # type: ignore[assignment]
+            sys.stderr = _OutputOfMainThread(sys.stderr)
 
     def __exit__(self, *_exception: object) -> None:
         sys.stdin, sys.stdout, sys.stderr = self.streams
@@ -216,8 +217,10 @@ def _keep_queue(_queue: Any) -> None:
 
 
 def _make_display(display: Any, queue: Any) -> Any:
-    """Display.display for the time of a task. The callback plugin of ansible-runner wraps the method of the class to
-    make an event of each message; a message that only goes into the queue is not one yet.
+    """Display.display for the time of a task.
+
+    The callback plugin of ansible-runner wraps the method of the class to make an event of each message; a message
+    that only goes into the queue is not one yet.
     """
     owner = threading.get_ident()
 

@@ -92,8 +92,7 @@ def _forget_vault_secrets() -> None:
         clear()
     # Until ansible-core 2.18.
     decoder = getattr(sys.modules.get("ansible.parsing.ajson"), "AnsibleJSONDecoder", None)
-    if hasattr(decoder, "_vaults"):
-        decoder._vaults.clear()
+    getattr(decoder, "_vaults", {}).clear()
     # Since ansible-core 2.19.
     context = getattr(vault, "VaultSecretsContext", None)
     if context is not None:
@@ -121,8 +120,9 @@ def _forget_collection_defaults() -> None:
 
 
 def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTION",)) -> None:
-    """Redo what importing Ansible does once per process and what depends on this process: its temporary directory,
-    its terminal, its colours, its standard streams, and the constants that are set per run.
+    """Redo what importing Ansible does once per process and what depends on this process.
+
+    Its temporary directory, its terminal, its colours, its standard streams, and the constants that are set per run.
     """
     from ansible import constants
     from ansible.utils import color

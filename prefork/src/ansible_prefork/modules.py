@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import pkgutil
 import shlex
 import signal
 import subprocess
@@ -60,7 +59,7 @@ class ModuleProgram:
         discovery.install(directory)
         return [Path(sys.executable), *collection_directories()]
 
-    def run(self, wanted: request.Request) -> int:
+    def run(self, _wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
         code = sys.stdin.buffer.read()
         sys.argv = [""]
@@ -89,7 +88,7 @@ class _PayloadFinder:
     """Finds in the payload's archive what the preloaded packages do not have on disk, such as redirected names."""
 
     @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(cls, name: str, path: Any = None, _target: Any = None) -> Any:
         from importlib.machinery import PathFinder
 
         if path is None or not name.startswith(("ansible.", "ansible_collections.")):
@@ -137,13 +136,10 @@ def collection_directories() -> list[Path]:
 
 def preloaded_module_utils() -> list[str]:
     """The module_utils of the collections to preload, as names of Python modules."""
-    names = []
-    for directory, collection in zip(collection_directories(), preloaded_collections(), strict=False):
+    names: list[str] = []
+    for directory in collection_directories():
         base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins.module_utils"
         path = directory / "plugins" / "module_utils"
-        assert collection
-        for item in pkgutil.walk_packages([str(path)], base + "."):
-            names.append(item.name)
         names.extend(
             ".".join((base, *file.relative_to(path).with_suffix("").parts)) for file in sorted(path.rglob("*.py"))
         )
@@ -233,7 +229,7 @@ class WarmPopen:
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
-        wanted = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
+        wanted: tuple[object, ...] = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
         client.send_request(connection, wanted, actual)
         answer = client.follow(connection, client.Forwarded())
         return answer if isinstance(answer, int) else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import array
 import codecs
+import contextlib
 import dataclasses
 import io
 import marshal
@@ -102,10 +103,8 @@ def _duplicate_above(number: int, minimum: int) -> int:
 
 
 def _close(number: int) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.close(number)
-    except OSError:
-        pass
 
 
 def set_environment(environment: dict[bytes, bytes]) -> None:
@@ -134,10 +133,10 @@ def open_standard_streams() -> None:
 
 def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: bool = False) -> io.TextIOWrapper:
     raw = io.FileIO(number, "r" if number == 0 else "w", closefd=False)
-    raw.name = name  # type: ignore[misc]
+    raw.name = name
     binary = io.BufferedReader(raw) if number == 0 else raw if unbuffered else io.BufferedWriter(raw)
     text = io.TextIOWrapper(
-        binary,  # type: ignore[arg-type]
+        binary,
         encoding=encoding,
         errors=errors,
         line_buffering=not unbuffered and (number == 2 or raw.isatty()),

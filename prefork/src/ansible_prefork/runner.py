@@ -44,7 +44,7 @@ class RunnerProgram(play.PlaybookProgram):
         self._install()
         return play.watched_paths()
 
-    def run(self, wanted: request.Request) -> int:
+    def run(self, _wanted: request.Request) -> int:
         from ansible_runner.__main__ import main
 
         return int(main() or 0)

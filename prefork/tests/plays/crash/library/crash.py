@@ -42,7 +42,7 @@ def main():
         threading.Thread(target=time.sleep, args=(0.2,)).start()
     if how == "exec":
         sys.stdout.flush()
-        os.execv("/bin/sh", ["sh", "-c", "echo '{\"changed\": true, \"by\": \"sh\"}'"])
+        os.execv("/bin/sh", ["sh", "-c", 'echo \'{"changed": true, "by": "sh"}\''])
     if how != "nothing":
         module.exit_json(changed=False, main=sys.modules["__main__"].__name__)
 
