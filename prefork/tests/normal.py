@@ -57,6 +57,7 @@ class Normaliser:
     def text(self, text: str) -> str:
         text = self.root.sub("<root>", text)
         text = UUID.sub(self._name_uuid, text)
+        text = re.sub(r"<root>/t/\d+", "<root>/t", text)
         for pattern, replacement in PATTERNS:
             text = pattern.sub(replacement, text)
         return text

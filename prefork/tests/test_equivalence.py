@@ -268,14 +268,18 @@ def test_output_closed_early(sides: Sides) -> None:
     compare(*run_both(sides, play))
 
 
-@pytest.mark.parametrize("to_group", [False, True], ids=["client", "group"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda item: item.name)
-@pytest.mark.parametrize("where", ["module", "action"])
-@pytest.mark.parametrize("program", BOTH)
-def test_interrupted(sides: Sides, program: str, where: str, number: signal.Signals, to_group: bool) -> None:
-    if to_group and (number == signal.SIGHUP or program == RUNNER):
-        pytest.skip("as the others")
+INTERRUPTIONS = [
+    (program, where, number, to_group)
+    for program in BOTH
+    for where in ("module", "action")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # As by Ctrl-C in a terminal; the others are sent to the client alone.
+    for to_group in ((False, True) if program == PLAYBOOK and number == signal.SIGINT else (False,))
+]
 
+
+@pytest.mark.parametrize(("program", "where", "number", "to_group"), INTERRUPTIONS)
+def test_interrupted(sides: Sides, program: str, where: str, number: signal.Signals, to_group: bool) -> None:
     def play(side: Side) -> Outcome:
         project = side.prepare(f"interrupted-{where}-{number.name}-{to_group}", "wait", program)
         run = Run(("-e", f"how={where}", "play.yml"))

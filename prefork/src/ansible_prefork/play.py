@@ -16,7 +16,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, inline, memos, modules, payloads, request, versions
+from ansible_prefork import client, files, inline, memos, modules, payloads, request, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
@@ -117,9 +117,13 @@ def warm_play(directory: Path, socket: Path) -> None:
     with _silenced(), memos.without_server():
         _play_once(directory)
         _preload_plugins()
+    files.install(modules.collection_directories())
     _keep_collection_finder()
     memos.forget_run()
     memos.give_up_temporary_directory()
+    for number in range(3):
+        # A play takes the standard streams from what its process executes; a parent executes its successor.
+        os.set_inheritable(number, True)
 
 
 def _keep_collection_finder() -> None:

@@ -72,7 +72,7 @@ def _finish() -> bool:
         flushed = True
     except BaseException as problem:
         flushed = False
-        _say_unraisable(problem, sys.stdout)
+        _say_unraisable(problem)
     try:
         sys.stderr.flush()
     except BaseException:
@@ -80,8 +80,9 @@ def _finish() -> bool:
     return flushed
 
 
-def _say_unraisable(problem: BaseException, where: object) -> None:
+def _say_unraisable(problem: BaseException) -> None:
+    where = "on flushing sys.stdout:" if sys.version_info >= (3, 13) else f"in: {sys.stdout!r}"
     trace = problem.__traceback__ and problem.__traceback__.tb_next
     text = "".join(traceback.format_exception(type(problem), problem, trace))
     with contextlib.suppress(Exception):
-        sys.stderr.write(f"Exception ignored in: {where!r}\n{text}")
+        sys.stderr.write(f"Exception ignored {where}\n{text}")
