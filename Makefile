@@ -70,6 +70,10 @@ unit: collection ## The unit tests, against the installed collection
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
 	@$(BIN)/pytest -n auto --dist loadfile prefork/tests
 
+.PHONY: endurance
+endurance: venv ## 2,000 runs of one parent of prefork: memory, descriptors, files
+	@$(BIN)/python prefork/tests/endurance.py --count 2000
+
 SANITY := $(CURDIR)/build/sanity
 SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim
 
@@ -151,3 +155,4 @@ lock: ## Make requirements/dev.txt of requirements/dev.in anew
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
 	@build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements/dev.txt requirements/dev.in
+	@build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements/bench.txt requirements/bench.in

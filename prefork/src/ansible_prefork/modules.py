@@ -10,6 +10,7 @@ everything else is a stock process.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shlex
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import traceback
 import types
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,7 @@ class ModuleProgram:
     """Executes the payload that it gets on stdin."""
 
     name = NAME
+    helper: int | None = None
 
     def warm(self, directory: Path) -> list[Path]:
         add_collections_to_path()
@@ -57,7 +60,7 @@ class ModuleProgram:
                 continue
         sys.meta_path.append(_PayloadFinder)
         discovery.install(directory)
-        return [Path(sys.executable), *collection_directories()]
+        return [Path(sys.executable), Path(__file__).parent, *collection_directories(), *installed_versions()]
 
     def run(self, _wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
@@ -97,6 +100,15 @@ class _PayloadFinder:
         if archive is None:
             return None
         return PathFinder.find_spec(name, ["/".join((archive, *name.split(".")[:-1]))])
+
+
+def installed_versions() -> list[Path]:
+    """Where pip keeps what it knows of the libraries that are warm: replaced with each version."""
+    found = []
+    for name in ("ansible-core", "ansible-runner", "kubernetes"):
+        with contextlib.suppress(Exception):
+            found.append(Path(str(distribution(name)._path)))  # type: ignore[attr-defined]
+    return found
 
 
 def add_collections_to_path() -> None:

@@ -44,6 +44,8 @@ class Program(Protocol):
     """What a parent has warm."""
 
     name: str
+    # The process id of what the program keeps beside the parent; a parent that replaces itself hands it on.
+    helper: int | None
 
     def warm(self, directory: Path) -> list[Path]:
         """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
@@ -65,14 +67,15 @@ class State:
     listener: int
     lock: int
     runs: dict[int, int] = dataclasses.field(default_factory=dict)
+    helper: int | None = None
 
     def dump(self) -> str:
-        return json.dumps({"listener": self.listener, "lock": self.lock, "runs": list(self.runs.items())})
+        return json.dumps({**dataclasses.asdict(self), "runs": list(self.runs.items())})
 
     @classmethod
     def load(cls, text: str) -> State:
         data = json.loads(text)
-        return cls(data["listener"], data["lock"], {int(pid): fd for pid, fd in data["runs"]})
+        return cls(**{**data, "runs": dict(data["runs"])})
 
 
 class Parent:
@@ -113,6 +116,7 @@ class Parent:
         self.lock = state.lock
         self.listener = socket.socket(fileno=state.listener)
         self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
+        self.program.helper = state.helper
         try:
             self.own.mkdir(mode=0o700, exist_ok=True)
             paths = self.program.warm(self.own)
@@ -312,8 +316,8 @@ class Parent:
             self.listener.detach(),
             self.lock,
             {pid: item.detach() for pid, item in self.runs.items()},
+            self.program.helper,
         )
-        self.program.close()
         for number in (state.listener, state.lock, *state.runs.values()):
             os.set_inheritable(number, True)
         environment = {**self.environment, STATE_VARIABLE.encode(): state.dump().encode()}

@@ -9,8 +9,10 @@ code is in them: arguments are added later, by each task.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,10 @@ def install(directory: Path) -> None:
     global _names
     from ansible.executor import module_common
 
-    shared = directory / "payloads"
-    shutil.rmtree(shared, ignore_errors=True)
+    for earlier in directory.glob("payloads-*"):
+        shutil.rmtree(earlier, ignore_errors=True)
+    # A name of its own: a run of an earlier parent, with code from before a change, must not put its payload here.
+    shared = directory / f"payloads-{time.monotonic_ns()}"
     shared.mkdir(mode=0o700)
     _names = tuple(f"ansible_collections.{name}." for name in preloaded_collections())
     build = module_common._find_module_utils
@@ -54,8 +58,9 @@ def _fetch(shared: Path, own: Path) -> None:
     if own.is_dir():
         return
     own.mkdir(parents=True)
-    for entry in os.scandir(shared):
-        os.symlink(entry.path, own / entry.name)
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.scandir(shared):
+            os.symlink(entry.path, own / entry.name)
 
 
 def _publish(own: Path, shared: Path) -> None:

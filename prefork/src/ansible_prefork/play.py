@@ -8,11 +8,10 @@ import contextlib
 import importlib
 import io
 import os
-import subprocess
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +29,11 @@ class PlaybookProgram:
     name = NAME
 
     def __init__(self) -> None:
-        self.modules: subprocess.Popen[bytes] | None = None
+        self.helper: int | None = None
 
     def warm(self, directory: Path) -> list[Path]:
         require_known("ansible-core", versions.ANSIBLE_CORE)
-        self.directory = directory
-        self.modules = start_module_parent(directory)
-        socket = module_socket(directory)
+        socket = self.start_helper(directory)
         with warm_environment(dict(os.environb), elsewhere=False):
             warm_play(directory, socket)
         return watched_paths()
@@ -44,15 +41,24 @@ class PlaybookProgram:
     def run(self, wanted: request.Request) -> int:
         return run_play(wanted.argv)
 
+    def start_helper(self, directory: Path) -> Path:
+        """Have a parent for modules, unless there is one from before; where it listens."""
+        self.directory = directory
+        if self.helper is None:
+            self.helper = start_module_parent(directory)
+        return module_socket(directory)
+
     def close(self) -> None:
-        if self.modules is not None:
-            self.modules.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.modules.wait(timeout=10)
+        if self.helper is None:
+            return
+        # It lets its runs end, and has nobody to wait for it in vain.
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.helper, signal.SIGTERM)
+            os.waitpid(self.helper, 0)
 
     def notice_end(self, pid: int) -> None:
-        if self.modules is not None and self.modules.pid == pid:
-            self.modules = start_module_parent(self.directory)
+        if pid == self.helper:
+            self.helper = start_module_parent(self.directory)
 
 
 def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> None:
@@ -61,13 +67,14 @@ def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> 
         raise UnsupportedError(reason)
 
 
-def start_module_parent(directory: Path) -> subprocess.Popen[bytes] | None:
-    """A parent for modules beside this one; it ends with this one."""
+def start_module_parent(directory: Path) -> int | None:
+    """A parent for modules beside this one, which ends with this one; its process id."""
     if os.environ.get("PREFORK_MODULES", "").lower() == "off":
         return None
     command = [sys.executable, "-P", "-m", "ansible_prefork", "parent", "--program", modules.NAME]
     command += ["--directory", str(directory), "--follow", str(os.getpid())]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    null = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+    return os.posix_spawn(sys.executable, command, os.environb, file_actions=null)
 
 
 def module_socket(directory: Path) -> Path:
@@ -248,10 +255,7 @@ def watched_paths() -> list[Path]:
     # Ansible looks once for what is in a directory of plugins.
     for _name, plugins in loader.get_all_plugin_loaders():
         paths += [Path(os.path.expanduser(item)) for item in plugins.config or ()]
-    for name in ("ansible-core", "ansible-runner", "kubernetes"):
-        with contextlib.suppress(Exception):
-            paths.append(Path(str(distribution(name)._path)))  # type: ignore[attr-defined]
-    return paths
+    return [*paths, *modules.installed_versions()]
 
 
 def run_play(argv: list[str]) -> int:

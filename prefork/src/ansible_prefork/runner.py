@@ -33,9 +33,7 @@ class RunnerProgram(play.PlaybookProgram):
     def warm(self, directory: Path) -> list[Path]:
         play.require_known("ansible-core", versions.ANSIBLE_CORE)
         play.require_known("ansible-runner", versions.ANSIBLE_RUNNER)
-        self.directory = directory
-        self.modules = play.start_module_parent(directory)
-        socket = play.module_socket(directory)
+        socket = self.start_helper(directory)
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
