@@ -151,8 +151,10 @@ bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on th
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
 
 .PHONY: lock
-lock: ## Make requirements/dev.txt of requirements/dev.in anew
+lock: ## Make requirements/dev.txt and bench.txt of their .in files anew
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
-	@build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements/dev.txt requirements/dev.in
-	@build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements/bench.txt requirements/bench.in
+	@for name in dev bench; do \
+		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url \
+			--no-emit-find-links --no-emit-trusted-host --output-file requirements/$$name.txt requirements/$$name.in; \
+	done

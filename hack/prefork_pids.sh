@@ -7,8 +7,14 @@ operator=$1
 parents=() runs=()
 declare -A found=()
 
-for pid in $(pgrep -f 'ansible_prefork parent --program ansible-runner' || true); do
-	if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "PREFORK_FOLLOW=$operator"; then
+lines_of() {
+	tr '\0' '\n' 2>/dev/null <"/proc/$1/$2" || true
+}
+
+for directory in /proc/[0-9]*; do
+	pid=${directory#/proc/}
+	if [[ $(lines_of "$pid" cmdline) == *$'\nansible_prefork\nparent\n--program\nansible-runner'* ]] &&
+		[[ $'\n'$(lines_of "$pid" environ)$'\n' == *$'\n'"PREFORK_FOLLOW=$operator"$'\n'* ]]; then
 		found[$pid]=1
 	fi
 done

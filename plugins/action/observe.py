@@ -32,6 +32,6 @@ class ActionModule(PlainAction):
         return {
             "changed": False,
             "observed": pack({**answers, RESOURCE: resource, PLAN: plan}),
-            "plan": {key: plan[key] for key in ("adopt", "apply", "prune")},
+            "plan": {key: plan[key] for key in _STEPS.values()},
             "steps": [step for step, key in _STEPS.items() if plan[key]],
         }

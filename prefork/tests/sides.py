@@ -34,6 +34,7 @@ PLAYS = Path(__file__).with_name("plays")
 PLAYBOOK, RUNNER = "ansible-playbook", "ansible-runner"
 SETTLE_SECONDS = 5.0
 RUN_SECONDS = 120.0
+PARENT_SECONDS = 60.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,6 +195,18 @@ class Side:
             refusals=[path.read_text() for path in self.directory.glob("*.stock")],
             left_processes=[] if left is True else left,
             left_files=sorted(normal.text(path.name) for path in self.temporary[project].iterdir()),
+        )
+
+    def warm(self, program: str) -> None:
+        """Have a parent of that program, and its modules warm; without the latter a run executes them stock."""
+        if self.environment["PREFORK"] == "off":
+            return
+        subprocess.run([program, "--version"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
+        assert wait_for(
+            lambda: all(
+                any(path.with_suffix(".d").glob("module-*.sock")) for path in self.directory.glob(f"{program}-*.sock")
+            ),
+            PARENT_SECONDS,
         )
 
     def left_processes(self) -> list[str]:

@@ -298,6 +298,7 @@ def test_interrupted(sides: Sides, program: str, where: str, number: signal.Sign
     def play(side: Side) -> Outcome:
         project = side.prepare(f"interrupted-{where}-{number.name}-{to_group}", "wait", program)
         run = Run(("-e", f"how={where}", "play.yml"))
+        side.warm(program)
         process = side.start(program, project, run, 0, start_new_session=True)
         assert wait_for((project / "started").exists, 60)
         time.sleep(0.2)

@@ -89,7 +89,7 @@ def execute(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    if os.environ.get("PREFORK", "").lower() not in ("off", "0", "no", "false"):
+    if not client.is_off(dict(os.environb)):
         directory = Path(tempfile.mkdtemp(prefix="ansible-prefork-"))
         install_clients(directory / "bin")
         os.environ["PREFORK_DIR"] = str(directory)

@@ -14,6 +14,10 @@ import posix
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 PROTOCOL = 1
 PARENT_WAIT_SECONDS = 30
 FORWARDED = (
@@ -67,6 +71,7 @@ PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME
 # How long the word of a parent that could not be warm counts, before the next is started.
 STOCK_SECONDS = 60
 MAXIMUM_FILES = 250
+MAXIMUM_ADDRESS = 107
 LOST = 70
 NO_PROGRAM = 127
 
@@ -112,6 +117,10 @@ def parent_environment(environment: dict[bytes, bytes]) -> dict[bytes, bytes]:
         for name, value in environment.items()
         if is_key(name) or name in PARENT_NAMES or name.startswith(PARENT_PREFIXES)
     }
+
+
+def is_off(environment: dict[bytes, bytes]) -> bool:
+    return environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false")
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
@@ -173,11 +182,24 @@ def connect(path: bytes) -> "_socket.socket | None":
     """A connection to the parent that listens at ``path``, or None."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.connect(path)
+        at_address(path, connection.connect)
     except OSError:
         connection.close()
         return None
     return connection
+
+
+def at_address(path: bytes, use: "Callable[[bytes], object]") -> None:
+    """Call ``use`` with an address of a socket, which the system limits to 107 bytes, for a path of any length."""
+    if len(path) <= MAXIMUM_ADDRESS:
+        use(path)
+        return
+    parent, _slash, name = path.rpartition(b"/")
+    number = posix.open(parent, posix.O_PATH | posix.O_DIRECTORY | posix.O_CLOEXEC)
+    try:
+        use(b"/proc/self/fd/%d/%s" % (number, name))
+    finally:
+        posix.close(number)
 
 
 def send_request(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int]) -> None:
@@ -341,22 +363,18 @@ def read_refusal(directory: bytes, key: bytes) -> str:
 def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
     """A connection to a parent, started if there is none; or why there is none."""
     path = directory + b"/" + key + b".sock"
-    connection = connect(path)
-    if connection:
-        return connection, ""
-    refusal = read_refusal(directory, key)
-    if refusal:
-        return None, refusal
-    say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
-    spawn_parent(directory, name)
-    end = time.monotonic() + PARENT_WAIT_SECONDS
-    while time.monotonic() < end:
+    end = 0.0
+    while not end or time.monotonic() < end:
         connection = connect(path)
         if connection:
             return connection, ""
         refusal = read_refusal(directory, key)
         if refusal:
             return None, refusal
+        if not end:
+            say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
+            spawn_parent(directory, name)
+            end = time.monotonic() + PARENT_WAIT_SECONDS
         time.sleep(0.02)
     return None, "the parent did not come up within {} s, see {}/parent.log".format(
         PARENT_WAIT_SECONDS, directory.decode(errors="replace")
@@ -378,7 +396,7 @@ def main() -> None:
     own = sys.argv[0].encode("utf-8", "surrogateescape")
     name = own.rsplit(b"/", 1)[-1]
     environment = dict(posix.environ)
-    if environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false"):
+    if is_off(environment):
         run_stock(name, environment, own)
     directory = parent_directory(environment)
     try:

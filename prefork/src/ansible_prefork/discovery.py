@@ -14,6 +14,7 @@ import base64
 import binascii
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import shutil
@@ -37,8 +38,6 @@ def install(directory: Path) -> None:
     """Share discoveries below ``directory``, if kubernetes.core is there."""
     global _directory
     try:
-        import importlib
-
         module = importlib.import_module(MODULE)
     except ImportError:
         return

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from ansible_prefork import watch
 
 PARTS = ("defaults", "handlers", "meta", "tasks", "vars")
 
 # By path and whether its templates are trusted: the state of the file, and its data.
-_parsed: dict[tuple[str, bool], tuple[tuple[int, int, int], Any]] = {}
+_parsed: dict[tuple[str, bool], tuple[watch.State | None, Any]] = {}
 
 
-def install(collections: list[Path]) -> None:
+def install(collections: Iterable[Path]) -> None:
     """Parse the roles of these collections, and let DataLoader find what was parsed."""
     from ansible.parsing.dataloader import DataLoader
 
@@ -38,7 +40,7 @@ def install(collections: list[Path]) -> None:
     DataLoader.load_from_file = load
 
 
-def _parse_roles(loader: Any, collections: list[Path], has_trust: bool) -> None:
+def _parse_roles(loader: Any, collections: Iterable[Path], has_trust: bool) -> None:
     options = [{"trusted_as_template": True}, {"trusted_as_template": False}] if has_trust else [{}]
     for directory in collections:
         for file in sorted(directory.glob("roles/*/*/*.yml")):
@@ -48,16 +50,9 @@ def _parse_roles(loader: Any, collections: list[Path], has_trust: bool) -> None:
                 # What cannot be parsed, or is encrypted, is a matter of the run that needs it.
                 with contextlib.suppress(Exception):
                     data = loader.load_from_file(str(file), cache="none", unsafe=True, **option)
-                    _parsed[str(file), bool(option.get("trusted_as_template"))] = _state(str(file)), data
+                    _parsed[str(file), bool(option.get("trusted_as_template"))] = watch.file_state(str(file)), data
 
 
 def _take(path: str, is_trusted: bool) -> Any:
     state, data = _parsed.pop((path, is_trusted), (None, None))
-    with contextlib.suppress(OSError):
-        return data if state == _state(path) else None
-    return None
-
-
-def _state(path: str) -> tuple[int, int, int]:
-    status = os.stat(path)
-    return status.st_mtime_ns, status.st_size, status.st_ino
+    return data if state and state == watch.file_state(path) else None

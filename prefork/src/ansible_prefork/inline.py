@@ -194,7 +194,7 @@ def run_inline(worker: Any) -> int:
     display = Display()
     host = worker._host
     kept = host.vars, host.groups
-    before = module.current_worker if hasattr(module, "current_worker") else None
+    before = getattr(module, "current_worker", None)
     _give_copies(worker)
     display.set_queue = _keep_queue
     display.display = _make_display(display, worker._final_q)

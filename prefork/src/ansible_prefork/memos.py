@@ -119,7 +119,7 @@ def _forget_collection_defaults() -> None:
         finder.set_playbook_paths([])
 
 
-def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTION",)) -> None:
+def refresh_process() -> None:
     """Redo what importing Ansible does once per process and what depends on this process.
 
     Its temporary directory, its terminal, its colours, its standard streams, and the constants that are set per run.
@@ -128,8 +128,7 @@ def refresh_process(environment_names: tuple[str, ...] = ("CACHE_PLUGIN_CONNECTI
     from ansible.utils import color
     from ansible.utils.display import Display
 
-    for name in environment_names:
-        setattr(constants, name, constants.config.get_config_value(name))
+    constants.CACHE_PLUGIN_CONNECTION = constants.config.get_config_value("CACHE_PLUGIN_CONNECTION")
     _own_temporary_directory(constants)
     importlib.reload(color)
     display = Display()

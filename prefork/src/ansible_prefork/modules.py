@@ -53,14 +53,14 @@ class ModuleProgram:
 
     def warm(self, directory: Path) -> list[Path]:
         add_collections_to_path()
-        for name in (*IMPORTS, *preloaded_module_utils()):
-            try:
+        for name in IMPORTS:
+            with contextlib.suppress(ImportError):
                 importlib.import_module(name)
-            except ImportError:
-                continue
+        for name, path in collection_directories().items():
+            import_module_utils(name, path)
         sys.meta_path.append(_PayloadFinder)
         discovery.install(directory)
-        return [Path(sys.executable), Path(__file__).parent, *collection_directories(), *installed_versions()]
+        return [Path(sys.executable), Path(__file__).parent, *collection_directories().values(), *installed_versions()]
 
     def run(self, _wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
@@ -135,27 +135,25 @@ def preloaded_collections() -> list[str]:
     return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
 
 
-def collection_directories() -> list[Path]:
-    found = []
+def collection_directories() -> dict[str, Path]:
+    """Where the preloaded collections are that there are, by name."""
+    found = {}
     for name in preloaded_collections():
         for root in getattr(sys.modules.get("ansible_collections"), "__path__", ()):
             path = Path(root, *name.split("."))
             if path.is_dir():
-                found.append(path)
+                found[name] = path
                 break
     return found
 
 
-def preloaded_module_utils() -> list[str]:
-    """The module_utils of the collections to preload, as names of Python modules."""
-    names: list[str] = []
-    for directory in collection_directories():
-        base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins.module_utils"
-        path = directory / "plugins" / "module_utils"
-        names.extend(
-            ".".join((base, *file.relative_to(path).with_suffix("").parts)) for file in sorted(path.rglob("*.py"))
-        )
-    return sorted({name.removesuffix(".__init__") for name in names})
+def import_module_utils(collection: str, directory: Path) -> None:
+    """Import all module_utils of a collection that can be imported here."""
+    base = f"ansible_collections.{collection}"
+    for file in sorted(directory.glob("plugins/module_utils/**/*.py")):
+        name = ".".join((base, *file.relative_to(directory).with_suffix("").parts))
+        with contextlib.suppress(Exception):
+            importlib.import_module(name.removesuffix(".__init__"))
 
 
 def parse_command(command: Any, shell: bool) -> dict[bytes, bytes] | None:

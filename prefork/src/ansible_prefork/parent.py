@@ -157,7 +157,7 @@ class Parent:
         Path(fresh).unlink(missing_ok=True)
         umask = os.umask(0o177)
         try:
-            listener.bind(fresh)
+            client.at_address(os.fsencode(fresh), listener.bind)
         finally:
             os.umask(umask)
         listener.listen(1024)
@@ -199,7 +199,7 @@ class Parent:
         signal.set_wakeup_fd(wakeup.fileno())
         signal.signal(signal.SIGCHLD, _ignore)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._ask_to_quit)
+            signal.signal(number, self._quit)
         self.listener.setblocking(False)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.hangups.fileno(), selectors.EVENT_READ, self._notice_hangups)
@@ -219,10 +219,7 @@ class Parent:
                 self._replace()
         self._end()
 
-    def _ask_to_quit(self, _number: int, _frame: object) -> None:
-        self.quit = True
-
-    def _quit(self) -> None:
+    def _quit(self, *_signal: object) -> None:
         self.quit = True
 
     def _is_done(self) -> bool:
@@ -256,9 +253,10 @@ class Parent:
         sys.stderr.flush()
         # A signal to the run that comes before it has its own handlers waits until then.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._be_run(connection, mask)
+            self._be_run(connection, mask, parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _send(connection, b"P" + pid.to_bytes(4, "little"))
         self.runs[pid] = connection
@@ -277,10 +275,10 @@ class Parent:
                 _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
-    def _be_run(self, connection: socket.socket, mask: set[int | signal.Signals]) -> NoReturn:
+    def _be_run(self, connection: socket.socket, mask: set[int | signal.Signals], parent: int) -> NoReturn:
         """The fork: read the request, become it, run it, and never return."""
         try:
-            process.die_with_parent(os.getppid())
+            process.die_with_parent(parent)
             wanted = request.receive(connection)
             request.become(wanted)
         except BaseException:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,11 @@ from ansible_prefork import client, files, inline, memos, modules, payloads, req
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
-WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")
+WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")  # One that ends sooner would end again.
+HELPER_SECONDS = 5.0
 PRELOADED_PLUGINS = ("action", "filter", "test")
+# Collections whose action plugins only prepare modules: their module_utils belong into the interpreter for modules.
+MODULES_ONLY = frozenset(("kubernetes.core",))
 
 
 class PlaybookProgram:
@@ -30,6 +34,7 @@ class PlaybookProgram:
 
     def __init__(self) -> None:
         self.helper: int | None = None
+        self.helper_began = -HELPER_SECONDS
 
     def warm(self, directory: Path) -> list[Path]:
         require_known("ansible-core", versions.ANSIBLE_CORE)
@@ -46,6 +51,7 @@ class PlaybookProgram:
         self.directory = directory
         if self.helper is None:
             self.helper = start_module_parent(directory)
+            self.helper_began = time.monotonic()
         return module_socket(directory)
 
     def close(self) -> None:
@@ -57,8 +63,13 @@ class PlaybookProgram:
             os.waitpid(self.helper, 0)
 
     def notice_end(self, pid: int) -> None:
-        if pid == self.helper:
-            self.helper = start_module_parent(self.directory)
+        if pid != self.helper:
+            return
+        self.helper = None
+        if time.monotonic() - self.helper_began < HELPER_SECONDS:
+            print("prefork: the parent for modules ended at once: modules run stock", file=sys.stderr, flush=True)
+            return
+        self.start_helper(self.directory)
 
 
 def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> None:
@@ -100,7 +111,6 @@ def warm_environment(environment: dict[bytes, bytes], *, elsewhere: bool) -> Ite
         finally:
             os.chdir(before)
             request.set_environment(kept)
-    memos.forget_run()
 
 
 def warm_play(directory: Path, socket: Path) -> None:
@@ -124,7 +134,7 @@ def warm_play(directory: Path, socket: Path) -> None:
     with _silenced(), memos.without_server():
         _play_once(directory)
         _preload_plugins()
-    files.install(modules.collection_directories())
+    files.install(modules.collection_directories().values())
     _keep_collection_finder()
     memos.forget_run()
     memos.give_up_temporary_directory()
@@ -222,25 +232,15 @@ def _preload_plugins() -> None:
     """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
     from ansible.plugins import loader
 
-    for directory, collection in zip(modules.collection_directories(), modules.preloaded_collections(), strict=False):
+    for collection, directory in modules.collection_directories().items():
         for kind in PRELOADED_PLUGINS:
             plugins = getattr(loader, f"{kind}_loader")
             for file in sorted((directory / "plugins" / kind).glob("[a-z]*.py")):
                 with contextlib.suppress(Exception):
                     plugins.get(f"{collection}.{file.stem}", class_only=True)
-        _import_module_utils(directory)
-
-
-def _import_module_utils(directory: Path) -> None:
-    base = f"ansible_collections.{directory.parent.name}.{directory.name}.plugins"
-    if not (directory / "plugins" / "action").is_dir():
-        return
-    # What an action plugin imports at its top came with it; what it imports when it runs is among the module_utils.
-    for file in sorted((directory / "plugins" / "module_utils").rglob("*.py")):
-        name = ".".join((base, *file.relative_to(directory / "plugins").with_suffix("").parts))
-        if directory.parent.name != "kubernetes":
-            with contextlib.suppress(Exception):
-                importlib.import_module(name.removesuffix(".__init__"))
+        # What an action plugin imports at its top came with it; what it imports when it runs is among the module_utils.
+        if collection not in MODULES_ONLY and (directory / "plugins" / "action").is_dir():
+            modules.import_module_utils(collection, directory)
 
 
 def watched_paths() -> list[Path]:
@@ -248,7 +248,7 @@ def watched_paths() -> list[Path]:
     from ansible import constants
     from ansible.plugins import loader
 
-    paths = [Path(sys.executable), Path(__file__).parent, *modules.collection_directories()]
+    paths = [Path(sys.executable), Path(__file__).parent, *modules.collection_directories().values()]
     if constants.CONFIG_FILE:
         paths.append(Path(constants.CONFIG_FILE))
     paths += [Path(os.path.expanduser("~/.ansible.cfg")), Path("/etc/ansible/ansible.cfg")]

@@ -8,6 +8,7 @@ import array
 import codecs
 import contextlib
 import dataclasses
+import fcntl
 import io
 import marshal
 import os
@@ -72,11 +73,8 @@ def receive(connection: socket.socket) -> Request:
 
 def place_files(files: list[int], received: list[int]) -> None:
     """Give the received descriptors the client's numbers, and close everything else."""
-    moved = []
     above = max([*files, 2]) + 1
-    for number in received:
-        high = _duplicate_above(number, above)
-        moved.append(high)
+    moved = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, above) for number in received]
     limit = max([*moved, above]) + 1
     kept = set(moved)
     for number in range(above):
@@ -94,12 +92,6 @@ def place_files(files: list[int], received: list[int]) -> None:
             if null != number:
                 os.dup2(null, number)
                 os.close(null)
-
-
-def _duplicate_above(number: int, minimum: int) -> int:
-    import fcntl
-
-    return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, minimum)
 
 
 def _close(number: int) -> None:

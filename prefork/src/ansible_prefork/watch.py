@@ -33,10 +33,10 @@ class Watch:
         )
 
     def has_changed(self) -> bool:
-        if self.is_late or any(_state(name) != state for name, state in self.seen.items()):
+        if self.is_late or any(file_state(name) != state for name, state in self.seen.items()):
             return True
         # A directory that has changed has had something added or removed, which may be of no interest.
-        if any(_state(name) != state for name, state in self.directories.items()):
+        if any(file_state(name) != state for name, state in self.directories.items()):
             seen, directories = self._look()
             if seen != self.seen:
                 return True
@@ -51,15 +51,16 @@ class Watch:
         while pending:
             path = pending.pop()
             if not os.path.isdir(path):
-                files[path] = _state(path)
+                files[path] = file_state(path)
                 continue
-            directories[path] = _state(path)
+            directories[path] = file_state(path)
             with contextlib.suppress(OSError):
                 pending.extend(entry.path for entry in os.scandir(path) if entry.name not in IGNORED_DIRECTORIES)
         return files, directories
 
 
-def _state(path: str) -> State | None:
+def file_state(path: str) -> State | None:
+    """The state of a file, None when there is none."""
     status = _stat(path)
     return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 
