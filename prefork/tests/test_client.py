@@ -107,18 +107,18 @@ def test_standard_streams_that_are_closed_harm_nobody(site, closed):
     assert mark.read_text() == "done"
 
 
+def run_script(site, script, *arguments, **options):
+    command = ["bash", "-c", script, *arguments]
+    return subprocess.run(
+        command, check=False, env=site.environment, capture_output=True, text=True, timeout=60, **options
+    )
+
+
 def test_descriptors_beyond_the_standard_ones_keep_their_numbers(site):
     parent = site.parent()
     code = "import os, sys; print(os.getppid(), *(open(name).read().strip() for name in sys.argv[2:]))"
     script = f'{site.client} "$1" <(echo one) <(echo two) 7</dev/null'
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", code],
-        check=False,
-        env=site.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run_script(site, script, "bash", code)
     assert (done.stdout, done.stderr) == (f"{parent.pid} one two\n", "")
 
 
@@ -271,15 +271,7 @@ def test_a_working_directory_that_has_been_removed_runs_stock(site):
     gone = site.root / "gone"
     gone.mkdir()
     script = 'rmdir "$PWD" && exec "$0" "print(\'stock\', __import__(\'os\').getppid())"'
-    done = subprocess.run(
-        ["bash", "-c", script, site.client],
-        check=False,
-        cwd=gone,
-        env=site.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run_script(site, script, site.client, cwd=gone)
     assert (done.stdout, done.stderr) == (f"stock {os.getpid()}\n", "")
 
 
@@ -440,6 +432,17 @@ def test_a_parent_does_not_listen_in_a_directory_that_is_not_private(site):
     assert done.returncode == 2
     assert "is not a private directory" in done.stderr
     assert site.sockets() == []
+
+
+KEYED = {
+    "ANSIBLE_FORKS": "1",
+    "ANSIBLE_NEW_IN_NEXT_VERSION": "x",
+    "_ANSIBLE_TEMPLAR_SANDBOX_MODE": "x",
+    "NO_COLOR": "1",
+}
+KEYED |= {"LC_ALL": "C", "PYTHONUTF8": "1", "PYTHONHASHSEED": "0", "HOME": "/", "PREFORK_PRELOAD": "a.b"}
+PER_RUN = {"ANSIBLE_CACHE_PLUGIN_CONNECTION": "/x", "KUBECONFIG": "/k", "K8S_AUTH_KUBECONFIG": "/k", "TMPDIR": "/t"}
+PER_RUN |= {"AWX_ISOLATED_DATA_DIR": "/a", "RUNNER_OMIT_EVENTS": "False", "WATCH_NAMESPACE": "x", "TERM": "dumb"}
 
 
 @pytest.mark.parametrize(("name", "value"), KEYED.items())
