@@ -1,11 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""In-process door to `_k8s/observer.py`; documented in plugins/modules/observe.py."""
+"""In-process door to `_k8s/observer.py` and, with nothing to write, to `_k8s/reporter.py`.
+
+Documented in plugins/modules/observe.py.
+"""
 
 from __future__ import annotations
 
 import typing as t
+from dataclasses import asdict
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     PLAN,
@@ -13,6 +17,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     pack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import observe
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
 from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
@@ -20,18 +26,25 @@ _STEPS = {"claim": "adopt", "apply": "apply", "prune": "prune"}
 
 
 class ActionModule(PlainAction):
-    """Reads only; check mode makes no difference."""
+    """Reads; what it reports, in check mode it only says."""
 
-    spec = CLUSTER_SPEC
+    spec = CLUSTER_SPEC | {"report": {"type": "bool", "default": False}}
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the reads of the resource's kind, and plan once what follows from them."""
-        resource = arguments["resource"]
-        answers = observe(self.connect(arguments), resource)
+        resource, client = arguments["resource"], self.connect(arguments)
+        answers = observe(client, resource)
         plan = plan_for(resource, answers)
-        return {
+        found = {
             "changed": False,
             "observed": pack({**answers, RESOURCE: resource, PLAN: plan}),
             "plan": {key: plan[key] for key in _STEPS.values()},
             "steps": [step for step, key in _STEPS.items() if plan[key]],
         }
+        if not arguments["report"]:
+            return found
+        if found["steps"]:
+            return found | {"steps": [*found["steps"], "report"], "error": "", "period": ""}
+        dry = self._task.check_mode
+        outcome = make_outcome(plan, {}, {}, "", dry=dry)
+        return found | asdict(report(client, resource, answers, outcome, dry=dry))

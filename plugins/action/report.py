@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import asdict
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
@@ -31,20 +32,12 @@ class ActionModule(PlainAction):
     }
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Assess the outcome and tell the user; of what is being deleted, nothing is told."""
+        """Assess the outcome and tell the user."""
         answers, dry = unpack(arguments["observed"]), self._task.check_mode
         resource = arguments["resource"] or answers.get(RESOURCE)
         if not resource:
             raise NimError("resource: missing, and the parameter observed does not hold it either")
-        if resource["metadata"].get("deletionTimestamp"):
-            return {"changed": False, "status": {}, "error": arguments["failure"], "period": ""}
         failure = arguments["failure"]
         plan = arguments["plan"] or (not failure and answers.get(PLAN)) or {}
         outcome = make_outcome(plan, arguments["written"], arguments["deleted"], failure, dry=dry)
-        said = report(self.connect(arguments), resource, answers, outcome, dry=dry)
-        return {
-            "changed": said.changed,
-            "status": said.status,
-            "error": said.error,
-            "period": said.period,
-        }
+        return asdict(report(self.connect(arguments), resource, answers, outcome, dry=dry))

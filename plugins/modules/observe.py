@@ -21,7 +21,15 @@ description:
     what they should be. This includes node labels, the NIMCache that is used, the log of a probe pod and the
     answer of a model that is up.
   - From that it plans what has to be written, claimed and deleted.
-  - Writes nothing. Secrets are read only to ask an image registry, and are not returned.
+  - Writes nothing, but for the status if O(report) is set. Secrets are read only to ask an image registry, and are not
+    returned.
+options:
+  report:
+    description:
+      - Whether to do at once what M(nimops.nim.report) does, if nothing has to be written.
+      - This makes one task of a pass that finds everything in order.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -33,6 +41,12 @@ EXAMPLES = r"""
 - name: Show what would be written
   ansible.builtin.debug:
     msg: "{{ seen.plan.apply }}"
+
+- name: Keep the status up to date, and see what else there is to do
+  nimops.nim.observe:
+    resource: "{{ nim }}"
+    report: true
+  register: seen
 
 - name: Show the labels of the nodes
   ansible.builtin.debug:
@@ -69,8 +83,22 @@ plan:
       type: list
       elements: dict
 steps:
-  description: "Which of these there is work for, in order: C(claim) for C(adopt), C(apply), C(prune)."
+  description:
+    - "Which of these there is work for, in order: C(claim) for C(adopt), C(apply), C(prune)."
+    - With O(report) and something to write, C(report) is the last.
   returned: success
   type: list
   elements: str
+status:
+  description: As RV(nimops.nim.report#module:status).
+  returned: success, O(report=true), and nothing to write
+  type: dict
+error:
+  description: As RV(nimops.nim.report#module:error). Empty if there is something to write.
+  returned: success and O(report=true)
+  type: str
+period:
+  description: As RV(nimops.nim.report#module:period). Empty if there is something to write.
+  returned: success and O(report=true)
+  type: str
 """

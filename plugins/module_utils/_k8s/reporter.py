@@ -53,12 +53,14 @@ _NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
 
 
 def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, dry: bool) -> Report:
-    """Assess and write. Raises ApiError, NimError.
+    """Assess and write; of what is being deleted, nothing is told. Raises ApiError, NimError.
 
     The status goes out as one merge patch that carries the resourceVersion it was computed from; if
     that is stale, the assessment is made again on the status that is there now. An event that the
     API server refuses is lost: it is not worth a failed run.
     """
+    if resource["metadata"].get("deletionTimestamp"):
+        return Report(changed=False, status={}, error=outcome.failure, period="")
     now = datetime.now(UTC)
     for attempt in range(_CONFLICT_TRIES):
         assessment = kind_of(resource).assess(resource, Observed(answers), outcome)
