@@ -24,7 +24,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, discovery, request
+from ansible_prefork import client, discovery, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
@@ -156,13 +156,11 @@ def import_module_utils(collection: str, directory: Path) -> None:
             importlib.import_module(name.removesuffix(".__init__"))
 
 
-def parse_command(command: Any, shell: bool) -> dict[bytes, bytes] | None:
+def parse_command(command: Any) -> dict[bytes, bytes] | None:
     """The variables that a command sets before it pipes a payload into this interpreter; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
-    if not shell:
-        return None
     try:
         outer = shlex.split(os.fsdecode(command))
         words = shlex.split(outer[2]) if len(outer) == 3 and outer[:2] == ["/bin/sh", "-c"] else []
@@ -262,11 +260,16 @@ class _Subprocess:
         return getattr(subprocess, name)
 
     def Popen(self, command: Any, **options: Any) -> Any:  # noqa: N802 the name of what it stands for
-        variables = parse_command(command, options.get("shell", False))
-        pipes = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
-        if variables is None or not pipes:
+        is_piped = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
+        if not is_piped or not options.get("shell"):
             return subprocess.Popen(command, **options)
-        return WarmPopen(self.path, variables, command, options)
+        variables = parse_command(command)
+        if variables is not None:
+            return WarmPopen(self.path, variables, command, options)
+        output = shell.answer(command)
+        if output is not None:
+            return shell.AnsweredPopen(output)
+        return subprocess.Popen(command, **options)
 
 
 def install(path: Path) -> None:

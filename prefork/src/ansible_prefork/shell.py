@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands by which ansible-core makes and removes the temporary directory of a task, without a shell.
+
+An action plugin that may transfer files has one made beforehand, also when its module is pipelined: three shells and
+ten processes for what are a few system calls. Only the exact text that ansible-core's shell plugin ``sh`` writes is
+answered here, only for names that no shell would change, and only when all goes well: the shell does the rest, and says
+what went wrong in its own words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+from typing import Any
+
+from ansible_prefork import client
+
+PATH = r"/[\w./-]*"
+HOME = re.compile(r"echo ~ && sleep 0", re.ASCII)
+MAKE = re.compile(
+    rf'\( umask 77 && mkdir -p "` echo (?P<base>{PATH}) `"&& mkdir "` echo (?P<path>{PATH}) `"'
+    r' && echo (?P<name>[\w.-]+)="` echo (?P=path) `" \) && sleep 0',
+    re.ASCII,
+)
+REMOVE = re.compile(rf"rm -f -r (?P<path>{PATH}/ansible-tmp-[\w.-]+)/ > /dev/null 2>&1 && sleep 0", re.ASCII)
+OWNER_BITS = 0o700
+
+
+def answer(command: Any) -> str | None:
+    """What the command prints, which is done then; None for a command that is a shell's to do.
+
+    ``command``: as the connection plugin gives it to subprocess.Popen: ``/bin/sh -c '…'``.
+    """
+    try:
+        words = shlex.split(os.fsdecode(command))
+    except (TypeError, ValueError):
+        return None
+    if len(words) != 3 or words[:2] != ["/bin/sh", "-c"]:
+        return None
+    for pattern, do in ((HOME, _show_home), (MAKE, _make_directory), (REMOVE, _remove_directory)):
+        found = pattern.fullmatch(words[2])
+        if found:
+            with contextlib.suppress(OSError):
+                return do(found)
+    return None
+
+
+def _show_home(_found: re.Match[str]) -> str | None:
+    home = os.environ.get("HOME", "")
+    return f"{home}\n" if re.fullmatch(PATH, home, re.ASCII) else None
+
+
+def _make_directory(found: re.Match[str]) -> str | None:
+    base, path, name = found["base"], found["path"], found["name"]
+    if path != f"{base}/{name}" or client.get_umask() & OWNER_BITS:
+        return None
+    missing = []
+    while not os.path.isdir(base):
+        missing.append(base)
+        base = os.path.dirname(base)
+    for directory in (*reversed(missing), path):
+        # Another run may make the ones above at the same time: then the shell has less to do.
+        os.mkdir(directory, OWNER_BITS)
+    return f"{name}={path}\n"
+
+
+def _remove_directory(found: re.Match[str]) -> str | None:
+    path = found["path"]
+    if os.path.islink(path):
+        return None
+    if os.path.lexists(path):
+        shutil.rmtree(path)
+    return ""
+
+
+class AnsweredPopen:
+    """The part of subprocess.Popen that the connection plugin uses, for a command that is done."""
+
+    returncode = 0
+
+    def __init__(self, output: str) -> None:
+        self.output = os.fsencode(output)
+
+    def communicate(self, _data: bytes | None = None) -> tuple[bytes, bytes]:
+        return self.output, b""
