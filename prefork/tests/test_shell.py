@@ -31,9 +31,7 @@ def remove(path):
 
 
 def tree(root):
-    return {
-        str(path.relative_to(root)): stat.filemode(path.lstat().st_mode) for path in sorted(root.rglob("*"))
-    }
+    return {str(path.relative_to(root)): stat.filemode(path.lstat().st_mode) for path in sorted(root.rglob("*"))}
 
 
 def by_shell(command):

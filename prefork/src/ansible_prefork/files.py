@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The YAML of the preloaded collections' roles, parsed once in the parent.
+"""The YAML of the preloaded collections' roles and playbooks, parsed once in the parent; other files, without a copy.
 
-A run takes a file's data as it is, without the parsing and without the copy that ansible-core makes for the case that
-the file is loaded again: then it is loaded from disk. A file that has changed is, too.
+A run takes a file's data as it is: for a role's file without the parsing, and for any file without the copy that
+ansible-core makes for the case that the file is loaded again: then it is loaded from disk. A file that has changed is,
+too.
 """
 
 from __future__ import annotations
@@ -23,29 +24,38 @@ _parsed: dict[tuple[str, bool], tuple[watch.State | None, Any]] = {}
 
 
 def install(collections: Iterable[Path]) -> None:
-    """Parse the roles of these collections, and let DataLoader find what was parsed."""
+    """Parse the roles and playbooks of these collections, and let DataLoader find what was parsed."""
     from ansible.parsing.dataloader import DataLoader
 
     stock = DataLoader.load_from_file
     has_trust = "trusted_as_template" in inspect.signature(stock).parameters
-    _parse_roles(DataLoader(), collections, has_trust)
+    _parse(DataLoader(), collections, has_trust)
 
     def load(self: Any, file_name: str, cache: str = "all", *arguments: Any, **named: Any) -> Any:
-        if cache == "all" and not arguments and named.keys() <= {"trusted_as_template", "unsafe"}:
-            found = _take(self.path_dwim(file_name), bool(named.get("trusted_as_template")))
-            if found is not None:
-                return found
-        return stock(self, file_name, cache, *arguments, **named)
+        if cache != "all" or arguments or not named.keys() <= {"trusted_as_template"}:
+            return stock(self, file_name, cache, *arguments, **named)
+        path = self.path_dwim(file_name)
+        loaded = vars(self).setdefault("_prefork_loaded", {})
+        if path in loaded or path in self._FILE_CACHE:
+            # What is loaded again is what was loaded first, also in whether it may hold templates.
+            return stock(self, file_name, **{**named, **loaded.get(path, {})})
+        loaded[path] = named
+        found = _take(path, bool(named.get("trusted_as_template")))
+        return stock(self, file_name, cache="none", unsafe=True, **named) if found is None else found
 
     DataLoader.load_from_file = load
 
 
-def _parse_roles(loader: Any, collections: Iterable[Path], has_trust: bool) -> None:
+def parsed() -> list[Any]:
+    """All that was parsed."""
+    return [data for _state, data in _parsed.values()]
+
+
+def _parse(loader: Any, collections: Iterable[Path], has_trust: bool) -> None:
     options = [{"trusted_as_template": True}, {"trusted_as_template": False}] if has_trust else [{}]
     for directory in collections:
-        for file in sorted(directory.glob("roles/*/*/*.yml")):
-            if file.parent.name not in PARTS:
-                continue
+        roles = (file for file in sorted(directory.glob("roles/*/*/*.yml")) if file.parent.name in PARTS)
+        for file in (*roles, *sorted(directory.glob("playbooks/*.yml"))):
             for option in options:
                 # What cannot be parsed, or is encrypted, is a matter of the run that needs it.
                 with contextlib.suppress(Exception):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import importlib
 import io
 import os
@@ -12,11 +13,11 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, files, inline, memos, modules, payloads, request, versions
+from ansible_prefork import client, files, inline, memos, modules, payloads, request, templates, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
@@ -135,6 +136,7 @@ def warm_play(directory: Path, socket: Path) -> None:
         _play_once(directory)
         _preload_plugins()
     files.install(modules.collection_directories().values())
+    templates.install(files.parsed())
     _keep_collection_finder()
     memos.forget_run()
     memos.give_up_temporary_directory()
@@ -232,15 +234,37 @@ def _preload_plugins() -> None:
     """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
     from ansible.plugins import loader
 
+    loader.glob = _Glob(modules.collection_directories().values())
     for collection, directory in modules.collection_directories().items():
         for kind in PRELOADED_PLUGINS:
             plugins = getattr(loader, f"{kind}_loader")
             for file in sorted((directory / "plugins" / kind).glob("[a-z]*.py")):
                 with contextlib.suppress(Exception):
                     plugins.get(f"{collection}.{file.stem}", class_only=True)
+        for file in sorted((directory / "plugins" / "modules").glob("[a-z]*.py")):
+            with contextlib.suppress(Exception):
+                loader.module_loader.find_plugin(f"{collection}.{file.stem}")
         # What an action plugin imports at its top came with it; what it imports when it runs is among the module_utils.
         if collection not in MODULES_ONLY and (directory / "plugins" / "action").is_dir():
             modules.import_module_utils(collection, directory)
+
+
+class _Glob:
+    """The module glob as the loader of plugins sees it, with a memory of the directories that the parent watches."""
+
+    def __init__(self, directories: Iterable[Path]) -> None:
+        self._prefixes = tuple(f"{directory}{os.sep}" for directory in directories)
+        self._known: dict[str, list[str]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(glob, name)
+
+    def iglob(self, pattern: str, **options: Any) -> Iterator[str]:
+        if options or not pattern.startswith(self._prefixes):
+            return glob.iglob(pattern, **options)
+        if pattern not in self._known:
+            self._known[pattern] = glob.glob(pattern)
+        return iter(self._known[pattern])
 
 
 def watched_paths() -> list[Path]:

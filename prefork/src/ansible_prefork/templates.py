@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Templates, compiled once: those of the preloaded collections' roles in the parent, any other in the run.
+
+ansible-core parses and compiles the text of a template each time that it is used. The code that comes of it depends on
+the text, the syntax settings and the kinds of filters and tests, and holds no values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
+from typing import Any
+
+MAXIMUM = 1000
+# What is evaluated without delimiters.
+CONDITIONS = frozenset(("when", "until", "failed_when", "changed_when", "that"))
+SYNTAX = (
+    "block_start_string",
+    "block_end_string",
+    "variable_start_string",
+    "variable_end_string",
+    "comment_start_string",
+    "comment_end_string",
+    "line_statement_prefix",
+    "line_comment_prefix",
+    "trim_blocks",
+    "lstrip_blocks",
+    "newline_sequence",
+    "keep_trailing_newline",
+)
+
+_codes: dict[tuple[Any, ...], CodeType] = {}
+
+
+def install(data: Iterable[Any]) -> None:
+    """Compile what is in these playbooks and task files, and let Jinja find what was compiled."""
+    import jinja2
+    from jinja2.environment import TemplateExpression
+
+    stock, stock_expression = jinja2.Environment.compile, jinja2.Environment.compile_expression
+    pending: list[tuple[Any, ...]] = []
+
+    def compile_template(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
+        if pending:
+            # The tree of an expression.
+            return _keep(pending.pop(), stock(self, source, *arguments, **named))
+        if arguments or named or not isinstance(source, str) or not _uses_stock_plugins():
+            return stock(self, source, *arguments, **named)
+        key = _make_key(self, "template", source)
+        return _codes.get(key) or _keep(key, stock(self, source))
+
+    def compile_expression(self: Any, source: str, undefined_to_none: bool = True) -> Any:
+        if not _uses_stock_plugins():
+            return stock_expression(self, source, undefined_to_none)
+        key = _make_key(self, "expression", source)
+        if key in _codes:
+            template = self.template_class.from_code(self, _codes[key], self.make_globals(None), None)
+            return TemplateExpression(template, undefined_to_none)
+        pending.append(key)
+        try:
+            return stock_expression(self, source, undefined_to_none)
+        finally:
+            pending.clear()
+
+    jinja2.Environment.compile = compile_template  # type: ignore[method-assign]
+    jinja2.Environment.compile_expression = compile_expression  # type: ignore[method-assign]
+    _compile_all(data)
+
+
+def _keep(key: tuple[Any, ...], code: CodeType) -> CodeType:
+    if len(_codes) < MAXIMUM:
+        _codes[key] = code
+    return code
+
+
+def _make_key(environment: Any, kind: str, source: str) -> tuple[Any, ...]:
+    syntax = tuple(getattr(environment, name) for name in SYNTAX)
+    return kind, source, type(environment), _escapes_backslashes(), syntax
+
+
+def _escapes_backslashes() -> bool | None:
+    """A setting of ansible-core 2.19 and later for the time of a compilation."""
+    try:
+        from ansible._internal._templating._jinja_bits import _TemplateCompileContext
+    except ImportError:
+        return None
+    context = _TemplateCompileContext.current(optional=True)
+    return None if context is None else context.escape_backslashes
+
+
+def _uses_stock_plugins() -> bool:
+    """Whether no playbook or role brings filters or tests of its own, in place of others of the same name."""
+    from ansible.plugins import loader
+
+    return not (loader.filter_loader._extra_dirs or loader.test_loader._extra_dirs)
+
+
+def _compile_all(data: Iterable[Any]) -> None:
+    compile_one = _make_compiler()
+    for is_condition, text in find_texts(data):
+        # What cannot be compiled is a matter of the run that needs it.
+        with contextlib.suppress(Exception):
+            if "{{" in text or "{%" in text:
+                compile_one(text, False)
+            elif is_condition:
+                compile_one(text.strip(), True)
+
+
+def _make_compiler() -> Callable[[str, bool], object]:
+    """A function that compiles a text, a condition or not, as ansible-core does."""
+    from ansible.parsing.dataloader import DataLoader
+
+    try:
+        from ansible._internal._templating._engine import TemplateEngine
+        from ansible._internal._templating._jinja_bits import _TemplateCompileContext
+    except ImportError:
+        from ansible import template
+
+        old = template.Templar(DataLoader()).environment
+        # A condition is part of a template that is made when it is needed.
+        return lambda text, is_condition: is_condition or old.from_string(template._escape_backslashes(text, old))
+
+    environment = TemplateEngine(DataLoader()).environment
+
+    def compile_one(text: str, is_condition: bool) -> object:
+        with _TemplateCompileContext(escape_backslashes=not is_condition):
+            return environment.compile_expression(text, False) if is_condition else environment.from_string(text)
+
+    return compile_one
+
+
+def find_texts(data: Any, is_condition: bool = False) -> Iterator[tuple[bool, str]]:
+    """All texts in parsed YAML, each with whether it is evaluated as a condition."""
+    if isinstance(data, str):
+        yield is_condition, data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from find_texts(value, key in CONDITIONS)
+    elif isinstance(data, Iterable):
+        for item in data:
+            yield from find_texts(item, is_condition)
