@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import hash_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_domain import (
-    domain_claims,
+    domain_template,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    name_of,
+)
 
 Items = list[dict[str, t.Any]]
+
+_BY_DOMAIN = 2
+"""The digit that names of claims have for a template of a ComputeDomain."""
 
 
 def pod_claims(cr: Resource, observed: Observed) -> Items:
@@ -21,7 +28,11 @@ def pod_claims(cr: Resource, observed: Observed) -> Items:
 
     NimError if a claim cannot be had.
     """
-    return domain_claims(cr, observed)
+    template = domain_template(cr, observed)
+    if not template:
+        return []
+    name = f"claim-{hash_name(name_of(cr))}-{_BY_DOMAIN}-{hash_name(template)}-0"
+    return [{"name": name, "resourceClaimTemplateName": template}]
 
 
 def container_claims(cr: Resource, observed: Observed) -> Items:

@@ -29,9 +29,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata im
 
 READY, NOT_READY = "Ready", "NotReady"
 
-_BY_DOMAIN = 2
-"""The digit that names of claims have for this source of their template."""
-
 
 def creates_domain(cr: Resource) -> bool:
     """Whether the ComputeDomain is ours to make."""
@@ -54,16 +51,14 @@ def build_domain(cr: Resource, observed: Observed) -> Manifest:
     return build(cr, "ComputeDomain", labels, annotations, spec=spec)
 
 
-def domain_claims(cr: Resource, observed: Observed) -> list[dict[str, t.Any]]:
-    """The pod's claim of a channel, if it joins a ComputeDomain.
+def domain_template(cr: Resource, observed: Observed) -> str:
+    """The template by which pods claim a channel; empty if they join no ComputeDomain.
 
     NimError if the one that the user names does not exist.
     """
     if not domain_name(cr):
-        return []
-    template = _template_name(cr) if creates_domain(cr) else _named_template(cr, observed)
-    name = f"claim-{hash_name(name_of(cr))}-{_BY_DOMAIN}-{hash_name(template)}-0"
-    return [{"name": name, "resourceClaimTemplateName": template}]
+        return ""
+    return _template_name(cr) if creates_domain(cr) else _named_template(cr, observed)
 
 
 def domain_status(cr: Resource, observed: Observed) -> dict[str, t.Any]:
