@@ -59,7 +59,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy tests/bench/nimops_bench tests/bench/chart.py
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/shellcheck hack/*.sh .ci/run
+	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 
 .PHONY: unit

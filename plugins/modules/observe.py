@@ -22,7 +22,7 @@ description:
     answer of a model that is up.
   - From that it plans what has to be written, claimed and deleted.
   - Writes nothing, but for the status if O(report) is set. Secrets are read only to ask an image registry, and are not
-    returned.
+    returned; of a Secret that holds a key, only whether it is there.
 options:
   report:
     description:

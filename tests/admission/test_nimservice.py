@@ -578,6 +578,30 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.multiNode.ray.rayPort",
         "less than or equal to 65535",
     ),
+    "ray port that is the default port": (
+        {
+            "spec.multiNode": {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 8000}},
+            "spec.expose": None,
+        },
+        "spec.multiNode.ray.rayPort",
+        "must differ from the ports of spec.expose.service",
+    ),
+    "ray port that is the gRPC port": (
+        {
+            "spec.multiNode": {"parallelism": {"pipeline": 2}, "ray": {}},
+            "spec.expose.service.grpcPort": 6379,
+        },
+        "spec.multiNode.ray.rayPort",
+        "must differ from the ports of spec.expose.service",
+    ),
+    "ray port that is the metrics port": (
+        {
+            "spec.multiNode": {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 9000}},
+            "spec.expose.service.metricsPort": 9000,
+        },
+        "spec.multiNode.ray.rayPort",
+        "must differ from the ports of spec.expose.service",
+    ),
     "compute domain of no kind": (
         {"spec.multiNode": {"parallelism": {}, "computeDomain": {}}},
         "spec.multiNode.computeDomain.name",
@@ -926,6 +950,9 @@ GOOD: dict[str, Manifest] = {
     },
     "several nodes by ray": {
         "spec.multiNode": {"parallelism": {}, "ray": {}, "computeDomain": {"create": True}}
+    },
+    "a ray port that one node does not need": {
+        "spec.multiNode": {"parallelism": {"pipeline": 1}, "ray": {"rayPort": 8000}}
     },
     "claims by template for several replicas": {
         "spec.replicas": 3,

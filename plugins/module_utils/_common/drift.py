@@ -182,10 +182,20 @@ def _claimable_spec(spec: Fields, want: Manifest) -> Fields:
     kept = {key: below for key, below in spec.items() if key != "f:loadBalancerIP"}
     if "replicas" not in (want.get("spec") or {}):
         kept.pop("f:replicas", None)
-    template = {
-        key: below for key, below in kept.pop("f:template", {}).items() if key != "f:metadata"
-    }
-    return kept | ({"f:template": template} if template else {})
+    return _without_pod_metadata(kept)
+
+
+def _without_pod_metadata(fields: Fields) -> Fields:
+    """Templates stand below `spec.template`, or as two of a LeaderWorkerSet, one level deeper."""
+    kept: Fields = {}
+    for key, below in fields.items():
+        if not key.endswith(("f:template", "Template")):
+            kept[key] = below
+        elif rest := _without_pod_metadata(
+            {name: item for name, item in below.items() if name != "f:metadata"}
+        ):
+            kept[key] = rest
+    return kept
 
 
 def _union(left: Fields, right: Fields) -> Fields:

@@ -32,6 +32,11 @@ def secret_env(name: str, secret: str, key: str | None = None, *, optional: bool
     return {"name": name, "valueFrom": {"secretKeyRef": selector}}
 
 
+def field_env(name: str, path: str) -> EnvVar:
+    """A variable read from a field of the pod."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
 def drop_env(items: t.Sequence[EnvVar], *names: str) -> list[EnvVar]:
     """The list without the variables of these names."""
     return [item for item in items if item["name"] not in names]

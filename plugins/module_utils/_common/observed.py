@@ -40,11 +40,12 @@ RESOURCE, PLAN = "resource", "plan"
 class Read:
     """One thing to read.
 
-    ``how`` is one of: ``object`` (answer: the object or None), ``list`` (metadata only; answer: a
-    list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list), ``log``
-    (of a pod's container; answer: text, empty while there is none), ``http`` (GET of ``url``;
-    answer: {"status": int, "body": str, "error": str}), ``protocol`` (model-download protocol of
-    ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
+    ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
+    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only;
+    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list),
+    ``log`` (of a pod's container; answer: text, empty while there is none), ``http`` (GET of
+    ``url``; answer: {"status": int, "body": str, "error": str}), ``protocol`` (model-download
+    protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
     """
 
     key: str
@@ -65,6 +66,11 @@ class Read:
 def read_object(kind: str, namespace: str, name: str) -> Read:
     """A read of one object."""
     return Read(object_key(kind, name), "object", kind, namespace, name)
+
+
+def read_presence(kind: str, namespace: str, name: str) -> Read:
+    """A read of whether one object is there, without what it holds."""
+    return Read(object_key(kind, name), "presence", kind, namespace, name)
 
 
 def read_objects(kind: str, namespace: str) -> Read:

@@ -12,6 +12,7 @@ GROUP = "apps.nvidia.com"
 API_VERSION = f"{GROUP}/v1alpha1"
 
 KINDS: dict[str, tuple[str, str]] = {
+    "ComputeDomain": ("resource.nvidia.com/v1beta1", "computedomains"),
     "ConfigMap": ("v1", "configmaps"),
     "Deployment": ("apps/v1", "deployments"),
     "Event": ("v1", "events"),
@@ -20,6 +21,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "HorizontalPodAutoscaler": ("autoscaling/v2", "horizontalpodautoscalers"),
     "Ingress": ("networking.k8s.io/v1", "ingresses"),
     "Job": ("batch/v1", "jobs"),
+    "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     "NIMCache": (API_VERSION, "nimcaches"),
     "NIMService": (API_VERSION, "nimservices"),
     "Node": ("v1", "nodes"),

@@ -37,9 +37,9 @@ _DEFAULT_KUBECONFIG = "~/.kube/config"
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 
-_ACCEPT_METADATA = (
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-)
+_ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
+_SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
+"""Not annotations: `kubectl apply` notes there all that it applied."""
 
 Json = dict[str, t.Any]
 
@@ -95,12 +95,15 @@ class Client:
 
     def get(self, path: str, **query: str) -> Json | None:
         """The object at a path; None if it, or its kind, does not exist."""
-        try:
-            return self._call_json("GET", path, query=query)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
+        return self._get(path, query=query)
+
+    def get_presence(self, path: str) -> Json | None:
+        """{"metadata": …} of the object at a path, None if there is none; never what it holds."""
+        found = self._get(path, accept=_ACCEPT_METADATA % "")
+        if found is None:
+            return None
+        metadata = found["metadata"]
+        return {"metadata": {key: metadata[key] for key in _SHOWN_METADATA if key in metadata}}
 
     def get_text(self, path: str, limit: int, **query: str) -> str:
         """The text at a path (a pod's log), at most ``limit`` bytes of it."""
@@ -111,7 +114,7 @@ class Client:
         items: list[Json] = []
         query = {"limit": "500"}
         while True:
-            page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA)
+            page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA % "List")
             items += [{"metadata": item["metadata"]} for item in page.get("items") or []]
             if not (token := (page.get("metadata") or {}).get("continue")):
                 return items
@@ -129,6 +132,14 @@ class Client:
         """Server-side apply, by force; the object as it is then."""
         query = {"fieldManager": field_manager, "force": "true"}
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
+
+    def _get(self, path: str, **options: t.Any) -> Json | None:
+        try:
+            return self._call_json("GET", path, **options)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
 
     def _call_json(self, method: str, path: str, *args: t.Any, **options: t.Any) -> Json:
         data = self._call(method, path, *args, **options)

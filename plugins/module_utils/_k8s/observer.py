@@ -43,6 +43,10 @@ def _read_object(client: Client, read: Read) -> Json | None:
     return {**found, "kind": read.kind} if found else None
 
 
+def _read_presence(client: Client, read: Read) -> Json | None:
+    return client.get_presence(api_path(read.kind, read.namespace, read.name))
+
+
 def _read_list(client: Client, read: Read) -> list[Json]:
     return client.list_metadata(api_path(read.kind, read.namespace))
 
@@ -78,6 +82,7 @@ def _read_protocol(client: Client, read: Read) -> str:
 _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "object": _read_object,
     "objects": _read_objects,
+    "presence": _read_presence,
     "list": _read_list,
     "log": _read_log,
     "http": _read_http,

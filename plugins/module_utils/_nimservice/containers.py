@@ -16,18 +16,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     image_reference,
     without_empty,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.claims import container_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import main_env, side_env
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
-    name_of,
     ports,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.gpu import build_resources
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import is_native
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.part import (
+    Part,
     find_container,
-    is_native,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.probes import build_probes
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.volumes import (
     build_init_mounts,
@@ -37,33 +37,37 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.volumes imp
 Items = list[dict[str, t.Any]]
 
 
-def build_containers(cr: Resource, observed: Observed, store: Store) -> Items:
+def build_containers(cr: Resource, observed: Observed, store: Store, part: Part) -> Items:
     """The model container, then the sidecars."""
     spec, native = cr["spec"], is_native(cr, observed, store)
-    mounts = build_main_mounts(cr, store, native=native)
+    mounts = [*build_main_mounts(cr, store, native=native), *part.mounts]
+    claims = without_empty({"claims": container_claims(cr, observed)})
     model = {
-        "name": f"{name_of(cr)}-ctr",
+        "name": part.container,
         "image": image_reference(spec["image"]),
         "imagePullPolicy": spec["image"].get("pullPolicy"),
         "command": spec.get("command"),
-        "args": spec.get("args"),
+        "args": spec.get("args") or list(part.args),
         "ports": [
             {"name": name, "containerPort": number, "protocol": "TCP"}
-            for name, number in ports(cr).items()
+            for name, number in {**ports(cr), **part.ports}.items()
         ],
-        "env": main_env(cr, store, native=native),
+        "env": main_env(cr, store, native=native, role=part.env),
         "volumeMounts": mounts,
-        "resources": build_resources(cr, store),
-        **build_probes(cr),
+        "resources": build_resources(cr, store) | claims,
+        **part.probes,
     }
-    sidecars = spec.get("sidecarContainers") or []
-    return [without_empty(model), *(_side_container(cr, item, mounts) for item in sidecars)]
+    sidecars = [
+        _side_container(cr, item, mounts) | without_empty({"resources": claims})
+        for item in spec.get("sidecarContainers") or []
+    ]
+    return [without_empty(model), *sidecars]
 
 
-def build_init_containers(cr: Resource, observed: Observed, store: Store) -> Items:
+def build_init_containers(cr: Resource, observed: Observed, store: Store, part: Part) -> Items:
     """The init container for certificates, if any, then the user's."""
     mounts = build_init_mounts(cr, store, native=is_native(cr, observed, store))
-    first = [_ca_container(cr, observed, mounts)] if cert_config_map(cr["spec"]) else []
+    first = [_ca_container(cr, mounts, part)] if cert_config_map(cr["spec"]) else []
     users = cr["spec"].get("initContainers") or []
     return first + [_side_container(cr, item, mounts) for item in users]
 
@@ -84,7 +88,7 @@ def _side_container(cr: Resource, given: t.Mapping[str, t.Any], mounts: Items) -
     )
 
 
-def _ca_container(cr: Resource, observed: Observed, mounts: Items) -> dict[str, t.Any]:
+def _ca_container(cr: Resource, mounts: Items, part: Part) -> dict[str, t.Any]:
     """The certificates' container.
 
     The script of a live one of the same image is kept: that of the reference, or of another release
@@ -94,9 +98,7 @@ def _ca_container(cr: Resource, observed: Observed, mounts: Items) -> dict[str, 
     container = ca_init_container(image, side_env(cr, None), mounts)
     if policy := cr["spec"]["image"].get("pullPolicy"):
         container["imagePullPolicy"] = policy
-    live = find_container(
-        observed.object("Deployment", name_of(cr)), container["name"], "initContainers"
-    )
+    live = find_container(part.live, container["name"], "initContainers")
     if live.get("image") == image and live.get("command"):
         container |= {key: live[key] for key in ("command", "args") if live.get(key)}
     return container

@@ -27,8 +27,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     is_autoscaled,
     is_deleted,
     is_monitored,
+    is_multi_node,
     name_of,
     unsupported,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import (
+    group_children,
+    group_leftovers,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
@@ -45,11 +50,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes impo
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
     build_service,
+    leads_to,
     service_names,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Unusable,
     select_store,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    deployment_of,
+    groups_of,
+    has_workload,
+    workload_of,
 )
 
 FEATURES = (
@@ -84,6 +96,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
             wanted.children.append(Child(build(cr, observed)))
         else:
             wanted.unwanted.append((kind, name_of(cr)))
+    wanted.unwanted.extend(_replaced(cr, observed))
     try:
         wanted.children.extend(_workload(cr, observed))
     except NimError as error:
@@ -92,11 +105,25 @@ def desired(cr: Resource, observed: Observed) -> Desired:
 
 
 def _workload(cr: Resource, observed: Observed) -> list[Child]:
-    """The claim, unless there is one of its name, and the Deployment, if its store can be used."""
+    """The claim, unless there is one of its name, and what runs the pods, if the store can be used.
+
+    NimError if the workload cannot be made as the spec wants it.
+    """
     store, children = select_store(cr, observed), []
     if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
         claim = build_claim(cr, operator_labels(name_of(cr)))
         children.append(Child(claim, create_only=True))
-    if not isinstance(store, Unusable):
-        children.append(Child(build_deployment(cr, observed, store)))
-    return children
+    if isinstance(store, Unusable):
+        return children
+    if is_multi_node(cr):
+        return children + group_children(cr, observed, store)
+    return [*children, Child(build_deployment(cr, observed, store))]
+
+
+def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:
+    """The workload of the other kind, once the one to have is there."""
+    if not has_workload(cr, observed, workload_of(cr)):
+        return []
+    if is_multi_node(cr):
+        return [deployment_of(cr)]
+    return group_leftovers(cr) if leads_to(cr, observed, groups_of(cr)) else []

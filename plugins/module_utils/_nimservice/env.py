@@ -18,8 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    is_multi_node,
     ports,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.group_env import group_env
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import NATIVE_PATH
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
@@ -29,9 +31,13 @@ _HF_SCHEME = "hf://"
 
 
 def base_env(cr: Resource) -> list[EnvVar]:
-    """What all containers share: the proxy's, then the user's, then what is left of ours."""
+    """What all containers share: the proxy's, then the user's, then what is left of ours.
+
+    In groups of pods, what these are told of each other comes last.
+    """
     merged = merge_env(_standard_env(cr), cr["spec"].get("env") or [])
-    return merge_env(merged, proxy_env(cr["spec"].get("proxy")))
+    merged = merge_env(merged, proxy_env(cr["spec"].get("proxy")))
+    return merge_env(group_env(cr), merged) if is_multi_node(cr) else merged
 
 
 def side_env(cr: Resource, own: t.Sequence[EnvVar] | None) -> list[EnvVar]:
@@ -39,10 +45,12 @@ def side_env(cr: Resource, own: t.Sequence[EnvVar] | None) -> list[EnvVar]:
     return tidy_env(merge_env(base_env(cr), own or []))
 
 
-def main_env(cr: Resource, store: Store, *, native: bool) -> list[EnvVar]:
-    """The environment of the model container."""
+def main_env(
+    cr: Resource, store: Store, *, native: bool, role: t.Sequence[EnvVar] = ()
+) -> list[EnvVar]:
+    """The environment of the model container; ``role`` is what its pod's role in a group adds."""
     secret = cr["spec"].get("authSecret") or ""
-    merged = base_env(cr)
+    merged = merge_env(role, base_env(cr))
     if store.is_universal and not native:
         merged = merge_env(_universal_env(store), merged)
     if native:

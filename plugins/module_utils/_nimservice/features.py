@@ -11,6 +11,8 @@ Resource = t.Mapping[str, t.Any]
 Fields = t.Mapping[str, t.Any]
 
 DEFAULT_PORT = 8000
+DEFAULT_RAY_PORT = 6379
+DEFAULT_MPI_SECONDS = 300
 
 _LATER = (
     "not supported by this release of nimops.nim: remove the field, or wait for the release that"
@@ -105,10 +107,43 @@ def cache_name(cr: Resource) -> str:
     return (storage(cr).get("nimCache") or {}).get("name") or ""
 
 
+def pipeline_size(cr: Resource) -> int:
+    """The number of nodes that one replica spans."""
+    return _parallelism(cr).get("pipeline") or 1
+
+
+def tensor_size(cr: Resource) -> int:
+    """The number of GPUs that a replica uses on each of its nodes."""
+    return _parallelism(cr).get("tensor") or 1
+
+
 def is_multi_node(cr: Resource) -> bool:
     """Whether one replica spans several nodes; one pipeline stage is a plain Deployment."""
-    parallelism = (cr["spec"].get("multiNode") or {}).get("parallelism") or {}
-    return (parallelism.get("pipeline") or 0) > 1
+    return pipeline_size(cr) > 1
+
+
+def ray_port(cr: Resource) -> int:
+    """The port of Ray on the leader; 0 where MPI connects the nodes, as is the default."""
+    ray = _multi_node(cr).get("ray")
+    return 0 if ray is None else int(ray.get("rayPort") or DEFAULT_RAY_PORT)
+
+
+def mpi_seconds(cr: Resource) -> int:
+    """How long the leader waits for its workers."""
+    return int((_multi_node(cr).get("mpi") or {}).get("mpiStartTimeout") or DEFAULT_MPI_SECONDS)
+
+
+def compute_domain(cr: Resource) -> Fields:
+    """`spec.multiNode.computeDomain`, empty if unset or without effect."""
+    return (_multi_node(cr).get("computeDomain") or {}) if is_multi_node(cr) else {}
+
+
+def _multi_node(cr: Resource) -> Fields:
+    return cr["spec"].get("multiNode") or {}
+
+
+def _parallelism(cr: Resource) -> Fields:
+    return _multi_node(cr).get("parallelism") or {}
 
 
 def unsupported(cr: Resource) -> str:
@@ -116,8 +151,6 @@ def unsupported(cr: Resource) -> str:
     spec = cr["spec"]
     found = {
         "spec.inferencePlatform: kserve": spec.get("inferencePlatform") == "kserve",
-        "spec.multiNode.parallelism.pipeline above 1": is_multi_node(cr),
-        "spec.multiNode.computeDomain": (spec.get("multiNode") or {}).get("computeDomain"),
         "spec.draResources": spec.get("draResources"),
         "spec.expose.router.eppConfig": router(cr).get("eppConfig"),
     }

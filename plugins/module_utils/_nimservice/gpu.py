@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    tensor_size,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
 GPU = "nvidia.com/gpu"
@@ -20,7 +23,11 @@ def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
     Raises NimError if the profile's GPU count is no positive number.
     """
     given = cr["spec"].get("resources") or {}
-    resources = {key: dict(given.get(key) or {}) for key in ("requests", "limits")}
+    resources = {
+        # Text is how the API server writes quantities; within a LeaderWorkerSet it does not do so.
+        key: {name: str(amount) for name, amount in (given.get(key) or {}).items()}
+        for key in ("requests", "limits")
+    }
     profile = _profile(store)
     if profile is not None and not any(GPU in amounts for amounts in resources.values()):
         count = _gpu_count(cr, profile)
@@ -37,8 +44,8 @@ def _profile(store: Store) -> dict[str, t.Any] | None:
 
 
 def _gpu_count(cr: Resource, profile: t.Mapping[str, t.Any]) -> str:
-    if multi_node := cr["spec"].get("multiNode"):
-        return str((multi_node.get("parallelism") or {}).get("tensor") or 1)
+    if cr["spec"].get("multiNode"):
+        return str(tensor_size(cr))
     config = profile.get("config") or {}
     text = str(config.get("tensorParallelism") or config.get("tp") or 1).strip()
     if not text.isascii() or not text.isdigit() or int(text) < 1:

@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     cache_name,
-    name_of,
     namespace_of,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.part import find_container
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
     is_past_deadline,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    container_of,
+    live_template,
+    live_workload,
+)
 
 NATIVE_PATH = "/model"
 MODEL_VOLUME = "model-store"
@@ -33,7 +36,7 @@ def is_native(cr: Resource, observed: Observed, store: Store) -> bool:
 
 
 def layout_reads(cr: Resource, observed: Observed) -> list[Read]:
-    """The registry is asked only while nothing else tells; the Deployment must be known."""
+    """The registry is asked only while nothing else tells; the workload must be known."""
     if cache_name(cr) or _live_layout(cr, observed) is not None:
         return []
     image = cr["spec"]["image"]
@@ -53,13 +56,13 @@ def _key(cr: Resource) -> str:
 
 
 def _live_layout(cr: Resource, observed: Observed) -> bool | None:
-    """What the live Deployment of this image was given.
+    """What the live workload of this image was given.
 
     None if it does not tell: there is none, it is of another image, or it is legacy and never came
     up, which happens where the registry gave no answer at first.
     """
-    live = observed.object("Deployment", name_of(cr))
-    container = find_container(live, f"{name_of(cr)}-ctr")
+    live = live_workload(cr, observed)
+    container = find_container(live_template(cr, observed), container_of(cr))
     if live is None or container.get("image") != image_reference(cr["spec"]["image"]):
         return None
     if any(
@@ -68,11 +71,3 @@ def _live_layout(cr: Resource, observed: Observed) -> bool | None:
     ):
         return True
     return None if is_past_deadline(live) else False
-
-
-def find_container(
-    live: t.Mapping[str, t.Any] | None, name: str, field: str = "containers"
-) -> dict[str, t.Any]:
-    """A container of a live Deployment, empty if there is none of that name."""
-    pod = (((live or {}).get("spec") or {}).get("template") or {}).get("spec") or {}
-    return next((item for item in pod.get(field) or [] if item.get("name") == name), {})

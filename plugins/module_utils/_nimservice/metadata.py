@@ -44,11 +44,6 @@ def service_labels(cr: Resource, observed: Observed) -> Labels:
     return merge_missing(standard, cr["spec"].get("labels"))
 
 
-def selector_labels(cr: Resource) -> Labels:
-    """What the Service and the Deployment select pods by."""
-    return {"app": name_of(cr)}
-
-
 def security_constraint(cr: Resource) -> str:
     """The OpenShift SCC that the pods need, which is also the one they are granted."""
     if cert_config_map(cr["spec"]):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far the rollout of a Deployment is."""
+"""How far the rollout of a Deployment, or of a LeaderWorkerSet, is."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    is_multi_node,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import leads_to
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    live_workload,
+    other_workload,
+)
 
 DEADLINE_REASON = "ProgressDeadlineExceeded"
 
@@ -21,6 +31,21 @@ class Readiness:
     message: str
     moving: bool = False
     stuck: bool = False
+
+
+def readiness_of(cr: Resource, observed: Observed, *, is_changed: bool = False) -> Readiness:
+    """The readiness of the workload; the Service must lead to it.
+
+    ``is_changed``: its spec was changed since its status was written, as far as is known.
+    """
+    live = live_workload(cr, observed)
+    if leads_to(cr, observed, other_workload(cr)):
+        kind, name = other_workload(cr)
+        said = f'Waiting for {kind.lower()} "{name}" to be replaced'
+        return Readiness(False, said, moving=True)
+    if is_multi_node(cr):
+        return readiness_of_groups(live, is_changed=is_changed)
+    return rollout_of(live)
 
 
 def is_past_deadline(deployment: t.Mapping[str, t.Any]) -> bool:
@@ -57,3 +82,23 @@ def _rollout_progress(name: str, wanted: int, status: t.Mapping[str, t.Any]) -> 
         said = f"{available} of {updated} updated replicas are available...\n"
         return Readiness(False, waiting + said, moving=True)
     return Readiness(True, f'deployment "{name}" successfully rolled out\n')
+
+
+def readiness_of_groups(
+    groups: t.Mapping[str, t.Any] | None, *, is_changed: bool = False
+) -> Readiness:
+    """The readiness of a LeaderWorkerSet.
+
+    ``is_changed``: the status is older than the spec. It does not tell its generation itself.
+    """
+    if groups is None:
+        return Readiness(False, "", moving=True)
+    subject, status = f'leaderworkerset "{groups["metadata"]["name"]}"', groups.get("status") or {}
+    wanted = (groups.get("spec") or {}).get("replicas") or 0
+    if not wanted:
+        return Readiness(False, f"{subject} is scaled down")
+    found = find_condition(status.get("conditions"), "Available") or {}
+    is_complete = status.get("readyReplicas", wanted) >= wanted
+    if found.get("status") == "True" and is_complete and not is_changed:
+        return Readiness(True, f"{subject} is ready")
+    return Readiness(False, f"{subject} is not ready", moving=True)

@@ -13,7 +13,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_object,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
@@ -27,16 +26,21 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     namespace_of,
     unsupported,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import group_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import layout_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
     model_reads,
     needs_model,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import rollout_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import readiness_of
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Store,
     select_store,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    is_known,
+    workload_of,
 )
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
@@ -51,7 +55,8 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
         return []
     name, namespace = name_of(cr), namespace_of(cr)
     if unsupported(cr):
-        return [read_object("Deployment", namespace, name)]
+        kind, workload = workload_of(cr)
+        return [read_object(kind, namespace, workload)]
     wanted = [(kind, name) for kind in (*_ALWAYS, *(feature[0] for feature in FEATURES))]
     if service_name(cr) != name:
         wanted.append(("Service", service_name(cr)))
@@ -60,7 +65,8 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     if cache_name(cr):
         wanted.append(("NIMCache", cache_name(cr)))
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
-    if observed.has(object_key("Deployment", name)):
+    found += group_reads(cr, observed)
+    if is_known(cr, observed):
         found += layout_reads(cr, observed)
         found += _model_reads(cr, observed)
     return found
@@ -75,6 +81,6 @@ def _model_reads(cr: Resource, observed: Observed) -> list[Read]:
     endpoint = cluster_endpoint(cr, observed)
     if not (is_usable and endpoint and needs_model(cr, endpoint)):
         return []
-    if not rollout_of(observed.object("Deployment", name_of(cr))).ready:
+    if not readiness_of(cr, observed).ready:
         return []
     return model_reads(endpoint, observed)

@@ -20,8 +20,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
     build,
     nim_annotations,
-    selector_labels,
     service_labels,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    Workload,
+    selector_labels,
+    served_by,
 )
 
 
@@ -44,6 +48,16 @@ def service_names(cr: Resource, observed: Observed) -> list[str]:
     return names
 
 
+def leads_to(cr: Resource, observed: Observed, workload: Workload) -> bool:
+    """Whether a live Service of ours selects the pods of this workload."""
+    services = (observed.object("Service", name) for name in (service_name(cr), name_of(cr)))
+    wanted = selector_labels(workload)
+    return any(
+        found and found["spec"].get("selector") == wanted and is_controlled_by(found, cr)
+        for found in services
+    )
+
+
 def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
     """A Service of all ports, by the container's port names."""
     given = service_spec(cr)
@@ -55,7 +69,7 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
         name=name,
         spec={
             "type": given.get("type") or "ClusterIP",
-            "selector": selector_labels(cr),
+            "selector": selector_labels(served_by(cr, observed)),
             "ports": [
                 {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
                 for port, number in ports(cr).items()

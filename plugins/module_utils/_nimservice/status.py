@@ -24,6 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
     external_endpoint,
@@ -31,6 +32,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints i
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     is_deleted,
+    is_multi_node,
     name_of,
     unsupported,
 )
@@ -41,15 +43,21 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model impor
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
     DEADLINE_REASON,
     Readiness,
-    rollout_of,
+    readiness_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Unusable,
     select_store,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    is_known,
+    live_workload,
+)
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+
+_DOMAIN = "computeDomainStatus"
 
 _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 """A condition that the reference leaves behind by chance; it tells nothing."""
@@ -67,11 +75,21 @@ _REFUSED = {
             "HTTPRoute",
             "GRPCRoute",
             "ServiceMonitor",
+            "ConfigMap",
+            "Secret",
+            "ComputeDomain",
             "Deployment",
+            "LeaderWorkerSet",
         )
     },
 }
 """kind → reason; others are plainly Failed"""
+
+_PROVIDERS = {
+    "ComputeDomain": "NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+    "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
+}
+"""kind → what to install where the API server does not know it"""
 
 
 @dataclass(frozen=True)
@@ -99,7 +117,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     if is_deleted(cr):
         return Assessment(dict(previous))
     view = Observed(outcome.overlay(observed.answers))
-    verdict = _judge(cr, view, outcome)
+    verdict = _judge(cr, observed, view, outcome)
     status = {
         **previous,
         "state": verdict.state,
@@ -107,18 +125,20 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     }
     if verdict.model is not None:
         status["model"] = dict(verdict.model)
-    if view.has(object_key("Deployment", name_of(cr))):
+    if is_known(cr, view):
         status.pop("availableReplicas", None)
-        status |= _available(view.object("Deployment", name_of(cr)))
+        status |= _available(cr, view)
+    domain = _domain_of(cr, previous, view)
+    status = {key: value for key, value in status.items() if key != _DOMAIN} | domain
     return Assessment(
         status,
         events=_events(cr, previous, verdict),
-        in_transit=verdict.in_transit,
+        in_transit=verdict.in_transit or _awaits_domain(verdict, domain),
         error=verdict.error,
     )
 
 
-def _judge(cr: Resource, view: Observed, outcome: Outcome) -> Verdict:
+def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -> Verdict:
     if message := unsupported(cr):
         return _failed("NotSupported", message)
     if outcome.failure:
@@ -128,7 +148,7 @@ def _judge(cr: Resource, view: Observed, outcome: Outcome) -> Verdict:
     store = select_store(cr, view)
     if isinstance(store, Unusable):
         return _without_store(store)
-    rollout = rollout_of(view.object("Deployment", name_of(cr)))
+    rollout = readiness_of(cr, view, is_changed=_is_changed(cr, observed, view))
     return _with_model(cr, view, rollout) if rollout.ready else _rolling(rollout)
 
 
@@ -138,8 +158,25 @@ def _failed(reason: str, message: str, error: str = "") -> Verdict:
 
 def _refused(refusals: t.Sequence[Refusal]) -> Verdict:
     """The first refusal gives the reason, all of them the message."""
-    message = "; ".join(f'{item.kind} "{item.name}": {item.message}' for item in refusals)
+    message = "; ".join(f'{item.kind} "{item.name}": {_explain(item)}' for item in refusals)
     return _failed(_REFUSED.get(refusals[0].kind, FAILED), message, error=message)
+
+
+def _explain(refusal: Refusal) -> str:
+    """The API server's words, and what to do if it does not know the kind."""
+    provider = _PROVIDERS.get(refusal.kind)
+    if provider and refusal.message.startswith("no matches for kind "):
+        return f"{refusal.message}: install {provider}"
+    return refusal.message
+
+
+def _is_changed(cr: Resource, observed: Observed, view: Observed) -> bool:
+    """Whether this pass gave the workload another spec."""
+    generations = {
+        (live_workload(cr, seen) or {}).get("metadata", {}).get("generation")
+        for seen in (observed, view)
+    }
+    return len(generations) > 1
 
 
 def _without_store(store: Unusable) -> Verdict:
@@ -207,10 +244,29 @@ def _pair(verdict: Verdict) -> tuple[Condition, Condition]:
     )
 
 
-def _available(deployment: t.Mapping[str, t.Any] | None) -> dict[str, int]:
-    """Left out while there are none, as in the Deployment's own status."""
-    available = ((deployment or {}).get("status") or {}).get("availableReplicas")
+def _available(cr: Resource, view: Observed) -> dict[str, int]:
+    """Left out while there are none, as in a Deployment's own status; a group is a replica."""
+    status = (live_workload(cr, view) or {}).get("status") or {}
+    available = status.get("readyReplicas" if is_multi_node(cr) else "availableReplicas")
     return {"availableReplicas": int(available)} if available else {}
+
+
+def _domain_of(
+    cr: Resource, previous: t.Mapping[str, t.Any], view: Observed
+) -> dict[str, t.Mapping[str, t.Any]]:
+    """The status of the ComputeDomain; the former one if it could not be read this time."""
+    name = compute_domain.domain_name(cr)
+    if not name:
+        return {}
+    if view.has(object_key("ComputeDomain", name)):
+        return {_DOMAIN: compute_domain.domain_status(cr, view)}
+    return {_DOMAIN: previous[_DOMAIN]} if _DOMAIN in previous else {}
+
+
+def _awaits_domain(verdict: Verdict, domain: t.Mapping[str, t.Any]) -> bool:
+    """Whether the driver has not yet said of all nodes what is to be shown; no watch tells."""
+    known = domain.get(_DOMAIN)
+    return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
 
 
 def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:

@@ -16,7 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired imp
 ROOT = Path(__file__).resolve().parents[3]
 RBAC = ROOT / "config" / "rbac"
 OWN = {kind for kind, (version, _plural) in KINDS.items() if version.startswith(f"{GROUP}/")}
-READ_ONLY = {"Node": {"list"}, "Secret": {"get"}}
+READ_ONLY = {"Node": {"list"}}
 """Kinds that are never written, and how they are read."""
 
 WRITE_ONLY = {"Event"}
@@ -25,7 +25,8 @@ PAST_THE_CACHE = {
     for watch in yaml.safe_load((ROOT / "watches.yaml").read_text())
     for entry in watch["blacklist"]
 }
-PRUNED = {kind for kind, *_ in FEATURES} | {"Pod", "Job"}
+WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "LeaderWorkerSet"}
+PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job"}
 """Kinds that a `desired` may list as unwanted."""
 
 BESIDES = {

@@ -205,6 +205,11 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         ("spec", ".multiNode", "cannot be set when the inferencePlatform is KServe"): "webhook",
         (
             "spec",
+            ".multiNode.ray.rayPort",
+            "must differ from the ports of spec.expose.service",
+        ): "LeaderWorkerSet refuses the pods",
+        (
+            "spec",
             ".draResources",
             "resourceClaimName must not be set when spec.replicas > 1, use "
             "spec.draResources[*].resourceClaimTemplateName instead",

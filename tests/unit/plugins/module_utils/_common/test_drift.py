@@ -217,6 +217,21 @@ def test_claim_nothing_of_our_own():
             ),
             id="kubectl rollout restart",
         ),
+        pytest.param(
+            entry(
+                {
+                    "f:spec": {
+                        "f:leaderWorkerTemplate": {
+                            f"f:{role}Template": {"f:metadata": {"f:annotations": {"f:x": {}}}}
+                            for role in ("leader", "worker")
+                        }
+                    }
+                },
+                "kueue",
+                "Update",
+            ),
+            id="annotations on the pods of groups",
+        ),
         pytest.param(entry(EXTRA_ENV, "kustomize", "Apply"), id="what another applier owns"),
         pytest.param(
             entry({"f:spec": {"f:loadBalancerIP": {}}}, "kube-vip", "Update"),
@@ -264,6 +279,14 @@ def test_claim_what_a_hand_added():
 def test_claim_a_leaf_of_spec():
     claimed = claim(live_deployment(entry({"f:spec": {"f:paused": {}}}, "k", "Update")), WANT)
     assert "f:paused" in fields_of(claimed, "nimops.nim")["f:spec"]
+
+
+def test_claim_what_a_hand_added_to_groups():
+    added = {"f:leaderTemplate": {"f:metadata": {"f:x": {}}, "f:spec": {"f:hostNetwork": {}}}}
+    foreign = entry({"f:spec": {"f:leaderWorkerTemplate": added}}, "kubectl-edit", "Update")
+    claimed = claim(live_deployment(foreign), WANT)
+    groups = fields_of(claimed, "nimops.nim")["f:spec"]["f:leaderWorkerTemplate"]
+    assert groups == {"f:leaderTemplate": {"f:spec": {"f:hostNetwork": {}}}}
 
 
 def test_claim_keeps_the_rest_of_the_entry():

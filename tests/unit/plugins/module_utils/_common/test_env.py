@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
     drop_env,
     env,
+    field_env,
     merge_env,
     proxy_env,
     secret_env,
@@ -34,6 +35,13 @@ def test_secrets():
     assert secret_env("KEY", "s", "k", optional=True) == {
         "name": "KEY",
         "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": True}},
+    }
+
+
+def test_field():
+    assert field_env("A", "metadata.name") == {
+        "name": "A",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
     }
 
 

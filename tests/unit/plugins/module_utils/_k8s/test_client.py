@@ -101,6 +101,19 @@ def test_metadata_of_all_pages(client, cluster, answer):
     assert client.list_metadata("/api/v1/nodes") == []
 
 
+def test_presence_says_nothing_of_what_is_held(client, cluster):
+    """Nor do annotations: `kubectl apply` keeps a copy of all that it applied."""
+    path = "/api/v1/namespaces/nim/secrets/s"
+    held = {"metadata": {"name": "s", "annotations": {"a": "s3cr3t"}}, "data": {"k": "s3cr3t"}}
+    cluster.put(path, held | {"kind": "Secret"})
+    found = client.get_presence(path)
+    assert "s3cr3t" not in json.dumps(found)
+    assert found["metadata"]["name"] == "s"
+    accepted = cluster.server.requests[-1].headers["accept"]
+    assert "as=PartialObjectMetadata;" in accepted
+    assert client.get_presence(f"{path}-not") is None
+
+
 def test_text_is_cut_at_the_limit(client, cluster, answer):
     path = f"{POD}/log"
     cluster.refuse["GET", path] = [answer(200, "x" * 1_000_000), answer(200, b"\xff")]

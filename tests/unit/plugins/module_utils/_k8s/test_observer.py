@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_nodes,
     read_object,
     read_objects,
+    read_presence,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import observer
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -58,6 +59,14 @@ def test_answers_lead_to_more_reads_until_nothing_is_new(cluster, see):
 
     assert set(see(reads)) == {"operator", "Pod/a", "Pod/b", "Pod/c"}
     assert len(asked) == 4
+
+
+def test_presence(cluster, see):
+    secret = {"metadata": {"name": "s"}, "data": {"private.key": "s3cr3t"}}
+    cluster.put("/api/v1/namespaces/nim/secrets/s", secret)
+    found = see(read_presence("Secret", "nim", "s"), read_presence("Secret", "nim", "none"))
+    assert set(found["Secret/s"]) == {"metadata"}
+    assert found["Secret/none"] is None
 
 
 def test_lists(cluster, see):

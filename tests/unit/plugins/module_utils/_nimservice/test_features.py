@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    compute_domain,
     creates_claim,
     has_grpc_route,
     has_http_route,
@@ -14,7 +15,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     is_autoscaled,
     is_monitored,
     is_multi_node,
+    mpi_seconds,
+    pipeline_size,
     ports,
+    ray_port,
+    tensor_size,
     unsupported,
 )
 
@@ -99,18 +104,13 @@ def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
     [
         pytest.param({}, [], id="plain"),
         pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
-        pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="pipeline 1"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, [], id="pipeline 2"),
         pytest.param({"draResources": []}, [], id="no DRA resource"),
         pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
         pytest.param(
-            {"multiNode": {"parallelism": {"pipeline": 2}}, "draResources": [{}]},
-            ["spec.multiNode.parallelism.pipeline", "spec.draResources"],
+            {"inferencePlatform": "kserve", "draResources": [{}]},
+            ["spec.inferencePlatform", "spec.draResources"],
             id="two at once",
-        ),
-        pytest.param(
-            {"multiNode": {"parallelism": {}, "computeDomain": {"create": True}}},
-            ["spec.multiNode.computeDomain"],
-            id="compute domain",
         ),
         pytest.param(
             router(eppConfig={"containerSpec": {}}), ["spec.expose.router.eppConfig"], id="EPP"
@@ -121,3 +121,44 @@ def test_unsupported_names_the_fields(make: t.Any, spec: t.Any, named: list[str]
     message = unsupported(make.cr(spec))
     assert [field for field in named if field in message] == named
     assert bool(message) is bool(named)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param(None, (1, 1, 0, 300, {}), id="one node"),
+        pytest.param({"parallelism": {}}, (1, 1, 0, 300, {}), id="nothing said"),
+        pytest.param(
+            {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
+            (3, 8, 0, 300, {}),
+            id="MPI, zero of the reference",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 3}, "mpi": {"mpiStartTimeout": 6000}},
+            (3, 1, 0, 6000, {}),
+            id="MPI, tensor unset",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "ray": {}}, (2, 1, 6379, 300, {}), id="Ray by default"
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 7000}},
+            (2, 1, 7000, 300, {}),
+            id="Ray",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}},
+            (2, 1, 0, 300, {"create": True}),
+            id="ComputeDomain",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 1}, "computeDomain": {"create": True}},
+            (1, 1, 0, 300, {}),
+            id="ComputeDomain without effect",
+        ),
+    ],
+)
+def test_multi_node_fields(make: t.Any, given: t.Any, wanted: t.Any) -> None:
+    cr = make.cr({"multiNode": given})
+    found = (pipeline_size(cr), tensor_size(cr), ray_port(cr), mpi_seconds(cr), compute_domain(cr))
+    assert found == wanted

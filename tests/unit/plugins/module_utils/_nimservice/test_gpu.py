@@ -35,20 +35,20 @@ def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str 
         pytest.param(
             {"resources": {"limits": {"cpu": 1}}},
             {"tp": "2"},
-            {"requests": {GPU: "2"}, "limits": {"cpu": 1, GPU: "2"}},
+            {"requests": {GPU: "2"}, "limits": {"cpu": "1", GPU: "2"}},
             id="only limits given",
         ),
         pytest.param(
             {"resources": {"requests": {"cpu": 1}}},
             {"tp": "2"},
-            {"requests": {"cpu": 1, GPU: "2"}, "limits": {GPU: "2"}},
+            {"requests": {"cpu": "1", GPU: "2"}, "limits": {GPU: "2"}},
             id="only requests given",
         ),
         pytest.param(
             {"resources": {"limits": {GPU: 8}}},
             {"tp": "2"},
-            {"limits": {GPU: 8}},
-            id="the user's count",
+            {"limits": {GPU: "8"}},
+            id="the user's count, as text",
         ),
         pytest.param(
             {"multiNode": {"parallelism": {"tensor": 8}}},
@@ -65,7 +65,7 @@ def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str 
         pytest.param(
             {"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}},
             {},
-            {"limits": {GPU: 1}},
+            {"limits": {GPU: "1"}},
             id="claims are dropped",
         ),
     ],

@@ -14,6 +14,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout impo
     is_native,
     layout_reads,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.leader_worker_set import (
+    build_groups,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
 KEY = "protocol/registry.example/nim:1.0"
@@ -68,3 +71,12 @@ def test_a_cache_knows(make: t.Any, kind: str, native: bool) -> None:
     cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
     assert layout_reads(cr, make.observe(cache)) == []
     assert is_native(cr, make.observe(cache), Store({}, cache=cache)) is native
+
+
+@pytest.mark.parametrize("protocol", ["native", "legacy"])
+def test_groups_tell_what_they_were_given(make: t.Any, protocol: str) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
+    live = build_groups(cr, make.observe(**{KEY: protocol}), STORE)
+    assert layout_reads(cr, make.observe(live)) == []
+    assert is_native(cr, make.observe(live), STORE) is (protocol == "native")
+    assert [read.key for read in layout_reads(cr, make.observe())] == [KEY]

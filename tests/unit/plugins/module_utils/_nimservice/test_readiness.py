@@ -8,6 +8,8 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
     Readiness,
+    readiness_of,
+    readiness_of_groups,
     rollout_of,
 )
 
@@ -82,3 +84,69 @@ def test_rollout_of(replicas: int | None, status: t.Any, wanted: Readiness) -> N
 
 def test_rollout_of_nothing() -> None:
     assert rollout_of(None) == Readiness(False, "", moving=True)
+
+
+SET = 'leaderworkerset "llm-lws" '
+AVAILABLE = {"conditions": [{"type": "Available", "status": "True"}]}
+NOT_AVAILABLE = {"conditions": [{"type": "Available", "status": "False"}]}
+IS_READY = Readiness(True, SET + "is ready")
+IS_NOT_READY = Readiness(False, SET + "is not ready", moving=True)
+SCALED_DOWN = Readiness(False, SET + "is scaled down")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "status", "wanted"),
+    [
+        pytest.param(2, AVAILABLE | {"readyReplicas": 2}, IS_READY, id="available"),
+        pytest.param(2, AVAILABLE, IS_READY, id="available, without counts"),
+        pytest.param(2, NOT_AVAILABLE, IS_NOT_READY, id="not available"),
+        pytest.param(2, {}, IS_NOT_READY, id="no status yet"),
+        pytest.param(
+            3, AVAILABLE | {"readyReplicas": 2}, IS_NOT_READY, id="available before it was scaled"
+        ),
+        pytest.param(1, AVAILABLE | {"readyReplicas": 2}, IS_READY, id="one too many"),
+        pytest.param(0, AVAILABLE, SCALED_DOWN, id="no replicas"),
+        pytest.param(None, {}, SCALED_DOWN, id="replicas unset"),
+    ],
+)
+def test_readiness_of_groups(replicas: int | None, status: t.Any, wanted: Readiness) -> None:
+    live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": replicas}, "status": status}
+    assert readiness_of_groups(live) == wanted
+
+
+def test_a_status_that_is_older_than_the_spec_counts_for_nothing() -> None:
+    live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": 1}, "status": AVAILABLE}
+    assert readiness_of_groups(live, is_changed=True) == IS_NOT_READY
+
+
+def test_readiness_of_no_groups() -> None:
+    assert readiness_of_groups(None) == Readiness(False, "", moving=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "leads_to", "said"),
+    [
+        pytest.param({}, {"app": "llm"}, "", id="one node"),
+        pytest.param(
+            {},
+            {"app": "llm-lws", "nim-llm-role": "leader"},
+            'Waiting for leaderworkerset "llm-lws" to be replaced',
+            id="still several",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 2}}},
+            {"app": "llm"},
+            'Waiting for deployment "llm" to be replaced',
+            id="still one",
+        ),
+    ],
+)
+def test_the_service_must_lead_to_the_workload(
+    make: t.Any, spec: t.Any, leads_to: t.Any, said: str
+) -> None:
+    service = make.with_address(make.cr())
+    service["spec"]["selector"] = leads_to
+    observed = make.observe(service, make.rolled_out(make.cr()))
+    found = readiness_of(make.cr(spec), observed)
+    assert found == (Readiness(False, said, moving=True) if said else found)
+    assert found.ready is not bool(said)

@@ -9,7 +9,12 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
     build_service,
+    leads_to,
     service_names,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    deployment_of,
+    groups_of,
 )
 
 
@@ -38,6 +43,25 @@ def test_build_service(make: t.Any) -> None:
 def test_selector_is_the_same_with_one_pipeline_stage(make: t.Any) -> None:
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
     assert build_service(cr, make.observe(), "llm")["spec"]["selector"] == {"app": "llm"}
+
+
+def test_leaders_are_selected_with_several(make: t.Any) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
+    made = build_service(cr, make.observe(), "llm")
+    assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
+
+
+@pytest.mark.parametrize("name", ["llm", "front"])
+def test_leads_to(make: t.Any, name: str) -> None:
+    cr = make.cr({"expose": {"service": {"name": name}}})
+    live = build_service(
+        make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}), make.observe(), name
+    )
+    assert leads_to(cr, make.observe(live), groups_of(cr))
+    assert not leads_to(cr, make.observe(live), deployment_of(cr))
+    assert not leads_to(cr, make.observe(), groups_of(cr))
+    live["metadata"]["ownerReferences"] = []
+    assert not leads_to(cr, make.observe(live), groups_of(cr))
 
 
 @pytest.mark.parametrize(

@@ -356,3 +356,125 @@ def test_a_second_pass_changes_nothing(make: t.Any) -> None:
         second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
         == written
     )
+
+
+GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
+DOMAIN = {"multiNode": GROUPS["multiNode"] | {"computeDomain": {"create": True}}}
+AVAILABLE = {"conditions": [{"type": "Available", "status": "True"}], "readyReplicas": 1}
+SET_READY = 'leaderworkerset "llm-lws" is ready'
+SET_NOT_READY = 'leaderworkerset "llm-lws" is not ready'
+
+
+def live_groups(generation: int = 1, **status: t.Any) -> t.Any:
+    return {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "llm-lws", "generation": generation},
+        "spec": {"replicas": 1},
+        "status": status,
+    }
+
+
+def live_domain(**status: t.Any) -> t.Any:
+    return {"kind": "ComputeDomain", "metadata": {"name": "llm"}, "status": status}
+
+
+def see_groups(make: t.Any, cr: t.Any, *live: t.Any) -> t.Any:
+    return make.observe(make.with_address(cr), *live, **{MODELS: NAMED})
+
+
+def test_groups_that_are_ready(make: t.Any) -> None:
+    cr = make.cr(GROUPS)
+    said = assess(cr, see_groups(make, cr, live_groups(**AVAILABLE)), Outcome())
+    ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
+    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
+    assert said.in_transit is False
+
+
+def test_groups_that_are_not(make: t.Any) -> None:
+    cr = make.cr(GROUPS, status=READY)
+    said = assess(cr, see_groups(make, cr, live_groups()), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
+    assert "availableReplicas" not in said.status
+    assert said.status["model"] == MODEL
+    assert said.in_transit is True
+
+
+@pytest.mark.parametrize(
+    ("generation", "state"),
+    [
+        pytest.param(2, "NotReady", id="its spec changed"),
+        pytest.param(1, "Ready", id="labels or owners"),
+    ],
+)
+def test_groups_that_were_written_just_now(make: t.Any, generation: int, state: str) -> None:
+    """Their status does not say which generation it is about."""
+    cr = make.cr(GROUPS)
+    written = {"LeaderWorkerSet/llm-lws": live_groups(generation, **AVAILABLE)}
+    said = assess(cr, see_groups(make, cr, live_groups(**AVAILABLE)), Outcome(written=written))
+    assert said.status["state"] == state
+
+
+NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "hint"),
+    [
+        pytest.param(
+            "LeaderWorkerSet",
+            "LeaderWorkerSetFailed",
+            "install LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
+            id="LWS",
+        ),
+        pytest.param(
+            "ComputeDomain",
+            "ComputeDomainFailed",
+            "install NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+            id="ComputeDomain",
+        ),
+        pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
+    ],
+)
+def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) -> None:
+    refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
+    said = assess(make.cr(GROUPS), make.observe(), Outcome(refusals=[refusal]))
+    text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
+    assert said.status["conditions"] == has_failed(reason, text)
+    assert said.error == text
+
+
+@pytest.mark.parametrize(
+    ("reported", "shown", "in_transit"),
+    [
+        pytest.param({}, {}, True, id="not reported"),
+        pytest.param({"status": "NotReady"}, {"status": "NotReady"}, True, id="not ready"),
+        pytest.param(
+            {"status": "Ready", "nodes": [{"name": "a", "cliqueID": "c", "status": "Ready"}]},
+            {"status": "Ready", "nodes": [{"name": "a", "cliqueID": "c", "status": "Ready"}]},
+            False,
+            id="ready",
+        ),
+    ],
+)
+def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, in_transit: bool) -> None:
+    """No watch tells of its nodes, so it is looked at until all are there."""
+    cr = make.cr(DOMAIN)
+    live = (live_groups(**AVAILABLE), live_domain(**reported))
+    said = assess(cr, see_groups(make, cr, *live), Outcome())
+    assert said.status["state"] == "Ready"
+    assert said.status["computeDomainStatus"] == {"name": "llm"} | shown
+    assert said.in_transit is in_transit
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "kept"),
+    [
+        pytest.param(DOMAIN, {}, True, id="could not be read"),
+        pytest.param(GROUPS, {}, False, id="switched off"),
+        pytest.param({}, {}, False, id="one node"),
+    ],
+)
+def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool) -> None:
+    cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
+    said = assess(cr, make.observe(**answers), Outcome(failure="the API is away"))
+    assert ("computeDomainStatus" in said.status) is kept

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.claims import (
+    container_claims,
+    pod_claims,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_domain import (
+    build_domain,
+    creates_domain,
+    domain_name,
+    domain_status,
+)
+
+NODE = {"name": "a", "cliqueID": "c.1", "status": "Ready", "ipAddress": "10.0.0.1", "index": 0}
+
+
+def domain_spec(pipeline: int = 2, **fields: t.Any) -> t.Any:
+    return {"multiNode": {"parallelism": {"pipeline": pipeline}, "computeDomain": fields}}
+
+
+CREATE, NAMED = domain_spec(create=True), domain_spec(name="shared")
+
+
+def live(name: str, template: str = "made-by-hand", **status: t.Any) -> t.Any:
+    found: dict[str, t.Any] = {
+        "kind": "ComputeDomain",
+        "metadata": {"name": name},
+        "spec": {"channel": {"resourceClaimTemplate": {"name": template}}},
+    }
+    return found | ({"status": status} if status else {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "creates", "name"),
+    [
+        pytest.param({}, False, "", id="one node"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, False, "", id="none"),
+        pytest.param(CREATE, True, "llm", id="create"),
+        pytest.param(NAMED, False, "shared", id="named"),
+        pytest.param(domain_spec(create=False, name="shared"), False, "shared", id="not created"),
+        pytest.param(domain_spec(1, create=True), False, "", id="one stage"),
+    ],
+)
+def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> None:
+    cr = make.cr(spec)
+    assert (creates_domain(cr), domain_name(cr)) == (creates, name)
+    if not name:
+        assert pod_claims(cr, make.observe()) == []
+        assert domain_status(cr, make.observe()) == {}
+
+
+def test_build_domain(make: t.Any) -> None:
+    made = build_domain(make.cr(domain_spec(4, create=True)), make.observe())
+    assert (made["apiVersion"], made["kind"]) == ("resource.nvidia.com/v1beta1", "ComputeDomain")
+    assert made["metadata"]["name"] == "llm"
+    assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
+    assert made["spec"] == {
+        "numNodes": 4,
+        "channel": {
+            "resourceClaimTemplate": {"name": "cd-claimtemplate-df94b6548"},
+            "allocationMode": "Single",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "template", "claim"),
+    [
+        # H("cd-claimtemplate-df94b6548") and H("test-template"), of the contract's own vectors
+        pytest.param(CREATE, "cd-claimtemplate-df94b6548", None, id="ours"),
+        pytest.param(NAMED, "test-template", "claim-df94b6548-2-5cb744997d-0", id="named"),
+    ],
+)
+def test_claims_of_a_domain(make: t.Any, spec: t.Any, template: str, claim: str | None) -> None:
+    cr, observed = make.cr(spec), make.observe(live("shared", "test-template"))
+    (found,) = pod_claims(cr, observed)
+    assert found["resourceClaimTemplateName"] == template
+    assert found["name"].startswith("claim-df94b6548-2-")
+    assert claim in (None, found["name"])
+    assert container_claims(cr, observed) == [{"name": found["name"]}]
+
+
+def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
+    with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
+        pod_claims(make.cr(NAMED), make.observe())
+    assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)
+    assert raised.value.reason == "ComputeDomainFailed"
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [
+        pytest.param({}, {"name": "llm"}, id="the driver is silent"),
+        pytest.param(
+            {"status": "NotReady"}, {"name": "llm", "status": "NotReady"}, id="no node yet"
+        ),
+        pytest.param(
+            {"status": "Ready", "nodes": [NODE, {"name": "b"}]},
+            {
+                "name": "llm",
+                "status": "Ready",
+                "nodes": [
+                    {"name": "a", "cliqueID": "c.1", "status": "Ready"},
+                    {"name": "b", "cliqueID": "", "status": "NotReady"},
+                ],
+            },
+            id="nodes",
+        ),
+    ],
+)
+def test_domain_status(make: t.Any, status: t.Any, wanted: t.Any) -> None:
+    assert domain_status(make.cr(CREATE), make.observe(live("llm", **status))) == wanted

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Groups of pods, what stands beside them, and how they and a Deployment take turns."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired, key_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
+
+GROUP = {"parallelism": {"pipeline": 2}}
+MPI = {"multiNode": GROUP}
+RAY = {"multiNode": GROUP | {"ray": {"rayPort": 6379}}}
+CREATE = {"multiNode": GROUP | {"computeDomain": {"create": True}}}
+NAMED = {"multiNode": GROUP | {"computeDomain": {"name": "shared"}}}
+BASE = ["ServiceAccount/llm", "Role/llm", "RoleBinding/llm", "Service/llm"]
+FILES = ["ConfigMap/llm-mpi-config", "ConfigMap/llm-mpi-start-script", "Secret/llm-ssh-pk"]
+SET, DEPLOYMENT = "LeaderWorkerSet/llm-lws", "Deployment/llm"
+SHARED = {
+    "kind": "ComputeDomain",
+    "metadata": {"name": "shared"},
+    "spec": {"channel": {"resourceClaimTemplate": {"name": "t"}}},
+}
+OF_FEATURES = ("Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor")
+
+
+def keys(wanted: Desired) -> list[str]:
+    return [key_of(child.manifest) for child in wanted.children]
+
+
+def selector(wanted: Desired) -> t.Any:
+    (service,) = (c.manifest for c in wanted.children if c.manifest["kind"] == "Service")
+    return service["spec"]["selector"]
+
+
+def unwanted(wanted: Desired) -> list[str]:
+    return [f"{kind}/{name}" for kind, name in wanted.unwanted if kind not in OF_FEATURES]
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param(MPI, [*FILES, SET], id="MPI"),
+        pytest.param(RAY, [SET], id="Ray"),
+        pytest.param(CREATE, ["ComputeDomain/llm", *FILES, SET], id="a ComputeDomain of ours"),
+        pytest.param(NAMED, [*FILES, SET], id="a ComputeDomain of others"),
+    ],
+)
+def test_children(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    wanted = desired(make.cr(spec), make.observe(SHARED))
+    assert keys(wanted) == BASE + more
+    assert selector(wanted) == {"app": "llm-lws", "nim-llm-role": "leader"}
+    assert unwanted(wanted) == []
+    left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
+    assert left_alone == (["Secret"] if FILES[0] in more else [])
+
+
+def test_hostfiles_follow_the_number_of_groups(make: t.Any) -> None:
+    for replicas in (0, 1, 3):
+        wanted = desired(make.cr(MPI | {"replicas": replicas}), make.observe())
+        files = {key_of(child.manifest): child.manifest for child in wanted.children}[FILES[0]]
+        assert len(files["data"]) == replicas
+
+
+def test_without_a_store_there_is_nothing_of_the_workload(make: t.Any) -> None:
+    wanted = desired(make.cr(MPI | {"storage": {"nimCache": {"name": "c"}}}), make.observe())
+    assert keys(wanted) == BASE
+
+
+def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make: t.Any) -> None:
+    wanted = desired(make.cr(NAMED), make.observe())
+    assert keys(wanted) == BASE
+    assert wanted.failure is not None
+    assert wanted.failure.reason == "ComputeDomainFailed"
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param({}, [], id="one node: nothing more"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="one stage"),
+        pytest.param(MPI, [*FILES[:2], SET, FILES[2]], id="MPI"),
+        pytest.param(RAY, [SET], id="Ray"),
+        pytest.param(CREATE, [*FILES[:2], "ComputeDomain/llm", SET, FILES[2]], id="domain"),
+        pytest.param(NAMED, [*FILES[:2], "ComputeDomain/shared", SET, FILES[2]], id="named domain"),
+    ],
+)
+def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    usual = [read.key for read in reads(make.cr(), make.observe())]
+    found = reads(make.cr(spec), make.observe())
+    assert [read.key for read in found if read.key not in usual] == more
+    assert [read.how for read in found if read.kind == "Secret"] == (
+        ["presence"] if FILES[2] in more else []
+    )
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: bool) -> None:
+    observed = make.observe(**({SET: None} if known else {}), **{DEPLOYMENT: None})
+    asked = [read.how for read in reads(make.cr(MPI), observed)]
+    assert ("protocol" in asked) is known
+
+
+class Cluster:
+    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, t.Any] = {}
+
+    def run_pass(self, cr: t.Any, refuse: str = "") -> list[str]:
+        """What was deleted. ``refuse``: a kind that the API server does not know."""
+        answers: dict[str, t.Any] = {}
+        while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
+            for read in new:
+                is_object = read.how in ("object", "presence")
+                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
+        plan = make_plan(cr, desired(cr, Observed(answers)), Observed(answers))
+        assert plan.refusals == []
+        for item in plan.apply:
+            if item["kind"] != refuse:
+                self.objects[key_of(item)] = copy.deepcopy(item)
+        gone = [key_of(item) for item in plan.prune]
+        for key in gone:
+            del self.objects[key]
+        return gone
+
+    @property
+    def workloads(self) -> list[str]:
+        return sorted(key for key in self.objects if key in (SET, DEPLOYMENT))
+
+    @property
+    def serves(self) -> str:
+        return str(self.objects["Service/llm"]["spec"]["selector"]["app"])
+
+
+def test_from_one_node_to_several(make: t.Any) -> None:
+    """The old workload goes once the new one is there, the Service when the old one is gone."""
+    cluster = Cluster()
+    cluster.run_pass(make.cr())
+    steps = []
+    for _ in range(4):
+        gone = cluster.run_pass(make.cr(MPI))
+        steps.append((gone, cluster.workloads, cluster.serves))
+    assert steps == [
+        ([], [DEPLOYMENT, SET], "llm"),
+        ([DEPLOYMENT], [SET], "llm"),
+        ([], [SET], "llm-lws"),
+        ([], [SET], "llm-lws"),
+    ]
+
+
+def test_from_several_nodes_to_one(make: t.Any) -> None:
+    cluster = Cluster()
+    cluster.run_pass(make.cr(CREATE))
+    steps = []
+    for _ in range(4):
+        gone = cluster.run_pass(make.cr())
+        steps.append((gone, cluster.workloads, cluster.serves))
+    assert steps == [
+        ([], [DEPLOYMENT, SET], "llm-lws"),
+        ([*FILES[:2], "ComputeDomain/llm", SET], [DEPLOYMENT], "llm-lws"),
+        ([], [DEPLOYMENT], "llm"),
+        ([], [DEPLOYMENT], "llm"),
+    ]
+    assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
+    last = [read.key for read in reads(make.cr(), Observed(cluster.objects))]
+    assert SET not in last
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused", "serves"),
+    [
+        pytest.param({}, MPI, "LeaderWorkerSet", "llm", id="no LWS API"),
+        pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
+    ],
+)
+def test_the_old_one_serves_while_the_new_one_cannot_be_made(
+    make: t.Any, before: t.Any, after: t.Any, refused: str, serves: str
+) -> None:
+    cluster = Cluster()
+    cluster.run_pass(make.cr(before))
+    (workload,) = cluster.workloads
+    for _ in range(3):
+        assert cluster.run_pass(make.cr(after), refused) == []
+        assert (cluster.workloads, cluster.serves) == ([workload], serves)
+
+
+def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
+    cluster = Cluster()
+    cluster.run_pass(make.cr())
+    cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    cluster.run_pass(make.cr(MPI))
+    assert cluster.serves == "llm-lws"
+
+
+def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
+    cluster = Cluster()
+    theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
+    cluster.objects[DEPLOYMENT] = theirs
+    for _ in range(3):
+        assert cluster.run_pass(make.cr(MPI)) == []
+    assert (cluster.objects[DEPLOYMENT], cluster.serves) == (theirs, "llm-lws")
