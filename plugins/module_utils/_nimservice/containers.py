@@ -11,11 +11,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.certificates im
     ca_init_container,
     cert_config_map,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import with_claims
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     image_reference,
     without_empty,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import pod_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import main_env, side_env
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -38,7 +40,7 @@ Items = list[dict[str, t.Any]]
 
 
 def build_containers(cr: Resource, observed: Observed, store: Store) -> Items:
-    """The model container, then the sidecars."""
+    """The model container, then the sidecars; all use the claims of the pod."""
     spec, native = cr["spec"], is_native(cr, observed, store)
     mounts = build_main_mounts(cr, store, native=native)
     model = {
@@ -57,7 +59,8 @@ def build_containers(cr: Resource, observed: Observed, store: Store) -> Items:
         **build_probes(cr),
     }
     sidecars = spec.get("sidecarContainers") or []
-    return [without_empty(model), *(_side_container(cr, item, mounts) for item in sidecars)]
+    containers = [without_empty(model), *(_side_container(cr, item, mounts) for item in sidecars)]
+    return with_claims(containers, pod_claims(cr))
 
 
 def build_init_containers(cr: Resource, observed: Observed, store: Store) -> Items:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import (
+    build_pod_claims,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import Labels
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
@@ -24,6 +27,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.containers 
     build_containers,
     build_init_containers,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import pod_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     name_of,
@@ -99,5 +103,6 @@ def _pod_spec(cr: Resource, observed: Observed, store: Store) -> dict[str, t.Any
             "initContainers": build_init_containers(cr, observed, store),
             "containers": build_containers(cr, observed, store),
             "volumes": build_volumes(cr, store),
+            "resourceClaims": build_pod_claims(pod_claims(cr)),
         }
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.applied import workload_child
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
@@ -17,6 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
     build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
+    build_templates,
+    find_fault,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -66,10 +71,10 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """What to have and what not to have; NimError if the spec cannot be served as it is.
 
     With a store that cannot be used, or a workload that cannot be made, the workload is not among
-    the children, so that one that runs already goes on as it is. Of a spec that is not supported
-    yet nothing is touched.
+    the children, so that one that runs already goes on as it is. Of a spec that is not supported,
+    by us or by the cluster, nothing is touched.
     """
-    if is_deleted(cr) or unsupported(cr):
+    if is_deleted(cr) or unsupported(cr) or find_fault(cr, observed):
         return Desired()
     wanted = Desired(
         [
@@ -92,11 +97,16 @@ def desired(cr: Resource, observed: Observed) -> Desired:
 
 
 def _workload(cr: Resource, observed: Observed) -> list[Child]:
-    """The claim, unless there is one of its name, and the Deployment, if its store can be used."""
+    """The claim, unless there is one of its name.
+
+    If its store can be used, the Deployment too, after the templates of its devices.
+    """
     store, children = select_store(cr, observed), []
     if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
         claim = build_claim(cr, operator_labels(name_of(cr)))
         children.append(Child(claim, create_only=True))
     if not isinstance(store, Unusable):
-        children.append(Child(build_deployment(cr, observed, store)))
+        children.extend(Child(item) for item in build_templates(cr, observed))
+        live = observed.object("Deployment", name_of(cr))
+        children.append(workload_child(build_deployment(cr, observed, store), live))
     return children

@@ -8,7 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    dra_resources,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
 GPU = "nvidia.com/gpu"
@@ -17,11 +20,13 @@ GPU = "nvidia.com/gpu"
 def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
     """The container's resources: the user's, with the profile's GPUs if they name none.
 
+    With `spec.draResources`, the devices are the user's choice altogether.
+
     Raises NimError if the profile's GPU count is no positive number.
     """
     given = cr["spec"].get("resources") or {}
     resources = {key: dict(given.get(key) or {}) for key in ("requests", "limits")}
-    profile = _profile(store)
+    profile = None if dra_resources(cr) else _profile(store)
     if profile is not None and not any(GPU in amounts for amounts in resources.values()):
         count = _gpu_count(cr, profile)
         resources = {key: {**amounts, GPU: count} for key, amounts in resources.items()}

@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import dra_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
 )
@@ -60,6 +61,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     if cache_name(cr):
         wanted.append(("NIMCache", cache_name(cr)))
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
+    found += dra_reads(cr)
     if observed.has(object_key("Deployment", name)):
         found += layout_reads(cr, observed)
         found += _model_reads(cr, observed)

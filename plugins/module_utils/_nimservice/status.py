@@ -22,8 +22,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Outcome,
     Refusal,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
+    dra_statuses,
+    find_fault,
+    missing_source,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
     external_endpoint,
@@ -67,6 +73,7 @@ _REFUSED = {
             "HTTPRoute",
             "GRPCRoute",
             "ServiceMonitor",
+            "ResourceClaimTemplate",
             "Deployment",
         )
     },
@@ -107,13 +114,17 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     }
     if verdict.model is not None:
         status["model"] = dict(verdict.model)
+    deployment = view.object("Deployment", name_of(cr))
     if view.has(object_key("Deployment", name_of(cr))):
-        status.pop("availableReplicas", None)
-        status |= _available(view.object("Deployment", name_of(cr)))
+        for field in ("availableReplicas", "draResourceStatuses"):
+            status.pop(field, None)
+        status |= _available(deployment)
+        if claims := dra_statuses(cr, view):
+            status["draResourceStatuses"] = claims
     return Assessment(
         status,
         events=_events(cr, previous, verdict),
-        in_transit=verdict.in_transit,
+        in_transit=verdict.in_transit or _has_settling_claims(status, deployment),
         error=verdict.error,
     )
 
@@ -121,6 +132,8 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
 def _judge(cr: Resource, view: Observed, outcome: Outcome) -> Verdict:
     if message := unsupported(cr):
         return _failed("NotSupported", message)
+    if fault := find_fault(cr, view):
+        return _failed(fault.reason, str(fault))
     if outcome.failure:
         return _failed(outcome.failure_reason, outcome.failure, error=outcome.failure)
     if outcome.refusals:
@@ -129,7 +142,7 @@ def _judge(cr: Resource, view: Observed, outcome: Outcome) -> Verdict:
     if isinstance(store, Unusable):
         return _without_store(store)
     rollout = rollout_of(view.object("Deployment", name_of(cr)))
-    return _with_model(cr, view, rollout) if rollout.ready else _rolling(rollout)
+    return _with_model(cr, view, rollout) if rollout.ready else _rolling(cr, view, rollout)
 
 
 def _failed(reason: str, message: str, error: str = "") -> Verdict:
@@ -149,11 +162,12 @@ def _without_store(store: Unusable) -> Verdict:
     return Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
 
 
-def _rolling(rollout: Readiness) -> Verdict:
-    stalled = DEADLINE_REASON if rollout.stuck else ""
-    return Verdict(
-        NOT_READY, NOT_READY, rollout.message, stalled=stalled, in_transit=rollout.moving
-    )
+def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
+    """What pods wait for is said first: the rollout goes on by itself once it is there."""
+    stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
+    if (rollout.moving or rollout.stuck) and (missing := missing_source(cr, view)):
+        message = f"Waiting for {missing} of spec.draResources, which does not exist"
+    return Verdict(NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving)
 
 
 def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
@@ -211,6 +225,13 @@ def _available(deployment: t.Mapping[str, t.Any] | None) -> dict[str, int]:
     """Left out while there are none, as in the Deployment's own status."""
     available = ((deployment or {}).get("status") or {}).get("availableReplicas")
     return {"availableReplicas": int(available)} if available else {}
+
+
+def _has_settling_claims(
+    status: t.Mapping[str, t.Any], deployment: t.Mapping[str, t.Any] | None
+) -> bool:
+    replicas = ((deployment or {}).get("spec") or {}).get("replicas", 1)
+    return is_settling(status.get("draResourceStatuses") or (), replicas)
 
 
 def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:

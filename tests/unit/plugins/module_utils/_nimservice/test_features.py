@@ -100,11 +100,11 @@ def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
         pytest.param({}, [], id="plain"),
         pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
         pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="pipeline 1"),
-        pytest.param({"draResources": []}, [], id="no DRA resource"),
+        pytest.param({"draResources": [{}]}, [], id="DRA"),
         pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
         pytest.param(
-            {"multiNode": {"parallelism": {"pipeline": 2}}, "draResources": [{}]},
-            ["spec.multiNode.parallelism.pipeline", "spec.draResources"],
+            {"multiNode": {"parallelism": {"pipeline": 2}}, "inferencePlatform": "kserve"},
+            ["spec.multiNode.parallelism.pipeline", "spec.inferencePlatform"],
             id="two at once",
         ),
         pytest.param(

@@ -63,7 +63,7 @@ def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:
 
 
 def test_only_the_workload_is_read_of_what_is_not_supported(make: t.Any) -> None:
-    assert keys(make.cr({"draResources": [{}]}), make.observe()) == ["Deployment/llm"]
+    assert keys(make.cr({"inferencePlatform": "kserve"}), make.observe()) == ["Deployment/llm"]
 
 
 def test_the_registry_is_asked_for_a_new_image(make: t.Any) -> None:

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The devices of `spec.draResources`: claims of the pods, templates, and what became of them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.faults import check_resources
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import (
+    CLAIM,
+    TEMPLATE,
+    PodClaim,
+    name_pod_claims,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import claim_statuses
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.templates import (
+    settle_spec,
+    template_specs,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    Observed,
+    Read,
+    read_object,
+    read_objects,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
+    Resource,
+    dra_resources,
+    name_of,
+    namespace_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
+    build,
+    nim_annotations,
+    service_labels,
+)
+
+
+def dra_reads(cr: Resource) -> list[Read]:
+    """The templates by name, ours and the user's, and all claims: pods make them under any name."""
+    if not dra_resources(cr):
+        return []
+    namespace, claims = namespace_of(cr), pod_claims(cr)
+    names = dict.fromkeys(claim.target for claim in claims if claim.kind == TEMPLATE)
+    return [
+        read_objects(CLAIM, namespace),
+        *(read_object(TEMPLATE, namespace, name) for name in names),
+    ]
+
+
+def find_fault(cr: Resource, observed: Observed) -> NimError | None:
+    """Why nothing is to be made: the cluster, or the spec, does not allow these devices."""
+    is_served = not observed.has(CLAIM) or observed.get(CLAIM) is not None
+    try:
+        check_resources(dra_resources(cr), is_served=is_served)
+    except NimError as error:
+        return error
+    return None
+
+
+def pod_claims(cr: Resource) -> list[PodClaim]:
+    """The claims of each pod, in order."""
+    return name_pod_claims(name_of(cr), dra_resources(cr))
+
+
+def build_templates(cr: Resource, observed: Observed) -> list[Manifest]:
+    """A ResourceClaimTemplate for each `claimCreationSpec`.
+
+    NimError if devices are not described clearly, or an existing template is for others.
+    """
+    labels, annotations = service_labels(cr, observed), nim_annotations(cr)
+    specs = template_specs(name_of(cr), dra_resources(cr), labels, annotations)
+    return [
+        build(
+            cr,
+            TEMPLATE,
+            labels,
+            annotations,
+            name=name,
+            spec=settle_spec(cr, observed.object(TEMPLATE, name), spec),
+        )
+        for name, spec in specs.items()
+    ]
+
+
+def missing_source(cr: Resource, observed: Observed) -> str:
+    """A claim or template that pods wait for, such as `ResourceClaim "x"`; empty if none."""
+    if observed.object("Deployment", name_of(cr)) is None:
+        return ""
+    existing = {item["metadata"]["name"] for item in observed.get(CLAIM) or []}
+    for claim in pod_claims(cr):
+        is_there = (
+            claim.target in existing
+            if claim.kind == CLAIM
+            else observed.object(TEMPLATE, claim.target) is not None
+        )
+        if not is_there:
+            return f'{claim.kind} "{claim.target}"'
+    return ""
+
+
+def dra_statuses(cr: Resource, observed: Observed) -> list[dict[str, t.Any]]:
+    """`status.draResourceStatuses`, empty while there is no workload that could have claims."""
+    if observed.object("Deployment", name_of(cr)) is None:
+        return []
+    return claim_statuses(pod_claims(cr), observed.get(CLAIM) or [])
