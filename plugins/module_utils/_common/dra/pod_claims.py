@@ -65,7 +65,7 @@ def name_pod_claims(
 
 
 def _source(owner: str, index: int, resource: Fields) -> tuple[int, str, tuple[str, ...]]:
-    requests = tuple(resource.get("requests") or ())
+    requests = tuple(dict.fromkeys(resource.get("requests") or ()))
     if name := resource.get("resourceClaimName"):
         return _CLAIM_TYPE, name, requests
     created = resource.get("claimCreationSpec") or {}

@@ -97,6 +97,11 @@ def test_name_pod_claims(owner: str, resources: t.Any, domain: str, wanted: t.An
     assert [(claim.name, claim.target) for claim in claims] == wanted
 
 
+def test_a_request_counts_once() -> None:
+    (claim,) = name_pod_claims("llm", [{"resourceClaimName": "x", "requests": ["b", "a", "b"]}])
+    assert claim.requests == ("b", "a")
+
+
 ALL = PodClaim("a", "ResourceClaim", "x")
 SOME = PodClaim("b", "ResourceClaimTemplate", "y", ("one", "two"))
 
