@@ -89,8 +89,6 @@ def build_templates(cr: Resource, observed: Observed) -> list[Manifest]:
 
 def missing_source(cr: Resource, observed: Observed) -> str:
     """A claim or template that pods wait for, such as `ResourceClaim "x"`; empty if none."""
-    if observed.object("Deployment", name_of(cr)) is None:
-        return ""
     existing = {item["metadata"]["name"] for item in observed.get(CLAIM) or []}
     for claim in pod_claims(cr):
         is_there = (
@@ -104,7 +102,5 @@ def missing_source(cr: Resource, observed: Observed) -> str:
 
 
 def dra_statuses(cr: Resource, observed: Observed) -> list[dict[str, t.Any]]:
-    """`status.draResourceStatuses`, empty while there is no workload that could have claims."""
-    if observed.object("Deployment", name_of(cr)) is None:
-        return []
+    """`status.draResourceStatuses` of a service whose pods may have claims."""
     return claim_statuses(pod_claims(cr), observed.get(CLAIM) or [])

@@ -118,9 +118,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     if view.has(object_key("Deployment", name_of(cr))):
         for field in ("availableReplicas", "draResourceStatuses"):
             status.pop(field, None)
-        status |= _available(deployment)
-        if claims := dra_statuses(cr, view):
-            status["draResourceStatuses"] = claims
+        status |= _available(deployment) | _claims(cr, view, deployment)
     return Assessment(
         status,
         events=_events(cr, previous, verdict),
@@ -165,7 +163,8 @@ def _without_store(store: Unusable) -> Verdict:
 def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
     """What pods wait for is said first: the rollout goes on by itself once it is there."""
     stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
-    if (rollout.moving or rollout.stuck) and (missing := missing_source(cr, view)):
+    waits = rollout.message and (rollout.moving or rollout.stuck)
+    if waits and (missing := missing_source(cr, view)):
         message = f"Waiting for {missing} of spec.draResources, which does not exist"
     return Verdict(NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving)
 
@@ -225,6 +224,14 @@ def _available(deployment: t.Mapping[str, t.Any] | None) -> dict[str, int]:
     """Left out while there are none, as in the Deployment's own status."""
     available = ((deployment or {}).get("status") or {}).get("availableReplicas")
     return {"availableReplicas": int(available)} if available else {}
+
+
+def _claims(
+    cr: Resource, view: Observed, deployment: t.Mapping[str, t.Any] | None
+) -> dict[str, t.Any]:
+    """Left out while there are no pods that could have claims."""
+    statuses = dra_statuses(cr, view) if deployment else []
+    return {"draResourceStatuses": statuses} if statuses else {}
 
 
 def _has_settling_claims(

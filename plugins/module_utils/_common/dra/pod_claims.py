@@ -39,11 +39,6 @@ def template_name(owner: str, index: int, prefix: str | None = None) -> str:
     return f"{prefix or DEFAULT_PREFIX}-{hash_name(owner)}-{index}"
 
 
-def domain_template_name(owner: str) -> str:
-    """The template that the driver makes for a ComputeDomain of ours."""
-    return f"cd-claimtemplate-{hash_name(owner)}"
-
-
 def name_pod_claims(
     owner: str, resources: t.Sequence[Fields], domain_template: str = ""
 ) -> list[PodClaim]:

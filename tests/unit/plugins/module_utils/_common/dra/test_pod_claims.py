@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import (
     PodClaim,
     build_pod_claims,
-    domain_template_name,
     name_pod_claims,
     template_name,
     with_claims,
@@ -44,10 +43,6 @@ def test_hashes_are_those_of_the_reference(text: str, wanted: str) -> None:
 )
 def test_template_name(arguments: t.Any, wanted: str) -> None:
     assert template_name(*arguments) == wanted
-
-
-def test_domain_template_name() -> None:
-    assert domain_template_name("llm") == "cd-claimtemplate-df94b6548"
 
 
 @pytest.mark.parametrize(
