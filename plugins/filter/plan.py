@@ -54,8 +54,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(apply) lists whole objects to apply, C(adopt) patches of C(metadata.managedFields) that make
-      fields ours to correct, C(prune) references to objects to delete.
+    - C(apply) lists objects to apply, C(adopt) merge patches that make fields ours to correct (of
+      C(metadata.managedFields)) or that write what server-side apply does not take, C(prune) references
+      to objects to delete.
     - C(refusals) lists objects that exist and are not ours to write, each with C(kind), C(name) and
       C(message).
     - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the

@@ -70,12 +70,13 @@ plan:
   contains:
     adopt:
       description:
-        - Patches of C(metadata.managedFields) that make fields ours to correct, each with the C(resourceVersion) that
-          it was made from. Their objects are in C(apply) too.
+        - Merge patches. Those of C(metadata.managedFields) make fields ours to correct; each has the C(resourceVersion)
+          that it was made from, and its object is in C(apply) too. Those of C(spec) write what server-side apply does
+          not take.
       type: list
       elements: dict
     apply:
-      description: Whole objects to apply.
+      description: Objects to apply.
       type: list
       elements: dict
     prune:

@@ -686,6 +686,14 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.draResources[0].claimCreationSpec.generateName",
         "Too long",
     ),
+    **{
+        f"generated name {name!r}": (
+            dra({"claimCreationSpec": {"generateName": name, "devices": [{"name": "gpu"}]}}),
+            "spec.draResources[0].claimCreationSpec.generateName",
+            "should match",
+        )
+        for name in ("-gpu", "GPU", "a_b", "a.", "a-.b", "a b")
+    },
     "claim without devices": (dra({"claimCreationSpec": {}}), DEVICES, "Required value"),
     "claim with no devices": (
         dra({"claimCreationSpec": {"devices": []}}),
@@ -702,6 +710,28 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{DEVICES}[0].name",
         "Required value",
     ),
+    "devices of one name": (
+        dra({"claimCreationSpec": {"devices": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}}),
+        DEVICES,
+        "the same name stands in more than one of devices",
+    ),
+    "device with a long name": (device(name="a" * 64), f"{DEVICES}[0].name", "Too long"),
+    "device with a name in parts": (device(name="a.b"), f"{DEVICES}[0].name", "should match"),
+    "device class that is no name": (
+        device(deviceClassName="gpu.nvidia.com/x"),
+        f"{DEVICES}[0].deviceClassName",
+        "should match",
+    ),
+    "request that is no device": (
+        dra({"claimCreationSpec": {"devices": [{"name": "gpu"}]}, "requests": ["gpu", "gpus"]}),
+        "spec.draResources[0].requests",
+        "must be names of claimCreationSpec.devices",
+    ),
+    "too many requests": (
+        dra({"resourceClaimName": "a", "requests": [f"r{i}" for i in range(33)]}),
+        "spec.draResources[0].requests",
+        "must have at most 32 items",
+    ),
     "device with empty name": (device(name=""), f"{DEVICES}[0].name", "at least 1 chars"),
     "device with bad name": (device(name="GPU"), f"{DEVICES}[0].name", "should match"),
     "no device": (device(count=0), f"{DEVICES}[0].count", "greater than or equal to 1"),
@@ -717,6 +747,22 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         attributes({"value": {"intValue": 1}}),
         f"{SELECTOR}.key",
         "Required value",
+    ),
+    **{
+        f"selector with key {key!r}": (
+            attributes({"key": key, "value": {"intValue": 1}}),
+            f"{SELECTOR}.key",
+            "should match",
+        )
+        for key in (
+            *("", "product-name", "1st", "a.b", "d.example/", "/k", "a/b/c", "D.example/k", "k\n"),
+            'x"] == 1 || device.attributes["y"].k',
+        )
+    },
+    "capacity with key of several parts": (
+        device(capacitySelectors=[{"key": "memory.total", "value": "1Gi"}]),
+        f"{CAPACITY}.key",
+        "should match",
     ),
     "selector with long key": (
         attributes({"key": "k" * 65, "value": {"intValue": 1}}),
@@ -829,14 +875,19 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "must not select the same key twice",
     ),
     "too many attribute selectors": (
-        attributes(*({"key": f"k{i}", "value": {"intValue": 1}} for i in range(17))),
+        attributes(*({"key": f"k{i}", "value": {"intValue": 1}} for i in range(21))),
         f"{DEVICES}[0].attributeSelectors",
-        "must have at most 16 items",
+        "must have at most 20 items",
     ),
     "too many capacity selectors": (
-        device(capacitySelectors=[{"key": f"k{i}", "value": "1Gi"} for i in range(17)]),
+        device(capacitySelectors=[{"key": f"k{i}", "value": "1Gi"} for i in range(13)]),
         f"{DEVICES}[0].capacitySelectors",
-        "must have at most 16 items",
+        "must have at most 12 items",
+    ),
+    "too many expressions": (
+        device(celExpressions=["true"] * 33),
+        f"{DEVICES}[0].celExpressions",
+        "must have at most 32 items",
     ),
     "expressions beside selectors": (
         device(celExpressions=["true"], capacitySelectors=[{"key": "k", "value": "1Gi"}]),
@@ -847,9 +898,9 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
 
 MANY_SELECTORS = {
     "attributeSelectors": [
-        {"key": f"a{i}", "value": {"versionValue": "1.2.3-rc.1+build"}} for i in range(16)
+        {"key": f"a{i}", "value": {"versionValue": "1.2.3-rc.1+build"}} for i in range(20)
     ],
-    "capacitySelectors": [{"key": f"c{i}", "op": "GreaterThan", "value": 1} for i in range(16)],
+    "capacitySelectors": [{"key": f"c{i}", "op": "GreaterThan", "value": 1} for i in range(12)],
 }
 
 # What must be accepted, among it all that the reference operator writes back into a spec (O-02).
@@ -970,7 +1021,22 @@ GOOD: dict[str, Manifest] = {
         {"key": "b", "op": "LessThanOrEqual", "value": {"intValue": -1}},
         {"key": "c", "op": "GreaterThan", "value": {"versionValue": "0.0.1"}},
     ),
-    "expressions": device(celExpressions=["device.driver != ''"] * 20, count=8),
+    "expressions": device(celExpressions=["device.driver != ''"] * 32, count=8),
+    "keys with and without a domain": attributes(
+        {"key": "productName", "value": {"stringValue": "NVIDIA H100 80GB HBM3"}},
+        {"key": "gpu.nvidia.com/architecture", "value": {"stringValue": "Hopper"}},
+        {"key": "k8s.io/_pcie_root", "value": {"stringValue": "pci0000:00"}},
+    ),
+    "some requests of created and of existing claims": dra(
+        {
+            "claimCreationSpec": {
+                "generateName": "big-",
+                "devices": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+            },
+            "requests": ["c", "a"],
+        },
+        {"resourceClaimTemplateName": "t", "requests": ["any"]},
+    ),
     "as many devices as there may be": dra(
         *[
             {

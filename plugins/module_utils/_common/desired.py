@@ -35,11 +35,19 @@ class Child:
 
     ``create_only``: made when absent, then left alone whatever it says and whoever owns it (PVC,
     Job). ``shared``: belongs to no single custom resource, so it carries no owner reference.
+    ``applied``: the part of the manifest that server-side apply can take, if that is not all of it;
+    an object that exists and lacks the rest of its spec gets it by a merge patch.
     """
 
     manifest: Manifest
     create_only: bool = False
     shared: bool = False
+    applied: Manifest | None = None
+
+    @property
+    def to_apply(self) -> Manifest:
+        """What server-side apply is given."""
+        return self.manifest if self.applied is None else self.applied
 
 
 @dataclass(frozen=True)

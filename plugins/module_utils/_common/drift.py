@@ -117,8 +117,13 @@ def has_drifted(live: Manifest, want: Manifest) -> bool:
     return bool(unwanted_fields(entry.get("fieldsV1") or {}, want))
 
 
-def claim(live: Manifest, want: Manifest) -> list[dict[str, t.Any]] | None:
+def claim(
+    live: Manifest, want: Manifest, applied: Manifest | None = None
+) -> list[dict[str, t.Any]] | None:
     """New managedFields that give us what is ours to correct; None if there is nothing to claim.
+
+    What ``want`` has and ``applied`` does not stays with whoever wrote it, as server-side apply
+    would remove what it is given no more.
 
     From an entry that wrote our managed-by label (the reference operator's, or a restored
     backup's) everything is claimed, from others only what they added below `spec` and its like,
@@ -129,6 +134,8 @@ def claim(live: Manifest, want: Manifest) -> list[dict[str, t.Any]] | None:
     time = None
     for entry in live["metadata"].get("managedFields") or []:
         taken = _claimable(entry, want)
+        if applied is not None:
+            taken = _minus(taken, _only_in(taken, want, applied))
         if not taken:
             kept.append(entry)
             continue
@@ -203,6 +210,11 @@ def _union(left: Fields, right: Fields) -> Fields:
     for key, below in right.items():
         merged[key] = _union(merged[key], below) if key in merged else below
     return merged
+
+
+def _only_in(fields: Fields, want: Manifest, applied: Manifest) -> Fields:
+    """The part of a set that one object has and the other does not."""
+    return _minus(unwanted_fields(fields, applied), unwanted_fields(fields, want))
 
 
 def _minus(fields: Fields, taken: Fields) -> Fields:

@@ -42,10 +42,11 @@ class Read:
 
     ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
     hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only;
-    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list),
-    ``log`` (of a pod's container; answer: text, empty while there is none), ``http`` (GET of
-    ``url``; answer: {"status": int, "body": str, "error": str}), ``protocol`` (model-download
-    protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
+    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list,
+    None if the API server does not serve the kind), ``log`` (of a pod's container; answer: text,
+    empty while there is none), ``http`` (GET of ``url``; answer: {"status": int, "body": str,
+    "error": str}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy",
+    or "" if the registry gave no answer).
     """
 
     key: str

@@ -14,7 +14,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Manifest,
     Refusal,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.drift import claim, has_drifted
+from ansible_collections.nimops.nim.plugins.module_utils._common.drift import (
+    claim,
+    has_drifted,
+    has_wanted,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     MANAGED_BY,
     MANAGED_BY_LABEL,
@@ -27,7 +31,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.resources impor
 
 @dataclass
 class Plan:
-    """``apply``: whole objects; ``adopt``: patches of managedFields; ``prune``: references."""
+    """``apply``: whole objects; ``adopt``: merge patches; ``prune``: references."""
 
     apply: list[Manifest] = field(default_factory=list)
     adopt: list[Manifest] = field(default_factory=list)
@@ -45,7 +49,7 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     for child in desired.children:
         live = observed.object(child.manifest["kind"], child.manifest["metadata"]["name"])
         if live is None:
-            plan.apply.append(child.manifest)
+            plan.apply.append(child.to_apply)
         elif not child.create_only and not live["metadata"].get("deletionTimestamp"):
             _plan_update(plan, cr, child, live)
     for kind, name in desired.unwanted:
@@ -59,16 +63,22 @@ def _plan_update(plan: Plan, cr: Manifest, child: Child, live: Manifest) -> None
     if not child.shared and (refusal := _refuse_foreign(cr, live)):
         plan.refusals.append(refusal)
         return
-    claimed = claim(live, child.manifest)
+    claimed = claim(live, child.manifest, child.applied)
+    patch = _reference(live, child.manifest["kind"])
     if claimed is not None:
-        patch = _reference(live, child.manifest["kind"])
         patch["metadata"] |= {
             "resourceVersion": live["metadata"]["resourceVersion"],
             "managedFields": claimed,
         }
+    is_incomplete = child.applied is not None and not has_wanted(
+        live.get("spec"), child.manifest["spec"]
+    )
+    if is_incomplete:
+        patch["spec"] = child.manifest["spec"]
+    if claimed is not None or is_incomplete:
         plan.adopt.append(patch)
-    if claimed is not None or has_drifted(live, child.manifest):
-        plan.apply.append(child.manifest)
+    if claimed is not None or has_drifted(live, child.to_apply):
+        plan.apply.append(child.to_apply)
 
 
 def _refuse_foreign(cr: Manifest, live: Manifest) -> Refusal | None:

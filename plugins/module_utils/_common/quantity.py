@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 _SUFFIXES = {
     "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
@@ -19,14 +19,48 @@ _QUANTITY = re.compile(
     r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
 )
 
+_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_BILLION = 10**9
+
 
 def parse_quantity(text: str | float) -> Decimal:
     """The value of a quantity such as ``50Gi``, ``500m`` or ``1e3``; ValueError if it is none."""
+    number, exponent, suffix = _take_apart(text)
+    return Decimal(number + exponent) * _SUFFIXES[suffix]
+
+
+def _take_apart(text: str | float) -> list[str]:
     match = _QUANTITY.fullmatch(str(text))
     if not match:
         raise ValueError(f"{text!r} is not a quantity")
-    number, exponent, suffix = match.groups()
-    return Decimal(number + (exponent or "")) * _SUFFIXES[suffix or ""]
+    return [part or "" for part in match.groups()]
+
+
+def canonical_quantity(text: str | float) -> str:
+    """The quantity as Kubernetes writes it: ``0.5Gi`` is ``512Mi``; ValueError if it is none.
+
+    The family of the suffix stays: powers of 1024, powers of 1000, or an exponent.
+    """
+    _number, exponent, suffix = _take_apart(text)
+    nanos = int((parse_quantity(text) * _BILLION).to_integral_value(ROUND_UP))
+    if not nanos:
+        return "0"
+    if suffix.endswith("i") and nanos % _BILLION == 0 and abs(nanos) >= 1024 * _BILLION:
+        number, power = _shorten(nanos // _BILLION, 1024, len(_BINARY))
+        return f"{number}{_BINARY[power]}"
+    number, power = _shorten(nanos, 1000, len(_DECIMAL))
+    if exponent:
+        return f"{number}{exponent[0]}{3 * power - 9}" if power != 3 else str(number)
+    return f"{number}{_DECIMAL[power]}"
+
+
+def _shorten(number: int, base: int, names: int) -> tuple[int, int]:
+    """The number without its factors of ``base``, and how many there were, if that has a name."""
+    power = 0
+    while number % base == 0 and power + 1 < names:
+        number, power = number // base, power + 1
+    return number, power
 
 
 def is_same_quantity(left: object, right: object) -> bool:

@@ -27,6 +27,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "Node": ("v1", "nodes"),
     "PersistentVolumeClaim": ("v1", "persistentvolumeclaims"),
     "Pod": ("v1", "pods"),
+    "ResourceClaim": ("resource.k8s.io/v1", "resourceclaims"),
+    "ResourceClaimTemplate": ("resource.k8s.io/v1", "resourceclaimtemplates"),
     "Role": ("rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": ("rbac.authorization.k8s.io/v1", "rolebindings"),
     "Secret": ("v1", "secrets"),

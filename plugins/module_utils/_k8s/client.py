@@ -120,9 +120,10 @@ class Client:
                 return items
             query["continue"] = token
 
-    def list_objects(self, path: str) -> list[Json]:
-        """The objects of a collection; none if the kind does not exist."""
-        return (self.get(path) or {}).get("items") or []
+    def list_objects(self, path: str) -> list[Json] | None:
+        """The objects of a collection; None if the API server does not serve the kind."""
+        found = self.get(path)
+        return None if found is None else found.get("items") or []
 
     def patch(self, path: str, body: Json) -> Json:
         """JSON merge patch; the object as it is then."""

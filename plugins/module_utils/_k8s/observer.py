@@ -51,7 +51,7 @@ def _read_list(client: Client, read: Read) -> list[Json]:
     return client.list_metadata(api_path(read.kind, read.namespace))
 
 
-def _read_objects(client: Client, read: Read) -> list[Json]:
+def _read_objects(client: Client, read: Read) -> list[Json] | None:
     return client.list_objects(api_path(read.kind, read.namespace))
 
 

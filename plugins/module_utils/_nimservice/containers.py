@@ -11,12 +11,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.certificates im
     ca_init_container,
     cert_config_map,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import with_claims
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     image_reference,
     without_empty,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.claims import container_claims
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import pod_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.env import main_env, side_env
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -38,10 +39,12 @@ Items = list[dict[str, t.Any]]
 
 
 def build_containers(cr: Resource, observed: Observed, store: Store, part: Part) -> Items:
-    """The model container, then the sidecars."""
+    """The model container, then the sidecars; all use the claims of the pod.
+
+    NimError if a claim cannot be had.
+    """
     spec, native = cr["spec"], is_native(cr, observed, store)
     mounts = [*build_main_mounts(cr, store, native=native), *part.mounts]
-    claims = without_empty({"claims": container_claims(cr, observed)})
     model = {
         "name": part.container,
         "image": image_reference(spec["image"]),
@@ -54,14 +57,12 @@ def build_containers(cr: Resource, observed: Observed, store: Store, part: Part)
         ],
         "env": main_env(cr, store, native=native, role=part.env),
         "volumeMounts": mounts,
-        "resources": build_resources(cr, store) | claims,
+        "resources": build_resources(cr, store),
         **part.probes,
     }
-    sidecars = [
-        _side_container(cr, item, mounts) | without_empty({"resources": claims})
-        for item in spec.get("sidecarContainers") or []
-    ]
-    return [without_empty(model), *sidecars]
+    sidecars = spec.get("sidecarContainers") or []
+    containers = [without_empty(model), *(_side_container(cr, item, mounts) for item in sidecars)]
+    return with_claims(containers, pod_claims(cr, observed))
 
 
 def build_init_containers(cr: Resource, observed: Observed, store: Store, part: Part) -> Items:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.applied import workload_child
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
@@ -17,6 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
     build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
+    build_templates,
+    find_fault,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -61,6 +66,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
     deployment_of,
     groups_of,
     has_workload,
+    live_workload,
     workload_of,
 )
 
@@ -78,10 +84,10 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """What to have and what not to have; NimError if the spec cannot be served as it is.
 
     With a store that cannot be used, or a workload that cannot be made, the workload is not among
-    the children, so that one that runs already goes on as it is. Of a spec that is not supported
-    yet nothing is touched.
+    the children, so that one that runs already goes on as it is. Of a spec that is not supported,
+    by us or by the cluster, nothing is touched.
     """
-    if is_deleted(cr) or unsupported(cr):
+    if is_deleted(cr) or unsupported(cr) or find_fault(cr, observed):
         return Desired()
     wanted = Desired(
         [
@@ -107,7 +113,8 @@ def desired(cr: Resource, observed: Observed) -> Desired:
 def _workload(cr: Resource, observed: Observed) -> list[Child]:
     """The claim, unless there is one of its name, and what runs the pods, if the store can be used.
 
-    NimError if the workload cannot be made as the spec wants it.
+    Templates of devices come before the pods. NimError if the workload cannot be made as the spec
+    wants it.
     """
     store, children = select_store(cr, observed), []
     if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
@@ -115,9 +122,11 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
         children.append(Child(claim, create_only=True))
     if isinstance(store, Unusable):
         return children
+    children.extend(Child(item) for item in build_templates(cr, observed))
     if is_multi_node(cr):
         return children + group_children(cr, observed, store)
-    return [*children, Child(build_deployment(cr, observed, store))]
+    deployment = build_deployment(cr, observed, store)
+    return [*children, workload_child(deployment, live_workload(cr, observed))]
 
 
 def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:

@@ -60,6 +60,11 @@ def hpa(cr: Resource) -> Fields:
     return (cr["spec"].get("scale") or {}).get("hpa") or {}
 
 
+def dra_resources(cr: Resource) -> t.Sequence[Fields]:
+    """`spec.draResources`, empty if unset."""
+    return cr["spec"].get("draResources") or ()
+
+
 def ports(cr: Resource) -> dict[str, int]:
     """Name and number of each port that the service has, in order."""
     service = service_spec(cr)
@@ -151,7 +156,6 @@ def unsupported(cr: Resource) -> str:
     spec = cr["spec"]
     found = {
         "spec.inferencePlatform: kserve": spec.get("inferencePlatform") == "kserve",
-        "spec.draResources": spec.get("draResources"),
         "spec.expose.router.eppConfig": router(cr).get("eppConfig"),
     }
     fields = [field for field, is_set in found.items() if is_set]

@@ -10,6 +10,7 @@ import typing as t
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    dra_resources,
     tensor_size,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
@@ -20,6 +21,8 @@ GPU = "nvidia.com/gpu"
 def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
     """The container's resources: the user's, with the profile's GPUs if they name none.
 
+    With `spec.draResources`, the devices are the user's choice altogether.
+
     Raises NimError if the profile's GPU count is no positive number.
     """
     given = cr["spec"].get("resources") or {}
@@ -28,7 +31,7 @@ def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
         key: {name: str(amount) for name, amount in (given.get(key) or {}).items()}
         for key in ("requests", "limits")
     }
-    profile = _profile(store)
+    profile = None if dra_resources(cr) else _profile(store)
     if profile is not None and not any(GPU in amounts for amounts in resources.values()):
         count = _gpu_count(cr, profile)
         resources = {key: {**amounts, GPU: count} for key, amounts in resources.items()}

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import (
+    build_pod_claims,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import Labels
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
@@ -16,11 +19,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     user_id,
     without_empty,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.claims import pod_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.containers import (
     build_containers,
     build_init_containers,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import pod_claims
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     name_of,
@@ -49,7 +52,10 @@ _AS_GIVEN = (
 
 
 def build_template(cr: Resource, observed: Observed, store: Store, part: Part) -> dict[str, t.Any]:
-    """The template of a part's pods. NimError if the profile's GPU count cannot be read."""
+    """The template of a part's pods.
+
+    NimError if the profile's GPU count cannot be read, or a claim cannot be had.
+    """
     labels = _labels(cr, observed, part) if part.is_selected else {}
     return {
         "metadata": without_empty({"labels": labels, "annotations": nim_annotations(cr)}),
@@ -84,6 +90,6 @@ def _build_spec(cr: Resource, observed: Observed, store: Store, part: Part) -> d
             "initContainers": build_init_containers(cr, observed, store, part),
             "containers": build_containers(cr, observed, store, part),
             "volumes": [*build_volumes(cr, store), *part.volumes],
-            "resourceClaims": pod_claims(cr, observed),
+            "resourceClaims": build_pod_claims(pod_claims(cr, observed)),
         }
     )

@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import dra_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
 )
@@ -66,6 +67,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
         wanted.append(("NIMCache", cache_name(cr)))
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
     found += group_reads(cr, observed)
+    found += dra_reads(cr, observed)
     if is_known(cr, observed):
         found += layout_reads(cr, observed)
         found += _model_reads(cr, observed)

@@ -22,9 +22,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Outcome,
     Refusal,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import CLAIM
+from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
+    dra_statuses,
+    find_fault,
+    has_claims,
+    missing_source,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
     external_endpoint,
@@ -51,13 +59,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store impor
     select_store,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    count_pods,
     is_known,
     live_workload,
 )
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 
-_DOMAIN = "computeDomainStatus"
+_DOMAIN, _CLAIMS = "computeDomainStatus", "draResourceStatuses"
 
 _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 """A condition that the reference leaves behind by chance; it tells nothing."""
@@ -78,6 +87,7 @@ _REFUSED = {
             "ConfigMap",
             "Secret",
             "ComputeDomain",
+            "ResourceClaimTemplate",
             "Deployment",
             "LeaderWorkerSet",
         )
@@ -128,12 +138,13 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     if is_known(cr, view):
         status.pop("availableReplicas", None)
         status |= _available(cr, view)
-    domain = _domain_of(cr, previous, view)
-    status = {key: value for key, value in status.items() if key != _DOMAIN} | domain
+    domain, claims = _domain_of(cr, previous, view), _claims_of(cr, previous, view)
+    status = {key: value for key, value in status.items() if key not in (_DOMAIN, _CLAIMS)}
+    is_moving = _awaits_domain(verdict, domain) or _has_settling_claims(cr, view, claims)
     return Assessment(
-        status,
+        status | domain | claims,
         events=_events(cr, previous, verdict),
-        in_transit=verdict.in_transit or _awaits_domain(verdict, domain),
+        in_transit=verdict.in_transit or is_moving,
         error=verdict.error,
     )
 
@@ -141,6 +152,8 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
 def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -> Verdict:
     if message := unsupported(cr):
         return _failed("NotSupported", message)
+    if fault := find_fault(cr, view):
+        return _failed(fault.reason, str(fault))
     if outcome.failure:
         return _failed(outcome.failure_reason, outcome.failure, error=outcome.failure)
     if outcome.refusals:
@@ -149,7 +162,7 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
     if isinstance(store, Unusable):
         return _without_store(store)
     rollout = readiness_of(cr, view, is_changed=_is_changed(cr, observed, view))
-    return _with_model(cr, view, rollout) if rollout.ready else _rolling(rollout)
+    return _with_model(cr, view, rollout) if rollout.ready else _rolling(cr, view, rollout)
 
 
 def _failed(reason: str, message: str, error: str = "") -> Verdict:
@@ -186,11 +199,13 @@ def _without_store(store: Unusable) -> Verdict:
     return Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
 
 
-def _rolling(rollout: Readiness) -> Verdict:
-    stalled = DEADLINE_REASON if rollout.stuck else ""
-    return Verdict(
-        NOT_READY, NOT_READY, rollout.message, stalled=stalled, in_transit=rollout.moving
-    )
+def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
+    """What pods wait for is said first: the rollout goes on by itself once it is there."""
+    stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
+    waits = rollout.message and (rollout.moving or rollout.stuck)
+    if waits and (missing := missing_source(cr, view)):
+        message = f"Waiting for {missing}, which does not exist"
+    return Verdict(NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving)
 
 
 def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
@@ -261,6 +276,22 @@ def _domain_of(
     if view.has(object_key("ComputeDomain", name)):
         return {_DOMAIN: compute_domain.domain_status(cr, view)}
     return {_DOMAIN: previous[_DOMAIN]} if _DOMAIN in previous else {}
+
+
+def _claims_of(
+    cr: Resource, previous: t.Mapping[str, t.Any], view: Observed
+) -> dict[str, t.Sequence[t.Any]]:
+    """The claims of the pods, if there are any; the former ones if they could not be read."""
+    if has_claims(cr) and not view.has(CLAIM):
+        return {_CLAIMS: previous[_CLAIMS]} if _CLAIMS in previous else {}
+    statuses = dra_statuses(cr, view) if live_workload(cr, view) else []
+    return {_CLAIMS: statuses} if statuses else {}
+
+
+def _has_settling_claims(
+    cr: Resource, view: Observed, claims: t.Mapping[str, t.Sequence[t.Any]]
+) -> bool:
+    return view.has(CLAIM) and is_settling(claims.get(_CLAIMS) or (), count_pods(cr, view))
 
 
 def _awaits_domain(verdict: Verdict, domain: t.Mapping[str, t.Any]) -> bool:

@@ -24,6 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     Resource,
     is_multi_node,
     name_of,
+    pipeline_size,
 )
 
 DEPLOYMENT, GROUPS = "Deployment", "LeaderWorkerSet"
@@ -73,6 +74,13 @@ def live_template(cr: Resource, observed: Observed, role: str = LEADER) -> Manif
     if is_multi_node(cr):
         return (spec.get("leaderWorkerTemplate") or {}).get(f"{role}Template") or {}
     return spec.get("template") or {}
+
+
+def count_pods(cr: Resource, observed: Observed) -> int:
+    """How many pods the workload is to have as it is; without one, as if it had one replica."""
+    spec = (live_workload(cr, observed) or {}).get("spec") or {}
+    replicas = int(spec.get("replicas", 1))
+    return replicas * pipeline_size(cr) if is_multi_node(cr) else replicas
 
 
 def is_known(cr: Resource, observed: Observed) -> bool:

@@ -16,7 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired imp
 ROOT = Path(__file__).resolve().parents[3]
 RBAC = ROOT / "config" / "rbac"
 OWN = {kind for kind, (version, _plural) in KINDS.items() if version.startswith(f"{GROUP}/")}
-READ_ONLY = {"Node": {"list"}}
+READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
 """Kinds that are never written, and how they are read."""
 
 WRITE_ONLY = {"Event"}

@@ -68,12 +68,36 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             32,
             "limit of a claim in Kubernetes",
         ),
+        ("spec.draResources[].claimCreationSpec.generateName", "pattern"): (
+            r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)*[a-z0-9][-a-z0-9]*$",
+            "no template could have such a name",
+        ),
+        ("spec.draResources[].requests", "maxItems"): (32, "limit of a claim in Kubernetes"),
+        ("spec.draResources[].requests[]", "maxLength"): (63, "limit of a request in Kubernetes"),
+        (f"{DEVICE}.name", "maxLength"): (63, "limit of a request in Kubernetes"),
+        (f"{DEVICE}.name", "pattern"): (
+            "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            "Kubernetes refuses the template",
+        ),
         (f"{DEVICE}.count", "minimum"): (1, "webhook: must be > 0"),
         (f"{DEVICE}.deviceClassName", "minLength"): (1, "webhook: is required"),
+        (f"{DEVICE}.deviceClassName", "maxLength"): (253, "Kubernetes refuses the template"),
+        (f"{DEVICE}.deviceClassName", "pattern"): (
+            r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+            "Kubernetes refuses the template",
+        ),
         (f"{DEVICE}.driverName", "minLength"): (1, "webhook: is required"),
-        (f"{DEVICE}.attributeSelectors", "maxItems"): (16, "cost of the check for duplicates"),
-        (f"{DEVICE}.capacitySelectors", "maxItems"): (16, "cost of the check for duplicates"),
+        (f"{DEVICE}.attributeSelectors", "maxItems"): (20, "documented, and the cost of a check"),
+        (f"{DEVICE}.capacitySelectors", "maxItems"): (12, "documented, and the cost of a check"),
+        (f"{DEVICE}.celExpressions", "maxItems"): (32, "limit of a request in Kubernetes"),
         (f"{DEVICE}.attributeSelectors[]", "required"): (["key", "op", "value"], "O-49"),
+        **{
+            (f"{DEVICE}.{selectors}[].key", "pattern"): (
+                r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z_][A-Za-z0-9_]*$",
+                "no device has another, and it would be part of an expression",
+            )
+            for selectors in ("attributeSelectors", "capacitySelectors")
+        },
         ("status.observedGeneration", "+"): (
             {"type": "integer", "format": "int64"},
             "kstatus needs it",
@@ -225,6 +249,16 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             "",
             "the same resourceClaimName stands in more than one of spec.draResources",
         ): "webhook",
+        (
+            "spec.draResources[].claimCreationSpec.devices",
+            "",
+            "the same name stands in more than one of devices",
+        ): "Kubernetes refuses the template",
+        (
+            "spec.draResources[]",
+            ".requests",
+            "must be names of claimCreationSpec.devices",
+        ): "no container could start",
         (
             DEVICE,
             "",

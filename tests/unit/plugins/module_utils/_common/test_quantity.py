@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import (
+    canonical_quantity,
     is_same_quantity,
     parse_quantity,
 )
@@ -45,6 +46,50 @@ def test_quantities(text, value):
 def test_what_is_no_quantity(text):
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("40Gi", "40Gi"),
+        ("0.5Gi", "512Mi"),
+        ("1024Mi", "1Gi"),
+        ("1000Mi", "1000Mi"),
+        ("1023Ki", "1023Ki"),
+        ("1.5Ki", "1536"),
+        ("0.1Ki", "102400m"),
+        ("1.23456789012345Gi", "1325607178192984789n"),
+        ("-1Gi", "-1Gi"),
+        (1, "1"),
+        (0.5, "500m"),
+        (85899345920, "85899345920"),
+        ("1000", "1k"),
+        ("1500", "1500"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("80G", "80G"),
+        ("5E", "5E"),
+        ("0.1n", "1n"),
+        ("0.0000000015", "2n"),
+        ("1e3", "1e3"),
+        ("1E3", "1E3"),
+        ("1e1", "10"),
+        ("5e4", "50e3"),
+        ("1.5e3", "1500"),
+        ("1e-3", "1e-3"),
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("0e3", "0"),
+    ],
+)
+def test_canonical_quantities_are_those_of_the_api_server(text, canonical):
+    assert canonical_quantity(text) == canonical
+    assert canonical_quantity(canonical) == canonical
+
+
+def test_what_is_no_quantity_has_no_canonical_form():
+    with pytest.raises(ValueError, match="is not a quantity"):
+        canonical_quantity("big")
 
 
 @pytest.mark.parametrize(

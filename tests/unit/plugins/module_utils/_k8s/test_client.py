@@ -53,7 +53,8 @@ def test_get_is_the_object_as_it_is(client, cluster):
 
 def test_get_of_nothing_is_none(client):
     assert client.get(POD) is None
-    assert client.list_objects("/apis/x.example/v1/namespaces/nim/odds") == []
+    assert client.list_objects("/api/v1/namespaces/nim/pods") == []
+    assert client.list_objects("/apis/x.example/v1/namespaces/nim/odds") is None
 
 
 def test_queries_are_quoted(client, cluster):

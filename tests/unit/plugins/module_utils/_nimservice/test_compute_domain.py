@@ -7,15 +7,12 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.claims import (
-    container_claims,
-    pod_claims,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_domain import (
     build_domain,
     creates_domain,
     domain_name,
     domain_status,
+    domain_template,
 )
 
 NODE = {"name": "a", "cliqueID": "c.1", "status": "Ready", "ipAddress": "10.0.0.1", "index": 0}
@@ -52,7 +49,7 @@ def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> Non
     cr = make.cr(spec)
     assert (creates_domain(cr), domain_name(cr)) == (creates, name)
     if not name:
-        assert pod_claims(cr, make.observe()) == []
+        assert domain_template(cr, make.observe()) == ""
         assert domain_status(cr, make.observe()) == {}
 
 
@@ -71,25 +68,19 @@ def test_build_domain(make: t.Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "template", "claim"),
+    ("spec", "template"),
     [
-        # H("cd-claimtemplate-df94b6548") and H("test-template"), of the contract's own vectors
-        pytest.param(CREATE, "cd-claimtemplate-df94b6548", None, id="ours"),
-        pytest.param(NAMED, "test-template", "claim-df94b6548-2-5cb744997d-0", id="named"),
+        pytest.param(CREATE, "cd-claimtemplate-df94b6548", id="ours"),
+        pytest.param(NAMED, "test-template", id="named"),
     ],
 )
-def test_claims_of_a_domain(make: t.Any, spec: t.Any, template: str, claim: str | None) -> None:
-    cr, observed = make.cr(spec), make.observe(live("shared", "test-template"))
-    (found,) = pod_claims(cr, observed)
-    assert found["resourceClaimTemplateName"] == template
-    assert found["name"].startswith("claim-df94b6548-2-")
-    assert claim in (None, found["name"])
-    assert container_claims(cr, observed) == [{"name": found["name"]}]
+def test_domain_template(make: t.Any, spec: t.Any, template: str) -> None:
+    assert domain_template(make.cr(spec), make.observe(live("shared", "test-template"))) == template
 
 
 def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
     with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
-        pod_claims(make.cr(NAMED), make.observe())
+        domain_template(make.cr(NAMED), make.observe())
     assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)
     assert raised.value.reason == "ComputeDomainFailed"
 

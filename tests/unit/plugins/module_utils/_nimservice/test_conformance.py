@@ -20,6 +20,8 @@ Json = dict[str, t.Any]
 
 CONFORMANCE = Path(__file__).parents[6] / "shared" / "conformance"
 CASES = [
+    "nim-serving-advanced-dra-auto-creation-example0-llm",
+    "nim-serving-advanced-dra-manual-llm",
     "nim-serving-advanced-multi-node-multi-node-nimservice",
     "nim-serving-standalone-autoscaling-llm",
     "nim-serving-standalone-basic-llm",

@@ -47,7 +47,12 @@ OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "Ser
             id="no cache: all but the workload",
         ),
         pytest.param({"inferencePlatform": "kserve"}, [], [], id="not supported: hands off"),
-        pytest.param({"draResources": [{}]}, [], [], id="DRA: hands off"),
+        pytest.param(
+            {"draResources": [{"claimCreationSpec": {"devices": [{"name": "gpu"}]}}] * 2},
+            [*BASE, "ResourceClaimTemplate", "ResourceClaimTemplate", "Deployment"],
+            OPTIONAL,
+            id="devices to claim",
+        ),
     ],
 )
 def test_desired_kinds(make: t.Any, spec: t.Any, children: list[str], unwanted: list[str]) -> None:

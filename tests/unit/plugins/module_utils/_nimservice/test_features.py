@@ -105,11 +105,11 @@ def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
         pytest.param({}, [], id="plain"),
         pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
         pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, [], id="pipeline 2"),
-        pytest.param({"draResources": []}, [], id="no DRA resource"),
+        pytest.param({"draResources": [{}]}, [], id="DRA"),
         pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
         pytest.param(
-            {"inferencePlatform": "kserve", "draResources": [{}]},
-            ["spec.inferencePlatform", "spec.draResources"],
+            router(eppConfig={"containerSpec": {}}) | {"inferencePlatform": "kserve"},
+            ["spec.inferencePlatform", "spec.expose.router.eppConfig"],
             id="two at once",
         ),
         pytest.param(

@@ -22,6 +22,7 @@ CREATE = {"multiNode": GROUP | {"computeDomain": {"create": True}}}
 NAMED = {"multiNode": GROUP | {"computeDomain": {"name": "shared"}}}
 BASE = ["ServiceAccount/llm", "Role/llm", "RoleBinding/llm", "Service/llm"]
 FILES = ["ConfigMap/llm-mpi-config", "ConfigMap/llm-mpi-start-script", "Secret/llm-ssh-pk"]
+CLAIMS = ["ResourceClaim", "ResourceClaimTemplate/cd-claimtemplate-df94b6548"]
 SET, DEPLOYMENT = "LeaderWorkerSet/llm-lws", "Deployment/llm"
 SHARED = {
     "kind": "ComputeDomain",
@@ -88,8 +89,14 @@ def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make: t.Any) -> None
         pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="one stage"),
         pytest.param(MPI, [*FILES[:2], SET, FILES[2]], id="MPI"),
         pytest.param(RAY, [SET], id="Ray"),
-        pytest.param(CREATE, [*FILES[:2], "ComputeDomain/llm", SET, FILES[2]], id="domain"),
-        pytest.param(NAMED, [*FILES[:2], "ComputeDomain/shared", SET, FILES[2]], id="named domain"),
+        pytest.param(
+            CREATE, [*FILES[:2], "ComputeDomain/llm", SET, FILES[2], *CLAIMS], id="domain"
+        ),
+        pytest.param(
+            NAMED,
+            [*FILES[:2], "ComputeDomain/shared", SET, FILES[2], CLAIMS[0]],
+            id="named domain, its template is not known yet",
+        ),
     ],
 )
 def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:

@@ -219,7 +219,7 @@ def test_a_cache_in_progress(make: t.Any) -> None:
     [
         pytest.param(CACHE, Outcome(), "NIMCacheNotFound", id="the cache vanished"),
         pytest.param(
-            {"draResources": [{}]}, Outcome(), "NotSupported", id="a field of a later release"
+            {"inferencePlatform": "kserve"}, Outcome(), "NotSupported", id="of a later release"
         ),
         pytest.param({}, Outcome(failure="x"), "Failed", id="bad spec"),
         pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
@@ -237,8 +237,8 @@ def test_one_that_turns_bad_says_why_and_what_runs(
 
 
 def test_not_supported_names_the_field_and_is_not_retried(make: t.Any) -> None:
-    said = assess(make.cr({"draResources": [{}]}), make.observe(), Outcome())
-    assert "spec.draResources" in said.status["conditions"][1]["message"]
+    said = assess(make.cr({"inferencePlatform": "kserve"}), make.observe(), Outcome())
+    assert "spec.inferencePlatform" in said.status["conditions"][1]["message"]
     assert (said.error, said.in_transit) == ("", False)
     assert [event.reason for event in said.events] == ["Failed"]
 

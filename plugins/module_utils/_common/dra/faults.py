@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Why `spec.draResources` cannot be served at all: what is told before anything is made."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+
+UNSUPPORTED = "DRAResourcesUnsupported"
+"""The reason of all these."""
+
+_IDENTIFIER = r"(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)"
+_VERSION = re.compile(
+    r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}"
+    rf"(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER})*)?(?:\+[\dA-Za-z-]+(?:\.[\dA-Za-z-]+)*)?",
+    re.ASCII,
+)
+
+
+def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: bool) -> None:
+    """NimError if the cluster, or the spec as it is, rules the claims out.
+
+    ``is_served``: whether the API server has resource.k8s.io/v1. The rest is refused by the API
+    server too, but not where the resource is older than our CRDs.
+    """
+    if resources and not is_served:
+        raise NimError(
+            "DRA resources are not supported by NIM-Operator on this cluster, please upgrade to"
+            " k8s version 'v1.34.0' or higher (its API server does not serve resource.k8s.io/v1)",
+            reason=UNSUPPORTED,
+        )
+    seen = set()
+    for index, resource in enumerate(resources):
+        where = f"spec.draResources[{index}]"
+        name = resource.get("resourceClaimName")
+        if name and name in seen:
+            raise NimError(
+                f"{where}.resourceClaimName: duplicate resource claim name: '{name}'",
+                reason=UNSUPPORTED,
+            )
+        seen.add(name)
+        _check_versions(resource, where)
+
+
+def check_single_requests(resources: t.Sequence[t.Mapping[str, t.Any]]) -> None:
+    """NimError if containers are to use several requests of one claim, in a LeaderWorkerSet.
+
+    Its API takes one entry for each claim in the `resources.claims` of a container, however it is
+    written.
+    """
+    for index, resource in enumerate(resources):
+        if len(set(resource.get("requests") or ())) > 1:
+            raise NimError(
+                f"spec.draResources[{index}].requests: several requests of one claim do not go"
+                " with spec.multiNode, as a LeaderWorkerSet takes one: make the NIMService anew,"
+                " without requests to use all of the claim, or with an entry of its own for each",
+                reason=UNSUPPORTED,
+            )
+
+
+def check_version(selector: t.Mapping[str, t.Any], where: str) -> None:
+    """NimError if an attribute selector compares with what is no version (semver.org, 2.0.0)."""
+    version = (selector.get("value") or {}).get("versionValue")
+    if version is not None and not _VERSION.fullmatch(version):
+        raise NimError(
+            f'{where}.value.versionValue.version: invalid version "{version}":'
+            " give a semantic version such as 1.2.3",
+            reason=UNSUPPORTED,
+        )
+
+
+def _check_versions(resource: t.Mapping[str, t.Any], where: str) -> None:
+    devices = (resource.get("claimCreationSpec") or {}).get("devices") or []
+    for i, device in enumerate(devices):
+        for j, selector in enumerate(device.get("attributeSelectors") or []):
+            at = f"{where}.claimCreationSpec.devices[{i}].attributeSelectors[{j}]"
+            check_version(selector, at)
