@@ -671,6 +671,14 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.draResources",
         "resourceClaimName must not be set when spec.scale.enabled is true",
     ),
+    "several requests on several nodes": (
+        {
+            "spec.multiNode": {"parallelism": {"pipeline": 2}},
+            **dra({"resourceClaimName": "a", "requests": ["a", "b"]}),
+        },
+        "spec.draResources",
+        "several requests of one claim do not go with spec.multiNode",
+    ),
     "too many claims": (
         dra(*({"resourceClaimTemplateName": "a"} for _ in range(33))),
         "spec.draResources",
@@ -1011,6 +1019,18 @@ GOOD: dict[str, Manifest] = {
             {"resourceClaimTemplateName": "a"},
             {"resourceClaimTemplateName": "a", "requests": ["gpu"]},
         ),
+    },
+    "one request of each claim on several nodes": {
+        "spec.multiNode": {"parallelism": {"pipeline": 2}},
+        **dra(
+            {"resourceClaimTemplateName": "a", "requests": ["gpu"]},
+            {"resourceClaimTemplateName": "a", "requests": ["nic", "nic"]},
+            {"resourceClaimTemplateName": "b"},
+        ),
+    },
+    "several requests where all is on one node": {
+        "spec.multiNode": {"parallelism": {"pipeline": 1}},
+        **dra({"resourceClaimTemplateName": "a", "requests": ["a", "b"]}),
     },
     "one claim for one replica": {"spec.replicas": 1, **dra({"resourceClaimName": "a"})},
     "same key of two domains": attributes(

@@ -245,6 +245,12 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             "spec.draResources[*].resourceClaimTemplateName instead",
         ): "webhook",
         (
+            "spec",
+            ".draResources",
+            "several requests of one claim do not go with spec.multiNode, leave requests out to use all "
+            "of the claim, or give each an entry of its own",
+        ): "LeaderWorkerSet refuses the pods",
+        (
             "spec.draResources",
             "",
             "the same resourceClaimName stands in more than one of spec.draResources",
