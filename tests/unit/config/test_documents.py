@@ -45,3 +45,12 @@ def test_links_lead_somewhere(path):
 def test_yaml_blocks_are_yaml(path):
     for block in re.findall(r"```yaml\n(.*?)```", path.read_text(), re.S):
         list(yaml.safe_load_all(block))
+
+
+def test_what_the_contract_names_is_there():
+    table = (ROOT / "docs" / "develop" / "contract.md").read_text()
+    named = set(re.findall(r"`([\w./-]+/[\w./-]+)`", table))
+    homes = [ROOT, ROOT / "plugins/module_utils", ROOT / "tests/unit/plugins/module_utils"]
+    missing = [name for name in named if not any((home / name).exists() for home in homes)]
+    assert len(named) > 90
+    assert missing == []
