@@ -123,11 +123,14 @@ def warm_play(directory: Path, socket: Path) -> None:
             raise UnsupportedError("Ansible does not run in this environment") from end
     _SAID.append(said)
     for name in (
+        "ansible.plugins.action.normal",
         "ansible.plugins.connection.local",
         "ansible.plugins.strategy.linear",
         "ansible.plugins.strategy.free",
+        *modules.PROFILES,
     ):
-        importlib.import_module(name)
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     memos.remember_unplayed()
     inline.install()
     modules.install(socket)
