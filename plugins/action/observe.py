@@ -44,7 +44,12 @@ class ActionModule(PlainAction):
         if not arguments["report"]:
             return found
         if found["steps"]:
-            return found | {"steps": [*found["steps"], "report"], "error": "", "period": ""}
+            steps = [*found["steps"], "report"]
+            return found | {
+                "steps": ["write"] if steps == ["apply", "report"] else steps,
+                "error": "",
+                "period": "",
+            }
         dry = self._task.check_mode
         outcome = make_outcome(plan, {}, {}, "", dry=dry)
         return found | asdict(report(client, resource, answers, outcome, dry=dry))

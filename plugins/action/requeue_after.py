@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import PlainAction
 
 
 class ActionModule(PlainAction):
     """The runtime reads `period` out of this task's event, and ends the reconcile at once."""
 
-    spec: t.ClassVar[dict[str, t.Any]] = {"period": {"type": "str", "required": True}}
+    spec: t.ClassVar[dict[str, t.Any]] = {
+        "period": {"type": "str", "default": ""},
+        "error": {"type": "str", "default": ""},
+    }
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Return the period."""
+        """Return the period, or fail."""
+        if arguments["error"]:
+            raise NimError(arguments["error"])
+        if not arguments["period"]:
+            raise NimError("period: missing; give a Go duration such as 5s, or an error")
         return {"changed": False, "period": arguments["period"]}

@@ -86,7 +86,7 @@ plan:
 steps:
   description:
     - "Which of these there is work for, in order: C(claim) for C(adopt), C(apply), C(prune)."
-    - With O(report) and something to write, C(report) is the last.
+    - With O(report) and something to write, C(report) is the last, and C(write) stands for C(apply) and C(report).
   returned: success
   type: list
   elements: str

@@ -11,7 +11,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: requeue_after
 author: The nimops.nim authors (@nimops)
-short_description: Have the operator reconcile again after a while
+short_description: Have the operator reconcile again after a while, or after an error
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.attributes
@@ -19,18 +19,31 @@ description:
   - The Ansible operator runtime looks for a task of this very name, without a collection, in the events of a run,
     takes its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
     by its short name, and never be skipped.
-  - Outside of the operator it does nothing.
+  - Of one that fails it takes no period, it counts as any task that fails.
+  - Outside of the operator it does nothing else.
 options:
   period:
-    description: How long to wait, as a Go duration such as C(3s) or C(1m30s).
+    description:
+      - How long to wait, as a Go duration such as C(3s) or C(1m30s).
+      - Required unless there is an O(error).
     type: str
-    required: true
+    default: ""
+  error:
+    description:
+      - Fail with this text instead. The operator then tries again, later each time.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
 - name: Look again in five seconds
   nimops.nim.requeue_after:
     period: 5s
+
+- name: Fail if there was an error, else look again in five seconds
+  nimops.nim.requeue_after:
+    period: 5s
+    error: "{{ said.error }}"
 """
 
 RETURN = r"""

@@ -20,6 +20,10 @@ CLUSTER_SPEC: dict[str, t.Any] = {
 """The options of actions that talk to a cluster about a custom resource."""
 
 
+_clients: dict[tuple[t.Any, ...], Client] = {}
+"""Tasks that share a process, as with prefork, share a connection."""
+
+
 class PlainAction(ActionBase):
     """An action in the controller's process: `spec` says what it takes, `act` does it."""
 
@@ -45,4 +49,6 @@ class PlainAction(ActionBase):
     @staticmethod
     def connect(arguments: dict[str, t.Any]) -> Client:
         """A client of the cluster that the arguments name."""
-        return Client(arguments["kubeconfig"], arguments["context"])
+        client = Client(arguments["kubeconfig"], arguments["context"])
+        source = client.source
+        return _clients.setdefault(source, client) if source else client

@@ -73,6 +73,18 @@ class Client:
         )
         self._context = context or os.environ.get("K8S_AUTH_CONTEXT")
 
+    @property
+    def source(self) -> tuple[t.Any, ...] | None:
+        """What another client with the same connection has in common; None if that cannot be told.
+
+        A connection is one process's. In a pod the credentials are renewed now and then.
+        """
+        try:
+            status = Path(self._path or _DEFAULT_KUBECONFIG).expanduser().stat()
+        except OSError:
+            return None
+        return self._path, self._context, status.st_mtime_ns, status.st_ino, os.getpid()
+
     @cached_property
     def _server(self) -> _Server:
         """Loaded when needed: a report that finds nothing to write asks for nothing."""

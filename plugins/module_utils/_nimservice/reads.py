@@ -58,7 +58,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     if unsupported(cr):
         kind, workload = workload_of(cr)
         return [read_object(kind, namespace, workload)]
-    wanted = [(kind, name) for kind in (*_ALWAYS, *(feature[0] for feature in FEATURES))]
+    wanted = [(kind, name) for kind in (*_ALWAYS, *_features(cr))]
     if service_name(cr) != name:
         wanted.append(("Service", service_name(cr)))
     if creates_claim(cr):
@@ -72,6 +72,11 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
         found += layout_reads(cr, observed)
         found += _model_reads(cr, observed)
     return found
+
+
+def _features(cr: Resource) -> list[str]:
+    """The kinds of features that are on, or may have been: a resource that is new had none."""
+    return [kind for kind, is_wanted, _build in FEATURES if cr.get("status") or is_wanted(cr)]
 
 
 def _model_reads(cr: Resource, observed: Observed) -> list[Read]:

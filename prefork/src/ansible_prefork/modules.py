@@ -28,14 +28,21 @@ from ansible_prefork import client, discovery, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
+# How arguments and results of modules are written, since ansible-core 2.19.
+PROFILES = tuple(
+    f"ansible.module_utils._internal._json._profiles._module_{name}"
+    for name in ("legacy_c2m", "legacy_m2c", "modern_c2m", "modern_m2c")
+)
 IMPORTS = (
     "ansible.module_utils.basic",
     "ansible.module_utils._internal._ansiballz._loader",
+    *PROFILES,
     "ansible.module_utils.common.json",
     "ansible.module_utils.urls",
     "argparse",
     "base64",
     "datetime",
+    "encodings.cp437",
     "json",
     "runpy",
     "shutil",

@@ -128,6 +128,7 @@ class Parent:
         self.watch = Watch(paths, self.began)
         gc.collect()
         gc.freeze()
+        process.use_huge_pages()
         self._loop()
         return 0
 

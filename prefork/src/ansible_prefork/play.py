@@ -126,8 +126,10 @@ def warm_play(directory: Path, socket: Path) -> None:
         "ansible.plugins.connection.local",
         "ansible.plugins.strategy.linear",
         "ansible.plugins.strategy.free",
+        *modules.PROFILES,
     ):
-        importlib.import_module(name)
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     memos.remember_unplayed()
     inline.install()
     modules.install(socket)
@@ -234,6 +236,7 @@ def _preload_plugins() -> None:
     """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
     from ansible.plugins import loader
 
+    loader.action_loader.get("ansible.legacy.normal", class_only=True)
     loader.glob = _Glob(modules.collection_directories().values())
     for collection, directory in modules.collection_directories().items():
         for kind in PRELOADED_PLUGINS:

@@ -21,12 +21,30 @@ PR_SET_PDEATHSIG = 1
 COLLECTOR_THRESHOLDS = (20_000, 50, 100)
 # The exit code of the interpreter when it could not write what was left in its buffers.
 FLUSH_FAILED = 120
-_prctl = ctypes.CDLL(None).prctl
+HUGE_PAGE = 2 * 1024 * 1024
+MADV_COLLAPSE = 25
+_libc = ctypes.CDLL(None)
+
+
+def use_huge_pages() -> None:
+    """Have the kernel put the memory of this process into pages of 2 MiB: a fork copies its page tables in less time.
+
+    A fork that writes to such a page copies 4 KiB of it, as ever. Kernels before 6.1 refuse, and nothing is lost.
+    """
+    with open("/proc/self/maps") as maps:
+        areas = [line.split() for line in maps]
+    for span, rights, *_others, name in ([*area, ""][:6] for area in areas):
+        if not rights.startswith("rw-p") or name not in ("", "[heap]"):
+            continue
+        begin, end = (int(address, 16) for address in span.split("-"))
+        begin, end = -(-begin // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
+        if begin < end:
+            _libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_COLLAPSE)
 
 
 def die_with_parent(parent: int) -> None:
     """Be killed when the process that forked this one ends; ``parent`` is its process id."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 

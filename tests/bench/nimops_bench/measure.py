@@ -23,6 +23,7 @@ from .workload import Workload, state_of
 
 STEADY = "steady"
 RUN_SECONDS = 120.0
+LEAST_SECONDS = 0.05
 ATTEMPTS = 4
 
 
@@ -141,16 +142,19 @@ class Bench:
             made = self._api.find(path_of(DEPLOYMENTS, self.work.namespace, name)) is not None
             self.work.wait_until_ready(name, operator)
             self.work.delete(name, operator)
-            if after.finished == before.finished + 1 and made and after.errors == before.errors:
+            if made and after.errors == before.errors:
                 return after.seconds - before.seconds
-            say(f"  again: {after.finished - before.finished} reconciles, children made: {made}")
+            say(f"  again: {after.errors - before.errors} errors, children made: {made}")
         raise BenchError(f"the first reconcile could not be told from others {ATTEMPTS} times")
 
     @staticmethod
     def _wait_for_first(operator: Operator, before: Snapshot) -> Snapshot:
-        """The state after one more reconcile; the next may have begun."""
+        """The state after one more reconcile; the next may have begun.
+
+        One that was asked for of a NIMService that is gone by now takes next to no time: not that one.
+        """
         deadline = time.monotonic() + RUN_SECONDS
-        while (now := operator.metrics.read()).finished == before.finished:
+        while (now := operator.metrics.read()).seconds - before.seconds < LEAST_SECONDS:
             operator.check()
             if time.monotonic() > deadline:
                 raise BenchError(f"no first reconcile within {RUN_SECONDS:g} s")

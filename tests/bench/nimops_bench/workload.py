@@ -14,7 +14,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from .cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
+from .cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
 from .errors import BenchError
 from .progress import Deadline, Every, say
 from .runtime import ROOT, SUPERVISE, Operator
@@ -143,10 +143,13 @@ class Workload:
             time.sleep(0.1)
 
     def delete(self, name: str, operator: Operator, limit: float = 120.0) -> None:
-        """Until it and its Deployment are gone; the operator's finalizer has its part in it."""
+        """Until it and its children are gone; the operator's finalizer has its part in it.
+
+        The end of each child is a reconcile of nothing, which would be taken for that of another.
+        """
         self.api.request("DELETE", self.path(name))
         deadline = Deadline(limit, f"deletion of {name}")
-        places = [self.path(name), path_of(DEPLOYMENTS, self.namespace, name)]
+        places = [self.path(name), *(path_of(kind, self.namespace, name) for kind in CHILDREN)]
         while any(self.api.find(place) for place in places):
             operator.check()
             deadline.check()

@@ -55,7 +55,15 @@ def keys(cr: t.Any, observed: t.Any) -> list[str]:
     ],
 )
 def test_first_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
-    assert keys(make.cr(spec), make.observe()) == CHILDREN + more
+    assert keys(make.cr(spec, {"state": "NotReady"}), make.observe()) == CHILDREN + more
+
+
+def test_a_new_one_has_no_leftovers(make: t.Any) -> None:
+    assert keys(make.cr(), make.observe()) == CHILDREN[:6]
+    assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
+        *CHILDREN[:6],
+        "ServiceMonitor/llm",
+    ]
 
 
 def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:

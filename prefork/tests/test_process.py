@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a parent does to its own memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+CODE = """
+import os
+from ansible_prefork import process
+data = [bytes([number % 251]) * 1000 for number in range(20_000)]
+before = hash(tuple(data))
+process.use_huge_pages()
+assert hash(tuple(data)) == before
+if os.fork() == 0:
+    data[0] = b"of the fork"
+    os._exit(hash(tuple(data[1:])) == hash(tuple(data)))
+assert os.wait()[1] == 0
+assert hash(tuple(data)) == before
+huge = [line for line in open("/proc/self/smaps_rollup") if line.startswith("AnonHugePages")]
+print(huge[0].split()[1])
+"""
+
+
+def test_memory_holds_what_it_held_and_forks_have_their_own():
+    done = subprocess.run([sys.executable, "-c", CODE], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # A kernel that knows no such pages, or has them switched off, leaves things as they are.
+    assert int(done.stdout) >= 0
