@@ -108,7 +108,9 @@ def without_order(value: Any) -> list[str]:
     """Hosts end a task in any order: the lines or events of a run, sorted, without what counts or links them."""
     if isinstance(value, str):
         return sorted(value.splitlines())
-    return sorted(re.sub(r"<uuid \d+>", "<uuid>", json.dumps(_uncount(item))) for item in value)
+    texts = (re.sub(r"<uuid \d+>", "<uuid>", json.dumps(_uncount(item))) for item in value)
+    # The head of a task stands before whichever host comes first.
+    return sorted(re.sub(r"(\\r\\n)*TASK \[[^]]*\] \*+(\\r\\n)*", "", text) for text in texts)
 
 
 def _uncount(item: Any) -> Any:

@@ -29,6 +29,7 @@ from typing import Any
 from normal import Normaliser, without_messages
 
 from ansible_prefork.__main__ import install_clients
+from ansible_prefork.client import environment_key
 
 PLAYS = Path(__file__).with_name("plays")
 PLAYBOOK, RUNNER = "ansible-playbook", "ansible-runner"
@@ -202,12 +203,9 @@ class Side:
         if self.environment["PREFORK"] == "off":
             return
         subprocess.run([program, "--version"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
-        assert wait_for(
-            lambda: all(
-                any(path.with_suffix(".d").glob("module-*.sock")) for path in self.directory.glob(f"{program}-*.sock")
-            ),
-            PARENT_SECONDS,
-        )
+        environment = {os.fsencode(name): os.fsencode(value) for name, value in self.environment.items()}
+        own = self.directory / f"{program}-{environment_key(environment, b'/')}.d"
+        assert wait_for(lambda: any(own.glob("module-*.sock")), PARENT_SECONDS)
 
     def left_processes(self) -> list[str]:
         """What still runs of the runs of this side, besides parents."""

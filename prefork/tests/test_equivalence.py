@@ -123,6 +123,7 @@ CASES = (
         ),
     ),
     Case("configured", "config", (Run(env=WORD), Run(env=WORD))),
+    *([Case("requests of actions", "requests", (Run(),))] if CORE >= (2, 21) else []),
 )
 
 

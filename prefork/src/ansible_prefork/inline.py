@@ -13,12 +13,15 @@ plugin changes in its process (environment, working directory, umask, signal han
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import os
+import queue
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
@@ -151,6 +154,7 @@ def make_worker_class(stock: Any) -> Any:
     class Worker(stock):  # type: ignore[misc]
         """A worker that runs its task in this process if it may, and is the stock one otherwise."""
 
+        _prefork_requests: _RequestQueue | None = None
         _was_inline = False
         _inline_exitcode: int | None = None
 
@@ -162,7 +166,8 @@ def make_worker_class(stock: Any) -> Any:
             # As multiprocessing does before each fork: what has been said so far is seen while the task runs.
             sys.stdout.flush()
             sys.stderr.flush()
-            self._inline_exitcode = run_inline(self)
+            with answer_requests(self._prefork_requests):
+                self._inline_exitcode = run_inline(self)
 
         def is_alive(self) -> bool:
             return not self._was_inline and super().is_alive()
@@ -180,6 +185,36 @@ def make_worker_class(stock: Any) -> Any:
                 super().terminate()
 
     return Worker
+
+
+class _RequestQueue(queue.Queue):  # type: ignore[type-arg]
+    """What a strategy since ansible-core 2.21 has for requests of its workers, such as to add a host.
+
+    Those of a task that runs in the strategy's own thread would wait for that thread: they are answered at once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_inline = False
+
+    def put(self, item: Any, *arguments: Any, **named: Any) -> None:
+        if self.is_inline:
+            item.dispatch()
+        else:
+            super().put(item, *arguments, **named)
+
+
+@contextlib.contextmanager
+def answer_requests(requests: _RequestQueue | None) -> Iterator[None]:
+    """Have requests answered at once for the time of a task, where there are any."""
+    if requests is None:
+        yield
+        return
+    requests.is_inline = True
+    try:
+        yield
+    finally:
+        requests.is_inline = False
 
 
 def is_inline_task(task: Any) -> bool:
@@ -269,8 +304,13 @@ def install() -> None:
     inline = make_worker_class(stock)
     queue_task = strategy.StrategyBase._queue_task
 
-    def queue(self: Any, *arguments: Any, **named: Any) -> Any:
-        strategy.WorkerProcess = inline if len(self._workers) == 1 else stock
+    def queue_inline(self: Any, *arguments: Any, **named: Any) -> Any:
+        is_alone = len(self._workers) == 1
+        strategy.WorkerProcess = inline if is_alone else stock
+        if is_alone and hasattr(self, "_rpc_queue"):
+            if not isinstance(self._rpc_queue, _RequestQueue):
+                self._rpc_queue = _RequestQueue()
+            inline._prefork_requests = self._rpc_queue
         return queue_task(self, *arguments, **named)
 
-    strategy.StrategyBase._queue_task = queue
+    strategy.StrategyBase._queue_task = queue_inline
