@@ -86,7 +86,9 @@ def _attribute(selector: Fields, path: str, where: str) -> str:
     if len(kinds) != 1:
         raise NimError(f"{where}.value: must specify exactly one of {', '.join(_VALUES)}")
     (kind,) = kinds
-    if type(given[kind]) is not _VALUES[kind]:
+    if not isinstance(given[kind], _VALUES[kind]) or (
+        isinstance(given[kind], bool) and kind != "boolValue"
+    ):
         raise NimError(f"{where}.value.{kind}: {given[kind]!r} is no {_VALUES[kind].__name__}")
     symbol, value = _symbol(selector, where), given[kind]
     if kind in _UNORDERED and symbol not in ("==", "!="):
