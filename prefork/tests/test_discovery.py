@@ -354,3 +354,15 @@ def test_a_run_that_fails_removes_its_copy(runs):
     process.communicate(timeout=60)
     assert process.returncode != 0
     assert list(runs.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("/of/this/run", "/of/this/run"), (None, "~/.kube/config")])
+def test_the_kubeconfig_of_the_environment_is_that_of_the_run(monkeypatch, value, wanted):
+    """The package kubernetes has read the parent's."""
+    config = pytest.importorskip("kubernetes.config.kube_config")
+    monkeypatch.setattr(config, "KUBE_CONFIG_DEFAULT_LOCATION", "/of/the/parent")
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    if value:
+        monkeypatch.setenv("KUBECONFIG", value)
+    discovery.use_kubeconfig()
+    assert wanted == config.KUBE_CONFIG_DEFAULT_LOCATION

@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -111,6 +112,14 @@ def _give_copy(configuration: Any) -> str | None:
         seen = 0
     _copies.append((copy, shared, seen))
     return name
+
+
+def use_kubeconfig() -> None:
+    """Take KUBECONFIG from this run: the package kubernetes reads it when it is imported, which was before."""
+    for name in ("kubernetes.config", "kubernetes.config.kube_config"):
+        module = sys.modules.get(name)
+        if module is not None:
+            vars(module)["KUBE_CONFIG_DEFAULT_LOCATION"] = os.environ.get("KUBECONFIG", "~/.kube/config")
 
 
 def publish() -> None:

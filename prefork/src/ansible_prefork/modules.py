@@ -71,6 +71,7 @@ class ModuleProgram:
 
     def run(self, _wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
+        discovery.use_kubeconfig()
         code = sys.stdin.buffer.read()
         sys.argv = [""]
         main = types.ModuleType("__main__")
