@@ -79,6 +79,8 @@ class Client:
 
         A connection is one process's. In a pod the credentials are renewed now and then.
         """
+        if _is_of_pod(self._path):
+            return None
         try:
             status = Path(self._path or _DEFAULT_KUBECONFIG).expanduser().stat()
         except OSError:
@@ -205,10 +207,15 @@ class Client:
         return data
 
 
+def _is_of_pod(path: str | None) -> bool:
+    """Whether the credentials are those that a pod is given."""
+    return not path and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
 def _load_configuration(path: str | None, context: str | None, folder: str) -> t.Any:
     """The client's configuration; inline certificates and keys are put into ``folder``."""
     configuration = kubernetes.client.Configuration()
-    if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
+    if _is_of_pod(path):
         kubernetes.config.load_incluster_config(client_configuration=configuration)
     else:
         # load_kube_config has no folder parameter in old versions, and would write the file

@@ -194,6 +194,33 @@ def test_who_asks_for_nothing_needs_no_kubeconfig():
     Client("/nowhere")
 
 
+def test_clients_of_one_kubeconfig_may_share_a_connection(cluster, tmp_path):
+    path = cluster.kubeconfig(tmp_path)
+    one, other = Client(path), Client(path)
+    assert one.source == other.source is not None
+    assert one.source != Client(path, "another").source
+    (tmp_path / "copy").write_bytes(Path(path).read_bytes())
+    assert one.source != Client(str(tmp_path / "copy")).source
+    assert Client(str(tmp_path / "nowhere")).source is None
+
+
+def test_a_connection_is_one_process_s(cluster, tmp_path, monkeypatch):
+    path = cluster.kubeconfig(tmp_path)
+    here = Client(path).source
+    monkeypatch.setattr(os, "getpid", lambda: 0)
+    assert Client(path).source != here
+
+
+def test_credentials_of_a_pod_are_read_each_time(cluster, tmp_path, monkeypatch):
+    """They are renewed, and a kubeconfig that lies about is not what is used."""
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_bytes(Path(cluster.kubeconfig(tmp_path)).read_bytes())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Client().source is not None
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert Client().source is None
+
+
 def test_several_kubeconfigs_are_merged(cluster, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     whole = json.loads(Path(cluster.kubeconfig(tmp_path, token=SECRET)).read_text())
