@@ -19,8 +19,8 @@ from ansible_prefork import watch
 
 PARTS = ("defaults", "handlers", "meta", "tasks", "vars")
 
-# By path and whether its templates are trusted: the state of the file, and its data.
-_parsed: dict[tuple[str, bool], tuple[watch.State | None, Any]] = {}
+# By path: the state of the file, and its data.
+_parsed: dict[str, tuple[watch.State | None, Any]] = {}
 
 
 def install(collections: Iterable[Path]) -> None:
@@ -28,8 +28,9 @@ def install(collections: Iterable[Path]) -> None:
     from ansible.parsing.dataloader import DataLoader
 
     stock = DataLoader.load_from_file
-    has_trust = "trusted_as_template" in inspect.signature(stock).parameters
-    _parse(DataLoader(), collections, has_trust)
+    # Files of roles are loaded so that they may hold templates, which has to be said since ansible-core 2.19.
+    as_role = {"trusted_as_template": True} if "trusted_as_template" in inspect.signature(stock).parameters else {}
+    _parse(DataLoader(), collections, as_role)
 
     def load(self: Any, file_name: str, cache: str = "all", *arguments: Any, **named: Any) -> Any:
         if cache != "all" or arguments or not named.keys() <= {"trusted_as_template"}:
@@ -40,7 +41,7 @@ def install(collections: Iterable[Path]) -> None:
             # What is loaded again is what was loaded first, also in whether it may hold templates.
             return stock(self, file_name, **{**named, **loaded.get(path, {})})
         loaded[path] = named
-        found = _take(path, bool(named.get("trusted_as_template")))
+        found = _take(path) if named == as_role else None
         return stock(self, file_name, cache="none", unsafe=True, **named) if found is None else found
 
     DataLoader.load_from_file = load
@@ -51,18 +52,16 @@ def parsed() -> list[Any]:
     return [data for _state, data in _parsed.values()]
 
 
-def _parse(loader: Any, collections: Iterable[Path], has_trust: bool) -> None:
-    options = [{"trusted_as_template": True}, {"trusted_as_template": False}] if has_trust else [{}]
+def _parse(loader: Any, collections: Iterable[Path], options: dict[str, Any]) -> None:
     for directory in collections:
         roles = (file for file in sorted(directory.glob("roles/*/*/*.yml")) if file.parent.name in PARTS)
         for file in (*roles, *sorted(directory.glob("playbooks/*.yml"))):
-            for option in options:
-                # What cannot be parsed, or is encrypted, is a matter of the run that needs it.
-                with contextlib.suppress(Exception):
-                    data = loader.load_from_file(str(file), cache="none", unsafe=True, **option)
-                    _parsed[str(file), bool(option.get("trusted_as_template"))] = watch.file_state(str(file)), data
+            # What cannot be parsed, or is encrypted, is a matter of the run that needs it.
+            with contextlib.suppress(Exception):
+                data = loader.load_from_file(str(file), cache="none", unsafe=True, **options)
+                _parsed[str(file)] = watch.file_state(str(file)), data
 
 
-def _take(path: str, is_trusted: bool) -> Any:
-    state, data = _parsed.pop((path, is_trusted), (None, None))
+def _take(path: str) -> Any:
+    state, data = _parsed.pop(path, (None, None))
     return data if state and state == watch.file_state(path) else None
