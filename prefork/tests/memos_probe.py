@@ -14,7 +14,6 @@ import contextlib
 import contextvars
 import functools
 import gc
-import io
 import json
 import locale
 import logging
@@ -115,6 +114,8 @@ def play_with(value: str) -> None:
     """Play with that text in all that a run brings with it."""
     from ansible.cli.playbook import PlaybookCLI
 
+    from ansible_prefork import play
+
     # The paths are the same for both plays: what is remembered of a path may be.
     run = work() / "run"
     (run / "inventory" / "group_vars").mkdir(parents=True, exist_ok=True)
@@ -135,34 +136,17 @@ def play_with(value: str) -> None:
     environment = {"RUN_SECRET": f"{value}-environment", "K8S_AUTH_KUBECONFIG": f"/{value}-kubeconfig"}
     argv, sys.argv = sys.argv, arguments
     os.environ.update(environment)
-    out = io.StringIO()
+    out = work() / "out"
     try:
-        with output_to(out):
+        with play.stdout_to(str(out)):
             code = PlaybookCLI(arguments).run()
     finally:
         sys.argv = argv
         for name in environment:
             del os.environ[name]
-    text = out.getvalue()
+    text = out.read_text()
     assert code == 0, text
     assert "failed=0" in text, text
-
-
-@contextlib.contextmanager
-def output_to(out: io.StringIO) -> Iterator[None]:
-    sys.stdout.flush()
-    kept = os.dup(1)
-    file = os.open(work() / "out", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 1)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.lseek(file, 0, os.SEEK_SET)
-        with open(file) as stream:
-            out.write(stream.read())
 
 
 def encrypt(text: str, password: str) -> str:

@@ -134,7 +134,8 @@ def warm_play(directory: Path, socket: Path) -> None:
     inline.install()
     modules.install(socket)
     payloads.install(directory)
-    with _silenced(), memos.without_server():
+    # Nothing of the warm-up is anybody's output.
+    with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
         _preload_plugins()
     files.install(modules.collection_directories().values())
@@ -197,13 +198,13 @@ class _Descriptor(io.TextIOWrapper):
 
 
 @contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Nothing of the warm-up is anybody's output; the descriptors, as plugins and forks write to them too."""
+def stdout_to(path: str) -> Iterator[None]:
+    """Have output in that file, also what plugins and forks write to the descriptor."""
     sys.stdout.flush()
     kept = os.dup(1)
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.close(file)
     try:
         yield
     finally:
