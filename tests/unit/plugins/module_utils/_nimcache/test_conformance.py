@@ -51,7 +51,9 @@ def load_harness() -> t.Any:
     return module
 
 
-@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="no recorded objects beside the repository")
+@pytest.mark.skipif(
+    not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
+)
 @pytest.mark.parametrize("case", CASES)
 def test_objects_and_status(case: str, world: t.Callable[..., t.Any]) -> None:
     harness = load_harness()

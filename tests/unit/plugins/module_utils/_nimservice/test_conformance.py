@@ -94,7 +94,7 @@ ADDED = {
 def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
     """The NIMService of a case, what was around it, and the objects expected of it."""
     if not CONFORMANCE.is_dir():
-        pytest.skip("the recordings of the reference are not here")
+        pytest.skip("the recordings of the reference, ../shared, are not here")
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     given = {document["kind"]: document for document in documents if document}
     recorded = json.loads((CONFORMANCE / "expected" / f"{case}.json").read_text())["objects"]
