@@ -24,8 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata im
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     Workload,
+    has_workload,
+    other_workload,
     selector_labels,
-    served_by,
+    workload_of,
 )
 
 
@@ -69,10 +71,17 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
         name=name,
         spec={
             "type": given.get("type") or "ClusterIP",
-            "selector": selector_labels(served_by(cr, observed)),
+            "selector": selector_labels(_served_by(cr, observed)),
             "ports": [
                 {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
                 for port, number in ports(cr).items()
             ],
         },
     )
+
+
+def _served_by(cr: Resource, observed: Observed) -> Workload:
+    """The workload to lead to: the other one while it serves, or is the only one that can."""
+    wanted, other = workload_of(cr), other_workload(cr)
+    is_serving = leads_to(cr, observed, other) or not has_workload(cr, observed, wanted)
+    return other if has_workload(cr, observed, other) and is_serving else wanted

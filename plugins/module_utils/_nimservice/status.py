@@ -56,6 +56,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness i
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Unusable,
+    claim_at_deletion,
     select_store,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
@@ -66,7 +67,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 
-_DOMAIN, _CLAIMS = "computeDomainStatus", "draResourceStatuses"
+_DOMAIN, _CLAIMS, _AT_DELETION = "computeDomainStatus", "draResourceStatuses", "onDeletion"
 
 _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 """A condition that the reference leaves behind by chance; it tells nothing."""
@@ -139,7 +140,11 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
         status.pop("availableReplicas", None)
         status |= _available(cr, view)
     domain, claims = _domain_of(cr, previous, view), _claims_of(cr, previous, view)
-    status = {key: value for key, value in status.items() if key not in (_DOMAIN, _CLAIMS)}
+    status = {
+        key: value for key, value in status.items() if key not in (_DOMAIN, _CLAIMS, _AT_DELETION)
+    }
+    if said := claim_at_deletion(cr, view):
+        status[_AT_DELETION] = said
     is_moving = _awaits_domain(verdict, domain) or _has_settling_claims(cr, view, claims)
     return Assessment(
         status | domain | claims,

@@ -478,3 +478,43 @@ def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
     said = assess(cr, make.observe(**answers), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
+
+
+GOES = (
+    'PersistentVolumeClaim "llm-pvc" is deleted too, and with it the models, unless its volume has'
+    " the reclaim policy Retain"
+)
+STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not made for this NIMService'
+OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
+
+
+@pytest.mark.parametrize(
+    ("storage", "owners", "wanted"),
+    [
+        pytest.param({"pvc": {"create": True}}, [OWNER], GOES, id="made by the service"),
+        pytest.param({"pvc": {"create": True}}, None, STAYS, id="was there before"),
+        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="somebody else's"),
+        pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], STAYS, id="shared"),
+        pytest.param({"pvc": {"name": "llm-pvc"}}, [OWNER], None, id="named: not looked at"),
+        pytest.param({"emptyDir": {}}, [OWNER], None, id="no claim"),
+        pytest.param(
+            {"nimCache": {"name": "c"}, "pvc": {"create": True}}, [OWNER], None, id="a cache"
+        ),
+    ],
+)
+def test_what_deletion_takes_along_is_told_before(
+    make: t.Any, storage: t.Any, owners: t.Any, wanted: str | None
+) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"] |= {"ownerReferences": owners} if owners else {}
+    cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
+    assert assess(cr, make.observe(claim), Outcome()).status.get("onDeletion") == wanted
+
+
+def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"]["ownerReferences"] = [OWNER]
+    outcome = Outcome(written={"PersistentVolumeClaim/llm-pvc": claim})
+    cr = make.cr({"storage": {"pvc": {"create": True}}})
+    assert assess(cr, make.observe(), Outcome()).status.get("onDeletion") is None
+    assert assess(cr, make.observe(), outcome).status["onDeletion"] == GOES
