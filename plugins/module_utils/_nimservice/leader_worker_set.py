@@ -12,9 +12,7 @@ import typing as t
 from dataclasses import replace
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.faults import UNSUPPORTED
-from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted, own_entry
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import mpi
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
@@ -59,17 +57,11 @@ _RAY_WORKER_PROBE = {
 
 
 def build_groups(cr: Resource, observed: Observed, store: Store) -> Manifest:
-    """The LeaderWorkerSet.
-
-    NimError if the profile's GPU count or a claim cannot be had, or the cluster's API dropped what
-    was asked of a claim.
-    """
+    """The LeaderWorkerSet. NimError if the profile's GPU count or a claim cannot be had."""
     live = live_workload(cr, observed)
     replicas = choose_replicas(cr, live)
     parts = (_leader(cr, observed), _worker(cr, observed))
     templates = [build_template(cr, observed, store, part) for part in parts]
-    if live is not None and own_entry(live):
-        _check_requests(live, zip(parts, templates, strict=True))
     groups = {
         "size": pipeline_size(cr),
         "restartPolicy": "RecreateGroupOnPodRestart",
@@ -145,31 +137,3 @@ def _without_additions(template: dict[str, t.Any]) -> dict[str, t.Any]:
     model, *sidecars = pod["containers"]
     model = {key: value for key, value in model.items() if key != "imagePullPolicy"}
     return template | {"spec": pod | {"containers": [model, *sidecars]}}
-
-
-def _check_requests(live: Manifest, wanted: t.Iterable[tuple[Part, dict[str, t.Any]]]) -> None:
-    """NimError if what we wrote has come back without `resources.claims[].request`.
-
-    Older APIs of LeaderWorkerSet do not know the field. Writing it again would never end, and
-    leaving it out tells nobody that the containers may use all of the claim.
-    """
-    for part, template in wanted:
-        asked = _claims_used(template["spec"], by_request=True)
-        if asked & _claims_used(part.live.get("spec") or {}, by_request=False):
-            raise NimError(
-                "spec.draResources[].requests: the API of LeaderWorkerSet on this cluster drops"
-                " them, so that containers use all of the claims: upgrade LeaderWorkerSet, then"
-                f' delete LeaderWorkerSet "{live["metadata"]["name"]}", which is made again; or'
-                " make the NIMService anew without requests",
-                reason=UNSUPPORTED,
-            )
-
-
-def _claims_used(pod: t.Mapping[str, t.Any], *, by_request: bool) -> set[tuple[str, str]]:
-    """(container, claim) of each claim of which a container uses one request, or all."""
-    return {
-        (container["name"], claim["name"])
-        for container in pod.get("containers") or []
-        for claim in (container.get("resources") or {}).get("claims") or []
-        if bool(claim.get("request")) is by_request
-    }

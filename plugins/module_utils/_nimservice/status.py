@@ -181,10 +181,12 @@ def _refused(refusals: t.Sequence[Refusal]) -> Verdict:
 
 
 def _explain(refusal: Refusal) -> str:
-    """The API server's words, and what to do if it does not know the kind."""
+    """The API server's words, and what to do if it does not know the kind, or a field of it."""
     provider = _PROVIDERS.get(refusal.kind)
     if provider and refusal.message.startswith("no matches for kind "):
         return f"{refusal.message}: install {provider}"
+    if provider and "field not declared in schema" in refusal.message:
+        return f"{refusal.message}: its release on this cluster is too old, upgrade {provider}"
     return refusal.message
 
 

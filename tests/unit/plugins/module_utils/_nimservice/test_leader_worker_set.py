@@ -7,7 +7,6 @@ import copy
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.leader_worker_set import (
     build_groups,
     count_groups,
@@ -270,37 +269,3 @@ def test_a_live_certificate_script_is_kept(make: t.Any, image: str, kept: bool) 
         pod["initContainers"][0] |= {"image": image, "command": ["sh"], "args": ["theirs"]}
     for pod in pods_of(build(make, spec, live)):
         assert (pod["initContainers"][0].get("args") == ["theirs"]) is kept
-
-
-CLAIMS = {"draResources": [{"resourceClaimName": "shared", "requests": ["gpu"]}]}
-OURS = {"managedFields": [{"manager": "nimops.nim", "operation": "Apply"}]}
-
-
-@pytest.mark.parametrize(
-    ("ours", "dropped", "spec", "is_told"),
-    [
-        pytest.param(True, True, CLAIMS, True, id="our requests came back without"),
-        pytest.param(True, False, CLAIMS, False, id="they are there"),
-        pytest.param(False, True, CLAIMS, False, id="made by the reference: written once"),
-        pytest.param(
-            True, False, CLAIMS | {"sidecarContainers": [SIDE]}, False, id="a new container"
-        ),
-        pytest.param(
-            True, True, {"draResources": [{"resourceClaimName": "shared"}]}, False, id="all"
-        ),
-    ],
-)
-def test_requests_that_the_api_drops_are_told_of(
-    make: t.Any, ours: bool, dropped: bool, spec: t.Any, is_told: bool
-) -> None:
-    """Otherwise each pass would write them again."""
-    live = copy.deepcopy(build(make, MPI | CLAIMS))
-    live["metadata"] |= OURS if ours else {}
-    for model in models_of(live) if dropped else []:
-        del model["resources"]["claims"][0]["request"]
-    if not is_told:
-        assert build(make, MPI | spec, live)
-        return
-    with pytest.raises(NimError, match=r"^spec.draResources\[\].requests: .* \"llm-lws\"") as told:
-        build(make, MPI | spec, live)
-    assert told.value.reason == "DRAResourcesUnsupported"

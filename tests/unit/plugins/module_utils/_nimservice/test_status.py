@@ -444,6 +444,25 @@ def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) 
 
 
 @pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        pytest.param(
+            "LeaderWorkerSet",
+            ": its release on this cluster is too old, upgrade LeaderWorkerSet (sigs.k8s.io/lws),"
+            " for spec.multiNode",
+            id="one release too old",
+        ),
+        pytest.param("Ingress", "", id="of Kubernetes itself"),
+    ],
+)
+def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str) -> None:
+    """Server-side apply refuses it, so nothing is made that lacks it."""
+    text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
+    said = assess(make.cr(GROUPS), make.observe(), Outcome(refusals=[Refusal(kind, "llm", text)]))
+    assert said.error == f'{kind} "llm": {text}{hint}'
+
+
+@pytest.mark.parametrize(
     ("reported", "shown", "in_transit"),
     [
         pytest.param({}, {}, True, id="not reported"),
