@@ -49,11 +49,13 @@ def explain(error: BaseException) -> str:
         if below is None:
             break
         error = below
-    return _words(error)[:_MAX_TEXT]
+    return "".join(char for char in _words(error) if char.isprintable())[:_MAX_TEXT]
 
 
 def _below(error: BaseException) -> BaseException | None:
-    """The error that this one wraps."""
+    """The error that this one wraps; what is below bad HTTP quotes what the server has sent."""
+    if isinstance(error, http.client.HTTPException):
+        return None
     context = None if error.__suppress_context__ else error.__context__
     candidates = (getattr(error, "reason", None), error.__cause__, *error.args, context)
     return next((item for item in candidates if isinstance(item, BaseException)), None)
