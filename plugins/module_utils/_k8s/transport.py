@@ -15,6 +15,9 @@ import typing as t
 _MAX_TEXT = 300
 _MAX_DEPTH = 8
 
+LATE = "no complete answer in time"
+"""What `explain` says where time ran out."""
+
 _Answer = t.TypeVar("_Answer")
 
 
@@ -76,6 +79,6 @@ _WORDS: tuple[tuple[type[BaseException], t.Callable[[t.Any], str]], ...] = (
     (http.client.HTTPException, lambda _error: "the answer is not HTTP"),
     (socket.gaierror, lambda _error: "the host name is not known"),
     (OSError, lambda e: (e.strerror or "").lower()),
-    (TimeoutError, lambda _error: "no complete answer in time"),
+    (TimeoutError, lambda _error: LATE),
 )
 """The first that matches and says something."""

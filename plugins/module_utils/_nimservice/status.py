@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
     Condition,
@@ -45,6 +45,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     unsupported,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
+    Answer,
     needs_model,
     read_answer,
 )
@@ -108,7 +109,8 @@ class Verdict:
     """How the service is.
 
     ``waiting``: what is still awaited although the state says otherwise. ``stalled``: the reason
-    for which nothing will move by itself. ``said``: the start of the NotReady event's text.
+    for which nothing will move by itself. ``seldom``: looking again takes long. ``said``: the start
+    of the NotReady event's text.
     """
 
     state: str
@@ -118,6 +120,7 @@ class Verdict:
     waiting: str = ""
     stalled: str = ""
     in_transit: bool = False
+    seldom: bool = False
     error: str = ""
     said: str = "not ready"
 
@@ -150,6 +153,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
         status | domain | claims,
         events=_events(cr, previous, verdict),
         in_transit=verdict.in_transit or is_moving,
+        seldom=verdict.seldom,
         error=verdict.error,
     )
 
@@ -219,24 +223,29 @@ def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
     """Ready needs an answer of the model server; without one, what was Ready stays so."""
     endpoint = cluster_endpoint(cr, view)
     model = (cr.get("status") or {}).get("model") or {}
-    name, missing = model.get("name", ""), ""
+    answer = Answer(str(model.get("name", "")))
     if not endpoint:
-        missing = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+        said = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+        answer = Answer(error=said)
     elif needs_model(cr, endpoint):
-        answer = read_answer(endpoint, view)
-        missing = answer.error if answer else "the model server has not been asked yet"
-        name = answer.name if answer else name
-    if missing and (cr.get("status") or {}).get("state") != READY:
-        return Verdict(NOT_READY, NOT_READY, f"Waiting for the model: {missing}", in_transit=True)
-    if missing:
-        waiting = f"Waiting for the model: {missing}"
-        return Verdict(READY, READY, rollout.message, waiting=waiting, in_transit=True)
+        unasked = Answer(error="the model server has not been asked yet")
+        answer = read_answer(endpoint, view) or unasked
+    if answer.error:
+        return _without_model(cr, rollout, answer)
     known = {
-        "name": name,
+        "name": answer.name,
         "clusterEndpoint": endpoint,
         "externalEndpoint": external_endpoint(cr, view),
     }
     return Verdict(READY, READY, rollout.message, model=known)
+
+
+def _without_model(cr: Resource, rollout: Readiness, answer: Answer) -> Verdict:
+    waiting = f"Waiting for the model: {answer.error}"
+    verdict = Verdict(NOT_READY, NOT_READY, waiting, in_transit=True, seldom=answer.late)
+    if (cr.get("status") or {}).get("state") != READY:
+        return verdict
+    return replace(verdict, state=READY, reason=READY, message=rollout.message, waiting=waiting)
 
 
 def _conditions(previous: t.Sequence[Condition], verdict: Verdict) -> list[Condition]:

@@ -42,7 +42,7 @@ def bytes_of(data):
     ],
 )
 def test_answers(raw, chunks, status, body):
-    assert fetch(raw(chunks)) == {"status": status, "body": body, "error": ""}
+    assert fetch(raw(chunks)) == {"status": status, "body": body, "error": "", "late": False}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,7 @@ def test_no_usable_answer(raw, chunks, error):
     assert 0 < len(found["error"]) < 80
     assert "0x" not in found["error"]
     assert "EVIL" not in found["error"]
+    assert not found["late"]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,7 @@ def test_the_time_is_bounded_in_total(raw, chunks):
         "status": 0,
         "body": "",
         "error": "no complete answer in time",
+        "late": True,
     }
     assert time.monotonic() - begin < 1.5
 

@@ -117,6 +117,15 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
         ),
         pytest.param(
             {},
+            {"model": DOWN | {"late": True}},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", WAITING),
+            (True, ""),
+            id="model hangs",
+        ),
+        pytest.param(
+            {},
             {"model": None},
             Outcome(),
             "NotReady",
@@ -537,3 +546,12 @@ def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
     cr = make.cr({"storage": {"pvc": {"create": True}}})
     assert assess(cr, make.observe(), Outcome()).status.get("onDeletion") is None
     assert assess(cr, make.observe(), outcome).status["onDeletion"] == GOES
+
+
+@pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, late: bool) -> None:
+    """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
+    cr = make.cr(status=status)
+    said = assess(cr, around(make, cr, model=DOWN | {"late": late}), Outcome())
+    assert (said.in_transit, said.seldom) == (True, late)
