@@ -34,6 +34,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store impor
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     groups_of,
     has_workload,
+    live_workload,
 )
 
 Names = list[tuple[str, str]]
@@ -64,7 +65,7 @@ def group_reads(cr: Resource, observed: Observed) -> list[Read]:
         wanted += [("ComputeDomain", domain_name(cr))] if domain_name(cr) else []
     elif has_leftovers(cr, observed):
         wanted = group_leftovers(cr)[:-1]
-    elif _may_have_groups(cr):
+    elif _may_have_groups(cr, observed):
         kind, name = groups_of(cr)
         return [read_object(kind, namespace, name)]
     else:
@@ -89,15 +90,18 @@ def group_leftovers(cr: Resource) -> Names:
     return [*_config_maps(cr), ("ComputeDomain", name_of(cr)), groups_of(cr)]
 
 
-def _may_have_groups(cr: Resource) -> bool:
+def _may_have_groups(cr: Resource, observed: Observed) -> bool:
     """Whether groups may be there that no Service leads to: those that the reference left behind.
 
-    They are looked for after a takeover (the reference never writes `observedGeneration`), when the
-    spec changes, and while something fails: not in passes that find nothing to do.
+    They are looked for after a takeover (the reference never writes `observedGeneration`, and what
+    was restored from a backup has no status), when the spec changes, and while something fails: not
+    in passes that find nothing to do.
     """
     status = cr.get("status") or {}
+    if not status:
+        return live_workload(cr, observed) is not None
     is_seen = status.get("observedGeneration") == cr["metadata"].get("generation")
-    return bool(status) and (not is_seen or status.get("state") == "Failed")
+    return not is_seen or status.get("state") == "Failed"
 
 
 def _config_maps(cr: Resource) -> Names:

@@ -223,7 +223,7 @@ def left_behind(make: t.Any) -> Cluster:
         pytest.param(SETTLED | {"state": "Failed"}, LEFT_BEHIND, id="failed"),
         pytest.param(SETTLED, [], id="settled: not looked for"),
         pytest.param(SETTLED | {"state": "NotReady"}, [], id="under way: not looked for"),
-        pytest.param(None, [], id="new: has none"),
+        pytest.param(None, LEFT_BEHIND, id="restored"),
     ],
 )
 def test_groups_that_the_reference_left_behind(make: t.Any, status: t.Any, gone: t.Any) -> None:
@@ -265,8 +265,10 @@ def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
     assert cluster.serves == "llm-lws"
 
 
-def test_a_settled_pass_asks_for_no_groups(make: t.Any) -> None:
-    assert SET not in [read.key for read in reads(make.cr(status=SETTLED), make.observe())]
+@pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
+def test_most_passes_ask_for_no_groups(make: t.Any, status: t.Any) -> None:
+    observed = make.observe(**({} if status else {DEPLOYMENT: None}))
+    assert SET not in [read.key for read in reads(make.cr(status=status), observed)]
 
 
 def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
