@@ -177,7 +177,7 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
         ([], [DEPLOYMENT], "llm"),
     ]
     assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
-    last = [read.key for read in reads(make.cr(), Observed(cluster.objects))]
+    last = [read.key for read in reads(make.cr(status=SETTLED), Observed(cluster.objects))]
     assert SET not in last
 
 
