@@ -92,34 +92,6 @@ def test_user_labels_cannot_break_the_selector(make: t.Any) -> None:
     assert made["metadata"]["labels"]["app"] == "mine"
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 3, 4])
-def test_an_update_needs_no_pod_more_than_there_are(make: t.Any, replicas: int) -> None:
-    """Of both being 0 after rounding, Kubernetes makes one unavailable pod: it always goes on."""
-    made = build_deployment(make.cr({"replicas": replicas}), make.observe(), STORE)
-    assert made["spec"]["strategy"] == {
-        "type": "RollingUpdate",
-        "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
-    }
-    assert made["spec"]["replicas"] == replicas
-
-
-def test_labels_and_selector(make: t.Any) -> None:
-    made = build_deployment(make.cr(), make.observe(operator={"version": "7"}), STORE)
-    labels = {
-        "app.kubernetes.io/name": "llm",
-        "app.kubernetes.io/instance": "llm",
-        "app.kubernetes.io/operator-version": "7",
-        "app.kubernetes.io/part-of": "nim-service",
-        "app.kubernetes.io/managed-by": "k8s-nim-operator",
-    }
-    assert made["metadata"]["labels"] == labels
-    assert made["spec"]["selector"] == {"matchLabels": {"app": "llm"}}
-    assert made["spec"]["template"]["metadata"] == {
-        "labels": {"app": "llm", **labels},
-        "annotations": {"openshift.io/required-scc": "nonroot"},
-    }
-
-
 def test_unset_replicas_are_left_out(make: t.Any) -> None:
     made = build_deployment(make.cr({"replicas": None}), make.observe(), STORE)
     assert "replicas" not in made["spec"]
