@@ -123,9 +123,8 @@ def merge_patch(old: Json, new: Json) -> Json:
 def look_again(resource: Json, status: Json, now: datetime, *, seldom: bool = False) -> str:
     """When to look again while in transit: soon after a change, then less and less often.
 
-    What has stalled waits for somebody, so it is looked at a quarter as often. ``seldom``: each
-    look takes seconds of a worker that others wait for, so all looks together take a small share of
-    the time.
+    What has stalled waits for somebody, so it is looked at a quarter as often. ``seldom``: all
+    looks together take a small share of the time, even if each takes seconds of a worker.
     """
     times = [item["lastTransitionTime"] for item in status["conditions"]]
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])

@@ -24,6 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import CLAIM
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    CACHE_STATE,
+    cache_note,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
@@ -39,6 +43,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    cache_name,
     is_deleted,
     is_multi_node,
     name_of,
@@ -109,8 +114,8 @@ class Verdict:
     """How the service is.
 
     ``waiting``: what is still awaited although the state says otherwise. ``stalled``: the reason
-    for which nothing will move by itself. ``seldom``: looking again takes long. ``said``: the start
-    of the NotReady event's text.
+    for which nothing will move by itself. ``seldom``: there is no hurry. ``said``: the start of
+    the NotReady event's text.
     """
 
     state: str
@@ -169,7 +174,7 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
         return _refused(outcome.refusals)
     store = select_store(cr, view)
     if isinstance(store, Unusable):
-        return _without_store(store)
+        return _without_store(cr, store)
     rollout = readiness_of(cr, view, is_changed=_is_changed(cr, observed, view))
     return _with_model(cr, view, rollout) if rollout.ready else _rolling(cr, view, rollout)
 
@@ -203,11 +208,18 @@ def _is_changed(cr: Resource, observed: Observed, view: Observed) -> bool:
     return len(generations) > 1
 
 
-def _without_store(store: Unusable) -> Verdict:
-    """The cache's own reconcile wakes this one when its state changes."""
+def _without_store(cr: Resource, store: Unusable) -> Verdict:
+    """The cache's own reconcile wakes this one when its state changes.
+
+    What wakes may be faster than what is read through the runtime's cache, which is looked at again
+    then; and it is not told to a service that was made in that moment, hence a look now and then.
+    """
+    told = (cr["metadata"].get("annotations") or {}).get(CACHE_STATE)
+    is_behind = told == cache_note(cache_name(cr), READY)
     if store.failed:
-        return _failed(store.reason, store.message)
-    return Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+        return replace(_failed(store.reason, store.message), in_transit=is_behind)
+    verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+    return replace(verdict, in_transit=True, seldom=not is_behind)
 
 
 def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:

@@ -220,7 +220,33 @@ def test_a_cache_in_progress(make: t.Any) -> None:
     assert said.events == [
         Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
     ]
-    assert not said.in_transit
+    assert (said.in_transit, said.seldom) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "looks"),
+    [
+        pytest.param(None, {"state": "InProgress"}, (True, True), id="not told yet"),
+        pytest.param("cache=InProgress", {"state": "InProgress"}, (True, True), id="as told"),
+        pytest.param(
+            "cache=Ready", {"state": "InProgress"}, (True, False), id="it is Ready by now"
+        ),
+        pytest.param("cache=Ready", {}, (True, False), id="Ready, seen before its first pass"),
+        pytest.param("other=Ready", {"state": "InProgress"}, (True, True), id="another cache"),
+        pytest.param("cache=Ready", {"state": "Failed"}, (True, False), id="failed before"),
+        pytest.param("cache=Failed", {"state": "Failed"}, (False, False), id="failed"),
+        pytest.param(None, None, (False, False), id="not there"),
+    ],
+)
+def test_a_cache_may_be_ahead_of_what_is_read(
+    make: t.Any, told: str | None, seen: t.Any, looks: t.Any
+) -> None:
+    """It is read through the runtime's cache; without another look the service waits for ever."""
+    noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
+    cr = make.cr(CACHE, **noted)
+    live = [] if seen is None else [make.cache(status=seen)]
+    said = assess(cr, around(make, cr, *live), Outcome())
+    assert (said.in_transit, said.seldom) == looks
 
 
 @pytest.mark.parametrize(
