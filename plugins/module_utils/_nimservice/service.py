@@ -55,7 +55,9 @@ def leads_to(cr: Resource, observed: Observed, workload: Workload) -> bool:
     services = (observed.object("Service", name) for name in (service_name(cr), name_of(cr)))
     wanted = selector_labels(workload)
     return any(
-        found and found["spec"].get("selector") == wanted and is_controlled_by(found, cr)
+        found
+        and (found.get("spec") or {}).get("selector") == wanted
+        and is_controlled_by(found, cr)
         for found in services
     )
 
@@ -83,5 +85,7 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
 def _served_by(cr: Resource, observed: Observed) -> Workload:
     """The workload to lead to: the other one while it serves, or is the only one that can."""
     wanted, other = workload_of(cr), other_workload(cr)
+    if not has_workload(cr, observed, other):
+        return wanted
     is_serving = leads_to(cr, observed, other) or not has_workload(cr, observed, wanted)
-    return other if has_workload(cr, observed, other) and is_serving else wanted
+    return other if is_serving else wanted
