@@ -116,13 +116,15 @@ class Assessment:
 
     ``status``: the whole new status; conditions without times where they were set in this pass.
     ``in_transit``: something will change that no watch tells of: look again soon, then at growing
-    intervals. ``error``: the run must fail with this text, so that the runtime tries again.
+    intervals; ``seldom``: not so soon, as a look holds a worker up, or a change should wake by
+    itself. ``error``: the run must fail with this text, so that the runtime tries again.
     """
 
     status: dict[str, t.Any]
     events: list[Event] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
     in_transit: bool = False
+    seldom: bool = False
     error: str = ""
 
 

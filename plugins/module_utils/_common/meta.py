@@ -11,6 +11,8 @@ FIELD_MANAGER = "nimops.nim"
 MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 PARENT_HASH_ANNOTATION = "nvidia.com/parent-spec-hash"
+CACHE_STATE = "nimops.nim/cache-state"
+"""The annotation by which a NIMCache wakes those that use it; its value is a `cache_note`."""
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 
@@ -28,6 +30,11 @@ def hash_name(text: str) -> str:
     for byte in text.encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
     return str(value).translate(_HASH_ALPHABET)[:12]
+
+
+def cache_note(name: str, state: str) -> str:
+    """What a NIMCache tells of itself."""
+    return f"{name}={state}"
 
 
 def owner_reference(cr: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -45,8 +45,8 @@ class Read:
     answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list,
     None if the API server does not serve the kind), ``log`` (of a pod's container; answer: text,
     empty while there is none), ``http`` (GET of ``url``; answer: {"status": int, "body": str,
-    "error": str}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy",
-    or "" if the registry gave no answer).
+    "error": str, "late": bool}), ``protocol`` (model-download protocol of ``image``; answer:
+    "native", "legacy", or "" if the registry gave no answer).
     """
 
     key: str

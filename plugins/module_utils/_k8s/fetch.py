@@ -8,7 +8,7 @@ from __future__ import annotations
 import http.client
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import explain, within
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import LATE, explain, within
 
 try:
     import urllib3
@@ -16,12 +16,14 @@ except ImportError:  # every file must import on a bare Python; Client tells wha
     urllib3 = None  # type: ignore[assignment]
 
 LIMIT_BYTES = 1 << 20
-LIMIT_SECONDS = 5.0
-_CONNECT_SECONDS = 2.0
+LIMIT_SECONDS = 3.0
+_CONNECT_SECONDS = 1.0
 
 
 def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
-    """{"status", "body", "error"} of a GET; ``status`` is 0 and ``error`` set if there is none.
+    """{"status", "body", "error", "late"} of a GET; ``status`` is 0 and ``error`` set if it failed.
+
+    ``late``: it failed because time ran out.
 
     No redirect is followed, no proxy of the environment is used, and the answer must be complete
     within ``seconds`` and `LIMIT_BYTES`.
@@ -34,7 +36,7 @@ def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
         return _failed(explain(error))
     if len(body) > LIMIT_BYTES:
         return _failed(f"the answer is larger than {LIMIT_BYTES} bytes")
-    return {"status": status, "body": body.decode(errors="replace"), "error": ""}
+    return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": False}
 
 
 def _get(url: str, seconds: float) -> tuple[int, bytes]:
@@ -58,4 +60,4 @@ def _get(url: str, seconds: float) -> tuple[int, bytes]:
 
 
 def _failed(error: str) -> dict[str, t.Any]:
-    return {"status": 0, "body": "", "error": error}
+    return {"status": 0, "body": "", "error": error, "late": error == LATE}

@@ -32,6 +32,7 @@ MAX_EVENT_MESSAGE = 1024
 _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object's name may have 253 characters; a dot and a digest follow."""
 _CONFLICT_TRIES = 4
+_MAX_SELDOM = 300
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
 
@@ -80,7 +81,9 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
     if not dry:
         _write_events(client, resource, assessment.events, now)
         _write_stamps(client, resource, assessment)
-    period = look_again(resource, status, now) if assessment.in_transit else ""
+    period = ""
+    if assessment.in_transit:
+        period = look_again(resource, status, now, seldom=assessment.seldom)
     return Report(changed, status, assessment.error, period)
 
 
@@ -117,14 +120,17 @@ def merge_patch(old: Json, new: Json) -> Json:
     return patch
 
 
-def look_again(resource: Json, status: Json, now: datetime) -> str:
+def look_again(resource: Json, status: Json, now: datetime, *, seldom: bool = False) -> str:
     """When to look again while in transit: soon after a change, then less and less often.
 
-    What has stalled waits for somebody, so it is looked at a quarter as often.
+    What has stalled waits for somebody, so it is looked at a quarter as often. ``seldom``: all
+    looks together take a small share of the time, even if each takes seconds of a worker.
     """
     times = [item["lastTransitionTime"] for item in status["conditions"]]
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
+    if seldom:
+        return f"{min(_MAX_SELDOM, max(5, int(elapsed / 4)))}s"
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
     return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
 

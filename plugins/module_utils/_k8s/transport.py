@@ -15,6 +15,9 @@ import typing as t
 _MAX_TEXT = 300
 _MAX_DEPTH = 8
 
+LATE = "no complete answer in time"
+"""What `explain` says where time ran out."""
+
 _Answer = t.TypeVar("_Answer")
 
 
@@ -49,11 +52,13 @@ def explain(error: BaseException) -> str:
         if below is None:
             break
         error = below
-    return _words(error)[:_MAX_TEXT]
+    return "".join(char for char in _words(error) if char.isprintable())[:_MAX_TEXT]
 
 
 def _below(error: BaseException) -> BaseException | None:
-    """The error that this one wraps."""
+    """The error that this one wraps; what is below bad HTTP quotes what the server has sent."""
+    if isinstance(error, http.client.HTTPException):
+        return None
     context = None if error.__suppress_context__ else error.__context__
     candidates = (getattr(error, "reason", None), error.__cause__, *error.args, context)
     return next((item for item in candidates if isinstance(item, BaseException)), None)
@@ -74,6 +79,6 @@ _WORDS: tuple[tuple[type[BaseException], t.Callable[[t.Any], str]], ...] = (
     (http.client.HTTPException, lambda _error: "the answer is not HTTP"),
     (socket.gaierror, lambda _error: "the host name is not known"),
     (OSError, lambda e: (e.strerror or "").lower()),
-    (TimeoutError, lambda _error: "no complete answer in time"),
+    (TimeoutError, lambda _error: LATE),
 )
 """The first that matches and says something."""

@@ -22,6 +22,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Outcome,
     Stamp,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    CACHE_STATE,
+    cache_note,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import key_of
@@ -50,9 +54,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import 
     job_condition,
     take_steps,
 )
-
-CACHE_STATE = "nimops.nim/cache-state"
-"""Annotation set on the NIMServices that use a cache when its state changes: it wakes them."""
 
 CLAIM_MADE = "NIM_CACHE_PVC_CREATED"
 JOB_MADE = "NIM_CACHE_JOB_CREATED"
@@ -263,7 +264,7 @@ def _finish(draft: _Draft, cr: Resource, observed: Observed) -> Assessment:
 
 def _wake_users(draft: _Draft, cr: Resource, observed: Observed) -> list[Stamp]:
     """The NIMServices of the namespace that use this cache; no watch tells them of its state."""
-    value = f"{name_of(cr)}={draft.state}"
+    value = cache_note(name_of(cr), draft.state)
     return [
         Stamp(USERS, service["metadata"]["name"], CACHE_STATE, value)
         for service in observed.get(USERS) or []

@@ -39,6 +39,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import (
     group_children,
     group_leftovers,
+    has_leftovers,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
@@ -55,7 +56,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes impo
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
     build_service,
-    leads_to,
     service_names,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
@@ -64,7 +64,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store impor
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     deployment_of,
-    groups_of,
     has_workload,
     live_workload,
     workload_of,
@@ -135,4 +134,4 @@ def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:
         return []
     if is_multi_node(cr):
         return [deployment_of(cr)]
-    return group_leftovers(cr) if leads_to(cr, observed, groups_of(cr)) else []
+    return group_leftovers(cr) if has_leftovers(cr, observed) else []

@@ -31,7 +31,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.leader_work
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import leads_to
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import groups_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    groups_of,
+    has_workload,
+    live_workload,
+)
 
 Names = list[tuple[str, str]]
 
@@ -51,19 +55,31 @@ def group_children(cr: Resource, observed: Observed, store: Store) -> list[Child
 
 
 def group_reads(cr: Resource, observed: Observed) -> list[Read]:
-    """What is to be had, or what is left of it; nothing where there never were groups."""
+    """What is to be had, or what is left of it; nothing where there never were groups.
+
+    Of groups that serve nobody, whether they are there is asked first.
+    """
+    namespace = namespace_of(cr)
     if is_multi_node(cr):
         wanted = [] if ray_port(cr) else _config_maps(cr)
         wanted += [("ComputeDomain", domain_name(cr))] if domain_name(cr) else []
-    elif leads_to(cr, observed, groups_of(cr)):
+    elif has_leftovers(cr, observed):
         wanted = group_leftovers(cr)[:-1]
+    elif _may_have_groups(cr, observed):
+        kind, name = groups_of(cr)
+        return [read_object(kind, namespace, name)]
     else:
         return []
-    namespace = namespace_of(cr)
     reads = [read_object(kind, namespace, name) for kind, name in (*wanted, groups_of(cr))]
     if is_multi_node(cr) and not ray_port(cr):
         reads.append(read_presence("Secret", namespace, mpi.key_name(cr)))
     return reads
+
+
+def has_leftovers(cr: Resource, observed: Observed) -> bool:
+    """Whether a service of one node has had groups: they serve, or are there though they do not."""
+    groups = groups_of(cr)
+    return leads_to(cr, observed, groups) or has_workload(cr, observed, groups)
 
 
 def group_leftovers(cr: Resource) -> Names:
@@ -72,6 +88,20 @@ def group_leftovers(cr: Resource) -> Names:
     The SSH key stays until the service goes: the operator may not delete Secrets.
     """
     return [*_config_maps(cr), ("ComputeDomain", name_of(cr)), groups_of(cr)]
+
+
+def _may_have_groups(cr: Resource, observed: Observed) -> bool:
+    """Whether groups may be there that no Service leads to: those that the reference left behind.
+
+    They are looked for after a takeover (the reference never writes `observedGeneration`, and what
+    was restored from a backup has no status), when the spec changes, and while something fails: not
+    in passes that find nothing to do.
+    """
+    status = cr.get("status") or {}
+    if not status:
+        return live_workload(cr, observed) is not None
+    is_seen = status.get("observedGeneration") == cr["metadata"].get("generation")
+    return not is_seen or status.get("state") == "Failed"
 
 
 def _config_maps(cr: Resource) -> Names:

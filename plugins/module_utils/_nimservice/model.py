@@ -17,10 +17,14 @@ MAX_NAME = 253
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` says what is wrong with the answer; without one, ``name`` counts, empty or not."""
+    """``error`` says what is wrong with the answer; without one, ``name`` counts, empty or not.
+
+    ``late``: there was none in time.
+    """
 
     name: str = ""
     error: str = ""
+    late: bool = False
 
 
 def needs_model(cr: Resource, endpoint: str) -> bool:
@@ -79,7 +83,7 @@ def _interpret(
 ) -> Answer:
     if _status(answer) != 200:
         said = answer.get("error") or f"HTTP status {_status(answer)}"
-        return Answer(error=f"GET {url}: {said}")
+        return Answer(error=f"GET {url}: {said}", late=bool(answer.get("late")))
     try:
         body = json.loads(answer.get("body") or "")
     except (ValueError, RecursionError):

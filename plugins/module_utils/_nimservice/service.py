@@ -24,8 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata im
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     Workload,
+    has_workload,
+    other_workload,
     selector_labels,
-    served_by,
+    workload_of,
 )
 
 
@@ -53,7 +55,9 @@ def leads_to(cr: Resource, observed: Observed, workload: Workload) -> bool:
     services = (observed.object("Service", name) for name in (service_name(cr), name_of(cr)))
     wanted = selector_labels(workload)
     return any(
-        found and found["spec"].get("selector") == wanted and is_controlled_by(found, cr)
+        found
+        and (found.get("spec") or {}).get("selector") == wanted
+        and is_controlled_by(found, cr)
         for found in services
     )
 
@@ -69,10 +73,19 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
         name=name,
         spec={
             "type": given.get("type") or "ClusterIP",
-            "selector": selector_labels(served_by(cr, observed)),
+            "selector": selector_labels(_served_by(cr, observed)),
             "ports": [
                 {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
                 for port, number in ports(cr).items()
             ],
         },
     )
+
+
+def _served_by(cr: Resource, observed: Observed) -> Workload:
+    """The workload to lead to: the other one while it serves, or is the only one that can."""
+    wanted, other = workload_of(cr), other_workload(cr)
+    if not has_workload(cr, observed, other):
+        return wanted
+    is_serving = leads_to(cr, observed, other) or not has_workload(cr, observed, wanted)
+    return other if is_serving else wanted

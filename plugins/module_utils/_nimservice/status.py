@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
     Condition,
@@ -24,6 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import CLAIM
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    CACHE_STATE,
+    cache_note,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
@@ -39,12 +43,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    cache_name,
     is_deleted,
     is_multi_node,
     name_of,
     unsupported,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
+    Answer,
     needs_model,
     read_answer,
 )
@@ -56,6 +62,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness i
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Unusable,
+    claim_at_deletion,
     select_store,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
@@ -66,7 +73,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 
-_DOMAIN, _CLAIMS = "computeDomainStatus", "draResourceStatuses"
+_DOMAIN, _CLAIMS, _AT_DELETION = "computeDomainStatus", "draResourceStatuses", "onDeletion"
 
 _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 """A condition that the reference leaves behind by chance; it tells nothing."""
@@ -107,7 +114,8 @@ class Verdict:
     """How the service is.
 
     ``waiting``: what is still awaited although the state says otherwise. ``stalled``: the reason
-    for which nothing will move by itself. ``said``: the start of the NotReady event's text.
+    for which nothing will move by itself. ``seldom``: there is no hurry. ``said``: the start of
+    the NotReady event's text.
     """
 
     state: str
@@ -117,6 +125,7 @@ class Verdict:
     waiting: str = ""
     stalled: str = ""
     in_transit: bool = False
+    seldom: bool = False
     error: str = ""
     said: str = "not ready"
 
@@ -139,12 +148,17 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
         status.pop("availableReplicas", None)
         status |= _available(cr, view)
     domain, claims = _domain_of(cr, previous, view), _claims_of(cr, previous, view)
-    status = {key: value for key, value in status.items() if key not in (_DOMAIN, _CLAIMS)}
+    status = {
+        key: value for key, value in status.items() if key not in (_DOMAIN, _CLAIMS, _AT_DELETION)
+    }
+    if said := claim_at_deletion(cr, view):
+        status[_AT_DELETION] = said
     is_moving = _awaits_domain(verdict, domain) or _has_settling_claims(cr, view, claims)
     return Assessment(
         status | domain | claims,
         events=_events(cr, previous, verdict),
         in_transit=verdict.in_transit or is_moving,
+        seldom=verdict.seldom,
         error=verdict.error,
     )
 
@@ -160,7 +174,7 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
         return _refused(outcome.refusals)
     store = select_store(cr, view)
     if isinstance(store, Unusable):
-        return _without_store(store)
+        return _without_store(cr, store)
     rollout = readiness_of(cr, view, is_changed=_is_changed(cr, observed, view))
     return _with_model(cr, view, rollout) if rollout.ready else _rolling(cr, view, rollout)
 
@@ -176,10 +190,12 @@ def _refused(refusals: t.Sequence[Refusal]) -> Verdict:
 
 
 def _explain(refusal: Refusal) -> str:
-    """The API server's words, and what to do if it does not know the kind."""
+    """The API server's words, and what to do if it does not know the kind, or a field of it."""
     provider = _PROVIDERS.get(refusal.kind)
     if provider and refusal.message.startswith("no matches for kind "):
         return f"{refusal.message}: install {provider}"
+    if provider and "field not declared in schema" in refusal.message:
+        return f"{refusal.message}: its release on this cluster is too old, upgrade {provider}"
     return refusal.message
 
 
@@ -192,11 +208,18 @@ def _is_changed(cr: Resource, observed: Observed, view: Observed) -> bool:
     return len(generations) > 1
 
 
-def _without_store(store: Unusable) -> Verdict:
-    """The cache's own reconcile wakes this one when its state changes."""
+def _without_store(cr: Resource, store: Unusable) -> Verdict:
+    """The cache's own reconcile wakes this one when its state changes.
+
+    What wakes may be faster than what is read through the runtime's cache, which is looked at again
+    then; and it is not told to a service that was made in that moment, hence a look now and then.
+    """
+    told = (cr["metadata"].get("annotations") or {}).get(CACHE_STATE)
+    is_behind = told == cache_note(cache_name(cr), READY)
     if store.failed:
-        return _failed(store.reason, store.message)
-    return Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+        return replace(_failed(store.reason, store.message), in_transit=is_behind)
+    verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+    return replace(verdict, in_transit=True, seldom=not is_behind)
 
 
 def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
@@ -212,24 +235,29 @@ def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
     """Ready needs an answer of the model server; without one, what was Ready stays so."""
     endpoint = cluster_endpoint(cr, view)
     model = (cr.get("status") or {}).get("model") or {}
-    name, missing = model.get("name", ""), ""
+    answer = Answer(str(model.get("name", "")))
     if not endpoint:
-        missing = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+        said = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+        answer = Answer(error=said)
     elif needs_model(cr, endpoint):
-        answer = read_answer(endpoint, view)
-        missing = answer.error if answer else "the model server has not been asked yet"
-        name = answer.name if answer else name
-    if missing and (cr.get("status") or {}).get("state") != READY:
-        return Verdict(NOT_READY, NOT_READY, f"Waiting for the model: {missing}", in_transit=True)
-    if missing:
-        waiting = f"Waiting for the model: {missing}"
-        return Verdict(READY, READY, rollout.message, waiting=waiting, in_transit=True)
+        unasked = Answer(error="the model server has not been asked yet")
+        answer = read_answer(endpoint, view) or unasked
+    if answer.error:
+        return _without_model(cr, rollout, answer)
     known = {
-        "name": name,
+        "name": answer.name,
         "clusterEndpoint": endpoint,
         "externalEndpoint": external_endpoint(cr, view),
     }
     return Verdict(READY, READY, rollout.message, model=known)
+
+
+def _without_model(cr: Resource, rollout: Readiness, answer: Answer) -> Verdict:
+    waiting = f"Waiting for the model: {answer.error}"
+    verdict = Verdict(NOT_READY, NOT_READY, waiting, in_transit=True, seldom=answer.late)
+    if (cr.get("status") or {}).get("state") != READY:
+        return verdict
+    return replace(verdict, state=READY, reason=READY, message=rollout.message, waiting=waiting)
 
 
 def _conditions(previous: t.Sequence[Condition], verdict: Verdict) -> list[Condition]:

@@ -90,6 +90,24 @@ def select_store(cr: Resource, observed: Observed) -> Store | Unusable:
     )
 
 
+def claim_at_deletion(cr: Resource, observed: Observed) -> str:
+    """What becomes of the claim when the service is deleted; empty where it was to make none.
+
+    One that existed already is used as it is, and is not the service's.
+    """
+    name = claim_name(cr)
+    claim = observed.object("PersistentVolumeClaim", name) if creates_claim(cr) else None
+    if claim is None:
+        return ""
+    owners = {item["uid"] for item in claim["metadata"].get("ownerReferences") or []}
+    if owners == {cr["metadata"]["uid"]}:
+        return (
+            f'PersistentVolumeClaim "{name}" is deleted too, and with it the models, unless its'
+            " volume has the reclaim policy Retain"
+        )
+    return f'PersistentVolumeClaim "{name}" stays: it was not made for this NIMService'
+
+
 def _claim_source(cr: Resource, name: str) -> Fields:
     fields = {"claimName": name, "readOnly": storage(cr).get("readOnly")}
     return {"persistentVolumeClaim": without_empty(fields)}

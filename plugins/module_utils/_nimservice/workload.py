@@ -6,7 +6,8 @@
 `spec.multiNode` is fixed at creation, but it may change all the same where the CRDs are not ours.
 Then the two take turns: the new workload is made, the old one is deleted once the new one is there,
 and the Service goes over when the old one is gone. Until then its selector shows which one that is,
-so that a service of one node needs no look for what it never had.
+so that a service of one node needs no look for what it never had. Groups that the reference left
+behind serve nobody: `groups.py` says when they are looked for.
 """
 
 from __future__ import annotations
@@ -102,9 +103,3 @@ def selector_labels(workload: Workload) -> Labels:
     """What tells the pods that serve: all of a Deployment's, the leaders of groups."""
     role = {"nim-llm-role": LEADER} if workload.kind == GROUPS else {}
     return {"app": workload.name, **role}
-
-
-def served_by(cr: Resource, observed: Observed) -> Workload:
-    """The workload that the Service is to lead to: the other one as long as it is there."""
-    other = other_workload(cr)
-    return other if has_workload(cr, observed, other) else workload_of(cr)

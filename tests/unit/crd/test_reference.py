@@ -102,6 +102,10 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             {"type": "integer", "format": "int64"},
             "kstatus needs it",
         ),
+        ("status.onDeletion", "+"): (
+            {"type": "string"},
+            "models that go with the service are told of before",
+        ),
     },
     "nimcaches": {
         ("", "required"): (["spec"], "webhook: spec.source and spec.storage are required"),

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
+import socket
 import threading
 import typing as t
 from collections.abc import Iterator
@@ -110,6 +112,41 @@ def serve() -> Iterator[t.Callable[..., Server]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def raw() -> Iterator[t.Callable[..., str]]:
+    """Serve one connection with these chunks of bytes, a pause before each; returns the URL."""
+    stop = threading.Event()
+    listeners = []
+
+    def start(
+        chunks: t.Iterable[bytes],
+        pause: float = 0.0,
+        family: int = socket.AF_INET,
+        address: str = "127.0.0.1",
+    ) -> str:
+        listener = socket.create_server((address, 0), family=family)
+        listeners.append(listener)
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                connection, _peer = listener.accept()
+                with connection:
+                    connection.recv(65536)
+                    for chunk in chunks:
+                        if pause and stop.wait(pause):
+                            return
+                        connection.sendall(chunk)
+
+        threading.Thread(target=answer, daemon=True).start()
+        host = f"[{address}]" if ":" in address else address
+        return f"http://{host}:{listener.getsockname()[1]}/v1/models"
+
+    yield start
+    stop.set()
+    for listener in listeners:
+        listener.close()
 
 
 @pytest.fixture

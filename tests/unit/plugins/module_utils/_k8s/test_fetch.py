@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import socket
-import threading
 import time
 
 import pytest
@@ -14,36 +12,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s import fetch as mo
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.fetch import LIMIT_BYTES, fetch
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-
-
-@pytest.fixture
-def raw():
-    """Serve one connection with these chunks, a pause before each; returns the URL."""
-    stop = threading.Event()
-    listeners = []
-
-    def start(chunks, pause=0.0, family=socket.AF_INET, address="127.0.0.1"):
-        listener = socket.create_server((address, 0), family=family)
-        listeners.append(listener)
-
-        def answer():
-            with contextlib.suppress(OSError):
-                connection, _peer = listener.accept()
-                with connection:
-                    connection.recv(65536)
-                    for chunk in chunks:
-                        if pause and stop.wait(pause):
-                            return
-                        connection.sendall(chunk)
-
-        threading.Thread(target=answer, daemon=True).start()
-        host = f"[{address}]" if ":" in address else address
-        return f"http://{host}:{listener.getsockname()[1]}/v1/models"
-
-    yield start
-    stop.set()
-    for listener in listeners:
-        listener.close()
 
 
 def bytes_of(data):
@@ -74,7 +42,7 @@ def bytes_of(data):
     ],
 )
 def test_answers(raw, chunks, status, body):
-    assert fetch(raw(chunks)) == {"status": status, "body": body, "error": ""}
+    assert fetch(raw(chunks)) == {"status": status, "body": body, "error": "", "late": False}
 
 
 @pytest.mark.parametrize(
@@ -86,6 +54,14 @@ def test_answers(raw, chunks, status, body):
             [HEAD + b"Content-Length: 9\r\n\r\n{}"],
             "connection closed before the end",
             id="closed before the end",
+        ),
+        pytest.param(
+            [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[31mEVIL\r\n{}\r\n"],
+            "connection closed before the end",
+            id="no length of a chunk",
+        ),
+        pytest.param(
+            [b"HTTP/1.1 EVIL\x1b[31m OK\r\n\r\n{}"], "the answer is not HTTP", id="no status"
         ),
         pytest.param(
             [HEAD + b"X-Long: " + b"x" * 70000 + b"\r\n\r\n"],
@@ -101,6 +77,8 @@ def test_no_usable_answer(raw, chunks, error):
     assert found["error"].startswith(error)
     assert 0 < len(found["error"]) < 80
     assert "0x" not in found["error"]
+    assert "EVIL" not in found["error"]
+    assert not found["late"]
 
 
 @pytest.mark.parametrize(
@@ -118,6 +96,7 @@ def test_the_time_is_bounded_in_total(raw, chunks):
         "status": 0,
         "body": "",
         "error": "no complete answer in time",
+        "late": True,
     }
     assert time.monotonic() - begin < 1.5
 

@@ -264,6 +264,18 @@ def test_looking_again_grows_rarer(elapsed, period):
     assert look_again({"metadata": {}}, {"conditions": []}, NOW) == "1s"
 
 
+def test_what_holds_a_worker_up_is_looked_at_in_a_small_share_of_the_time():
+    elapsed, looks = 0, []
+    while elapsed < 3600:
+        since = reporter.format_time(NOW - timedelta(seconds=elapsed))
+        created = {"metadata": {"creationTimestamp": since}}
+        looks.append(int(look_again(created, {"conditions": []}, NOW, seldom=True)[:-1]))
+        elapsed += looks[-1]
+    assert looks[:3] == [5, 5, 5]
+    assert looks[-1] == 300
+    assert len(looks) < 35, "in the first hour"
+
+
 def test_looking_again_at_what_has_stalled():
     stalled = condition("Stalled", True, "JobFailed") | {
         "lastTransitionTime": reporter.format_time(NOW)

@@ -72,6 +72,12 @@ def wrapped(outer, inner):
             id="garbage",
         ),
         pytest.param(
+            wrapped(http.client.BadStatusLine("x"), ValueError("invalid literal: 'x'")),
+            "the answer is not HTTP",
+            id="garbage is not quoted",
+        ),
+        pytest.param(ValueError("a\x1b[31m\nb"), "a[31mb", id="no control characters"),
+        pytest.param(
             socket.gaierror(-2, "Name or service not known"),
             "the host name is not known",
             id="name",

@@ -86,12 +86,6 @@ def test_pod_fields(make: t.Any, spec: t.Any, field: str, wanted: t.Any) -> None
     assert build_pod(make, spec).get(field) == wanted
 
 
-def test_tkgs_insists_on_seccomp(make: t.Any) -> None:
-    nodes = [{"metadata": {"labels": {"vsphere-tanzu": ""}}}]
-    context = build_pod(make, {}, Node=nodes)["securityContext"]
-    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
-
-
 def test_user_labels_cannot_break_the_selector(make: t.Any) -> None:
     made = build_deployment(make.cr({"labels": {"app": "mine"}}), make.observe(), STORE)
     assert made["spec"]["template"]["metadata"]["labels"]["app"] == "llm"

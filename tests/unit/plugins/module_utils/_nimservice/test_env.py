@@ -178,6 +178,33 @@ def test_main_env(
     assert {name: value_of(items, name) for name in values} == values
 
 
+def test_the_values_of_the_standard_variables(make: t.Any) -> None:
+    ports = {"service": {"port": 1, "grpcPort": 2, "metricsPort": 3}}
+    items = main_env(make.cr({"expose": ports}), Store({}), native=False)
+    assert {item["name"]: value_of(items, item["name"]) for item in items} == {
+        "NIM_CACHE_PATH": "/model-store",
+        "OUTLINES_CACHE_DIR": "/tmp/outlines",
+        "NIM_SERVER_PORT": "1",
+        "NIM_HTTP_API_PORT": "1",
+        "NIM_JSONL_LOGGING": "1",
+        "NIM_LOG_LEVEL": "INFO",
+        "NGC_API_KEY": {"name": "ngc", "key": "NGC_API_KEY"},
+        "NIM_GRPC_API_PORT": "2",
+        "NIM_TRITON_GRPC_PORT": "2",
+        "NIM_TRITON_METRICS_PORT": "3",
+    }
+
+
+def test_the_values_of_a_universal_model(make: t.Any) -> None:
+    items = main_env(make.cr(), Store({}, cache=make.cache(HF)), native=False)
+    told = {item["name"]: value_of(items, item["name"]) for item in items[-3:]}
+    assert told == {
+        "NIM_MODEL_NAME": "/model-store",
+        "HF_HOME": "/model-store/huggingface/hub",
+        "NIM_MODEL_PATH": "hf://meta/m",
+    }
+
+
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [

@@ -177,7 +177,7 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
         ([], [DEPLOYMENT], "llm"),
     ]
     assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
-    last = [read.key for read in reads(make.cr(), Observed(cluster.objects))]
+    last = [read.key for read in reads(make.cr(status=SETTLED), Observed(cluster.objects))]
     assert SET not in last
 
 
@@ -197,6 +197,78 @@ def test_the_old_one_serves_while_the_new_one_cannot_be_made(
     for _ in range(3):
         assert cluster.run_pass(make.cr(after), refused) == []
         assert (cluster.workloads, cluster.serves) == ([workload], serves)
+
+
+LEFT_BEHIND = [*FILES[:2], "ComputeDomain/llm", SET]
+SETTLED = {"state": "Ready", "observedGeneration": 2}
+BY_REFERENCE = {"state": "Ready"}
+
+
+def left_behind(make: t.Any) -> Cluster:
+    """One node, after several: the reference turned the Service and forgot the groups."""
+    cluster = Cluster()
+    cluster.run_pass(make.cr(CREATE))
+    groups = dict(cluster.objects)
+    cluster.objects.clear()
+    cluster.run_pass(make.cr())
+    cluster.objects |= {key: groups[key] for key in [*LEFT_BEHIND, FILES[2]]}
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("status", "gone"),
+    [
+        pytest.param(BY_REFERENCE, LEFT_BEHIND, id="taken over"),
+        pytest.param(SETTLED | {"observedGeneration": 1}, LEFT_BEHIND, id="spec changed"),
+        pytest.param(SETTLED | {"state": "Failed"}, LEFT_BEHIND, id="failed"),
+        pytest.param(SETTLED, [], id="settled: not looked for"),
+        pytest.param(SETTLED | {"state": "NotReady"}, [], id="under way: not looked for"),
+        pytest.param(None, LEFT_BEHIND, id="restored"),
+    ],
+)
+def test_groups_that_the_reference_left_behind(make: t.Any, status: t.Any, gone: t.Any) -> None:
+    cluster = left_behind(make)
+    assert cluster.run_pass(make.cr(status=status)) == gone
+    assert cluster.serves == "llm", "the Service never leads back to them"
+    assert FILES[2] in cluster.objects
+
+
+def test_groups_of_somebody_else_are_left_alone(make: t.Any) -> None:
+    cluster = left_behind(make)
+    for key in LEFT_BEHIND:
+        cluster.objects[key]["metadata"]["ownerReferences"][0]["uid"] = "another"
+    assert cluster.run_pass(make.cr(status=BY_REFERENCE)) == []
+
+
+def test_groups_left_behind_serve_until_there_is_a_deployment(make: t.Any) -> None:
+    """As nothing else does; and the Service tells from then on that they are to be replaced."""
+    cluster = left_behind(make)
+    del cluster.objects[DEPLOYMENT]
+    without_store = {"storage": {"nimCache": {"name": "late"}}}
+    assert cluster.run_pass(make.cr(without_store, BY_REFERENCE)) == []
+    assert cluster.serves == "llm-lws"
+    steps = []
+    for _ in range(3):
+        gone = cluster.run_pass(make.cr(status=SETTLED | {"state": "NotReady"}))
+        steps.append((gone, cluster.serves))
+    assert steps == [([], "llm-lws"), (LEFT_BEHIND, "llm-lws"), ([], "llm")]
+
+
+def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
+    cluster = Cluster()
+    cluster.run_pass(make.cr())
+    deployment = cluster.objects[DEPLOYMENT]
+    cluster.objects.clear()
+    cluster.run_pass(make.cr(MPI))
+    cluster.objects[DEPLOYMENT] = deployment
+    assert cluster.run_pass(make.cr(MPI, SETTLED)) == [DEPLOYMENT]
+    assert cluster.serves == "llm-lws"
+
+
+@pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
+def test_most_passes_ask_for_no_groups(make: t.Any, status: t.Any) -> None:
+    observed = make.observe(**({} if status else {DEPLOYMENT: None}))
+    assert SET not in [read.key for read in reads(make.cr(status=status), observed)]
 
 
 def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:

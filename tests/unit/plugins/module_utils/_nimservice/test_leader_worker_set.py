@@ -249,12 +249,6 @@ def test_what_was_mended_stays_so(make: t.Any) -> None:
     assert build(make, MPI, live)["spec"] == live["spec"]
 
 
-def test_tkgs_insists_on_seccomp(make: t.Any) -> None:
-    nodes = [{"metadata": {"labels": {"vsphere-tanzu": ""}}}]
-    for pod in pods_of(build(make, MPI, Node=nodes)):
-        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-
-
 @pytest.mark.parametrize(
     ("image", "kept"),
     [

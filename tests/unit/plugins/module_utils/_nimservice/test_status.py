@@ -117,6 +117,15 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
         ),
         pytest.param(
             {},
+            {"model": DOWN | {"late": True}},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", WAITING),
+            (True, ""),
+            id="model hangs",
+        ),
+        pytest.param(
+            {},
             {"model": None},
             Outcome(),
             "NotReady",
@@ -211,7 +220,33 @@ def test_a_cache_in_progress(make: t.Any) -> None:
     assert said.events == [
         Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
     ]
-    assert not said.in_transit
+    assert (said.in_transit, said.seldom) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "looks"),
+    [
+        pytest.param(None, {"state": "InProgress"}, (True, True), id="not told yet"),
+        pytest.param("cache=InProgress", {"state": "InProgress"}, (True, True), id="as told"),
+        pytest.param(
+            "cache=Ready", {"state": "InProgress"}, (True, False), id="it is Ready by now"
+        ),
+        pytest.param("cache=Ready", {}, (True, False), id="Ready, seen before its first pass"),
+        pytest.param("other=Ready", {"state": "InProgress"}, (True, True), id="another cache"),
+        pytest.param("cache=Ready", {"state": "Failed"}, (True, False), id="failed before"),
+        pytest.param("cache=Failed", {"state": "Failed"}, (False, False), id="failed"),
+        pytest.param(None, None, (False, False), id="not there"),
+    ],
+)
+def test_a_cache_may_be_ahead_of_what_is_read(
+    make: t.Any, told: str | None, seen: t.Any, looks: t.Any
+) -> None:
+    """It is read through the runtime's cache; without another look the service waits for ever."""
+    noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
+    cr = make.cr(CACHE, **noted)
+    live = [] if seen is None else [make.cache(status=seen)]
+    said = assess(cr, around(make, cr, *live), Outcome())
+    assert (said.in_transit, said.seldom) == looks
 
 
 @pytest.mark.parametrize(
@@ -444,6 +479,25 @@ def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) 
 
 
 @pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        pytest.param(
+            "LeaderWorkerSet",
+            ": its release on this cluster is too old, upgrade LeaderWorkerSet (sigs.k8s.io/lws),"
+            " for spec.multiNode",
+            id="one release too old",
+        ),
+        pytest.param("Ingress", "", id="of Kubernetes itself"),
+    ],
+)
+def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str) -> None:
+    """Server-side apply refuses it, so nothing is made that lacks it."""
+    text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
+    said = assess(make.cr(GROUPS), make.observe(), Outcome(refusals=[Refusal(kind, "llm", text)]))
+    assert said.error == f'{kind} "llm": {text}{hint}'
+
+
+@pytest.mark.parametrize(
     ("reported", "shown", "in_transit"),
     [
         pytest.param({}, {}, True, id="not reported"),
@@ -478,3 +532,52 @@ def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
     said = assess(cr, make.observe(**answers), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
+
+
+GOES = (
+    'PersistentVolumeClaim "llm-pvc" is deleted too, and with it the models, unless its volume has'
+    " the reclaim policy Retain"
+)
+STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not made for this NIMService'
+OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
+
+
+@pytest.mark.parametrize(
+    ("storage", "owners", "wanted"),
+    [
+        pytest.param({"pvc": {"create": True}}, [OWNER], GOES, id="made by the service"),
+        pytest.param({"pvc": {"create": True}}, None, STAYS, id="was there before"),
+        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="somebody else's"),
+        pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], STAYS, id="shared"),
+        pytest.param({"pvc": {"name": "llm-pvc"}}, [OWNER], None, id="named: not looked at"),
+        pytest.param({"emptyDir": {}}, [OWNER], None, id="no claim"),
+        pytest.param(
+            {"nimCache": {"name": "c"}, "pvc": {"create": True}}, [OWNER], None, id="a cache"
+        ),
+    ],
+)
+def test_what_deletion_takes_along_is_told_before(
+    make: t.Any, storage: t.Any, owners: t.Any, wanted: str | None
+) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"] |= {"ownerReferences": owners} if owners else {}
+    cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
+    assert assess(cr, make.observe(claim), Outcome()).status.get("onDeletion") == wanted
+
+
+def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"]["ownerReferences"] = [OWNER]
+    outcome = Outcome(written={"PersistentVolumeClaim/llm-pvc": claim})
+    cr = make.cr({"storage": {"pvc": {"create": True}}})
+    assert assess(cr, make.observe(), Outcome()).status.get("onDeletion") is None
+    assert assess(cr, make.observe(), outcome).status["onDeletion"] == GOES
+
+
+@pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, late: bool) -> None:
+    """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
+    cr = make.cr(status=status)
+    said = assess(cr, around(make, cr, model=DOWN | {"late": late}), Outcome())
+    assert (said.in_transit, said.seldom) == (True, late)
