@@ -11,6 +11,8 @@ FIELD_MANAGER = "nimops.nim"
 MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 PARENT_HASH_ANNOTATION = "nvidia.com/parent-spec-hash"
+SERVICE_STATE = "nimops.nim/service-state"
+"""Annotation that a NIMService sets on its NIMPipeline when its state changes: it wakes it."""
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 

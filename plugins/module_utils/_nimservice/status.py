@@ -21,9 +21,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Event,
     Outcome,
     Refusal,
+    Stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import CLAIM
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    SERVICE_STATE,
+    controller_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
@@ -144,6 +149,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     return Assessment(
         status | domain | claims,
         events=_events(cr, previous, verdict),
+        stamps=_wake_pipeline(cr, verdict),
         in_transit=verdict.in_transit or is_moving,
         error=verdict.error,
     )
@@ -298,6 +304,15 @@ def _awaits_domain(verdict: Verdict, domain: t.Mapping[str, t.Any]) -> bool:
     """Whether the driver has not yet said of all nodes what is to be shown; no watch tells."""
     known = domain.get(_DOMAIN)
     return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
+
+
+def _wake_pipeline(cr: Resource, verdict: Verdict) -> list[Stamp]:
+    """The NIMPipeline that has this service, if the state changed; no watch tells it of that."""
+    owner = controller_of(cr) or {}
+    if owner.get("kind") != "NIMPipeline" or verdict.state == (cr.get("status") or {}).get("state"):
+        return []
+    value = f"{name_of(cr)}={verdict.state}"
+    return [Stamp("NIMPipeline", owner["name"], SERVICE_STATE, value)]
 
 
 def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:
