@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Event,
     Outcome,
     Refusal,
+    Stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
 
@@ -478,3 +479,28 @@ def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
     said = assess(cr, make.observe(**answers), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
+
+
+def owned_by(kind: str, **more: t.Any) -> t.Any:
+    owner = {"kind": kind, "name": "rag", "uid": "u0", "controller": True} | more
+    return {"ownerReferences": [owner]}
+
+
+@pytest.mark.parametrize(
+    ("owners", "status", "wakes"),
+    [
+        pytest.param(owned_by("NIMPipeline"), None, True, id="new"),
+        pytest.param(owned_by("NIMPipeline"), READY | {"state": "Failed"}, True, id="changed"),
+        pytest.param(owned_by("NIMPipeline"), READY, False, id="as before"),
+        pytest.param(owned_by("NIMPipeline", controller=False), None, False, id="no controller"),
+        pytest.param(owned_by("Other"), None, False, id="another owner"),
+        pytest.param({}, None, False, id="nobody's"),
+    ],
+)
+def test_a_changed_state_wakes_the_pipeline(
+    make: t.Any, owners: t.Any, status: t.Any, wakes: bool
+) -> None:
+    cr = make.cr(status=status, **owners)
+    said = assess(cr, around(make, cr), Outcome())
+    stamp = Stamp("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
+    assert said.stamps == ([stamp] if wakes else [])
