@@ -79,14 +79,9 @@ def read_objects(kind: str, namespace: str) -> Read:
     return Read(kind, "objects", kind, namespace)
 
 
-def read_metadata(kind: str, namespace: str = "") -> Read:
-    """A read of the metadata of all objects of a kind, in a namespace or everywhere."""
-    return Read(kind, "list", kind, namespace)
-
-
 def read_nodes() -> Read:
     """A read of all nodes' metadata."""
-    return read_metadata(NODES)
+    return Read(NODES, "list", "Node")
 
 
 def pack(answers: t.Mapping[str, t.Any]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
     Read,
-    read_metadata,
     read_object,
+    read_objects,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.desired import leftovers
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
@@ -20,12 +20,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries im
 
 
 def reads(cr: Resource, observed: Observed) -> list[Read]:
-    """The services, and the metadata of all of the namespace, of which some may be left over."""
+    """The services, and all of the namespace, of which some may be left over."""
     if cr["metadata"].get("deletionTimestamp"):
         return []
     namespace = cr["metadata"]["namespace"]
     names = [*served_entries(cr), *leftovers(cr, observed)]
     return [
-        read_metadata(SERVICE, namespace),
+        read_objects(SERVICE, namespace),
         *(read_object(SERVICE, namespace, name) for name in names),
     ]

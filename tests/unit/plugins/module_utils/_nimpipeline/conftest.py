@@ -75,11 +75,10 @@ class World:
         answers: Json = {}
         while new := [r for r in reads(self.cr, Observed(answers)) if r.key not in answers]:
             for read in new:
-                if read.how == "list":
-                    live: t.Any = [{"metadata": s["metadata"]} for s in self.services.values()]
-                else:
-                    live = self.services.get(read.name)
-                answers[read.key] = copy.deepcopy(live)
+                answers[read.key] = {
+                    "object": lambda name=read.name: copy.deepcopy(self.services.get(name)),
+                    "objects": lambda: copy.deepcopy(list(self.services.values())),
+                }[read.how]()
         self.asked = list(answers)
         return Observed(answers)
 
