@@ -57,9 +57,7 @@ def _is_same_value(live: t.Any, want: t.Any, parents: tuple[str, ...]) -> bool:
     return bool(_QUANTITY_PARENTS.intersection(parents)) and is_same_quantity(live, want)
 
 
-def _has_items(
-    live: t.Any, want: list[t.Any], parents: tuple[str, ...], is_verbatim: bool
-) -> bool:
+def _has_items(live: t.Any, want: list[t.Any], parents: tuple[str, ...], is_verbatim: bool) -> bool:
     if not isinstance(live, list):
         return False
     if parents == ("metadata", "ownerReferences"):

@@ -19,10 +19,15 @@ _MAX_NAME = 253
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry; ``where`` is its path in the custom resource."""
+    """One entry, by its index in the list."""
 
-    where: str
+    index: int
     fields: t.Mapping[str, t.Any]
+
+    @property
+    def where(self) -> str:
+        """Its path in the custom resource."""
+        return f"spec.services[{self.index}]"
 
     @property
     def name(self) -> str:
@@ -44,6 +49,7 @@ class Entry:
 class Problem:
     """Why an entry is not served as it stands; ``reason`` is the condition's."""
 
+    entry: Entry
     reason: str
     message: str
 
@@ -51,7 +57,7 @@ class Problem:
 def entries_of(cr: Resource) -> list[Entry]:
     """All entries, in order."""
     services = (cr.get("spec") or {}).get("services") or []
-    return [Entry(f"spec.services[{index}]", fields) for index, fields in enumerate(services)]
+    return [Entry(index, fields) for index, fields in enumerate(services)]
 
 
 def enabled_entries(cr: Resource) -> dict[str, Entry]:
@@ -66,7 +72,7 @@ def served_entries(cr: Resource) -> dict[str, Entry]:
 
 
 def find_problems(cr: Resource) -> list[Problem]:
-    """What is wrong with names, in the order of the entries."""
+    """What is wrong with names."""
     last = {entry.name: entry for entry in entries_of(cr)}
     found = (_problem_of(entry, last[entry.name]) for entry in entries_of(cr))
     return [problem for problem in found if problem]
@@ -77,17 +83,17 @@ def _problem_of(entry: Entry, last: Entry) -> Problem | None:
     where = f"{entry.where}.name"
     if not entry.name:
         text = f"{where}: missing; say what the NIMService shall be called"
-        return Problem("NameMissing", text) if entry.is_enabled else None
-    if last.where != entry.where:
+        return Problem(entry, "NameMissing", text) if entry.is_enabled else None
+    if last.index != entry.index:
         text = (
             f'{where}: "{entry.name}" stands in {last.where} again, and the last one counts: rename'
             " or remove one of them"
         )
-        return Problem("NameDuplicate", text)
+        return Problem(entry, "NameDuplicate", text)
     if entry.is_enabled and not entry.has_valid_name:
         text = (
             f'{where}: "{entry.name}" cannot be the name of a NIMService: use lower-case letters,'
             " digits and dashes"
         )
-        return Problem("NameInvalid", text)
+        return Problem(entry, "NameInvalid", text)
     return None

@@ -47,9 +47,8 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
         return _retry(cr, previous, outcome.failure)
     view = Observed(outcome.overlay(observed.answers))
     refused, undeleted = _split(cr, outcome.refusals)
-    problems = find_problems(cr) + [
-        _explain(cr, observed, refusal) for refusal in refused.values()
-    ]
+    refusals = (_explain(cr, observed, refusal) for refusal in refused.values())
+    problems = sorted([*find_problems(cr), *refusals], key=lambda problem: problem.entry.index)
     states = {
         name: _state_in(view, cr, name) if entry.has_valid_name and name not in refused else FAILED
         for name, entry in enabled_entries(cr).items()
@@ -80,9 +79,7 @@ def _retry(cr: Resource, previous: dict[str, t.Any], failure: str) -> Assessment
     )
 
 
-def _split(
-    cr: Resource, refusals: t.Sequence[Refusal]
-) -> tuple[dict[str, Refusal], list[Refusal]]:
+def _split(cr: Resource, refusals: t.Sequence[Refusal]) -> tuple[dict[str, Refusal], list[Refusal]]:
     """Services that could not be written, by name, and those that could not be deleted."""
     wanted = enabled_entries(cr)
     refused = {refusal.name: refusal for refusal in refusals if refusal.name in wanted}
@@ -91,15 +88,15 @@ def _split(
 
 def _explain(cr: Resource, observed: Observed, refusal: Refusal) -> Problem:
     """The API server's words, or whose the service is."""
-    where = enabled_entries(cr)[refusal.name].where
+    entry = enabled_entries(cr)[refusal.name]
     live = observed.object(SERVICE, refusal.name)
     if live is None or is_controlled_by(live, cr):
-        return Problem("NIMServiceRefused", f"{where}: {refusal.message}")
+        return Problem(entry, "NIMServiceRefused", f"{entry.where}: {refusal.message}")
     text = (
-        f"{where}: NIMservice {refusal.name} already exists and is not owned by the NIMPipeline"
+        f"{entry.where}: NIMservice {refusal.name} already exists and is not owned by the NIMPipeline"
         f" {cr['metadata']['name']}: delete that NIMService, or change the name here"
     )
-    return Problem("NIMServiceNotOwned", text)
+    return Problem(entry, "NIMServiceNotOwned", text)
 
 
 def _state_in(view: Observed, cr: Resource, name: str) -> str:

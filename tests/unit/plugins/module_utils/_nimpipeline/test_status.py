@@ -154,13 +154,14 @@ def test_a_bad_name_fails_the_pipeline(
 
 
 def test_all_problems_are_told(make: t.Any) -> None:
-    world = make.world("a", "B", "a", "c")
+    world = make.world("c", "B", "a", "a", "b")
     world.refused["c"] = NO
+    world.services["b"] = make.service(None, "b")
     said = world.reconcile()
     reason, message = world.condition("Stalled")
-    assert reason == "NameDuplicate"
+    assert reason == "NIMServiceRefused"
     starts = [part[:16] for part in message.split("; ")]
-    assert starts == ["spec.services[0]", "spec.services[1]", "spec.services[3]"]
+    assert starts == [f"spec.services[{index}]" for index in (0, 1, 2, 4)]
     assert [event.kind for event in said.events] == ["Normal", "Warning"]
     assert [event.kind for event in world.reconcile().events] == []
 
