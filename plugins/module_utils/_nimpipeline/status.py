@@ -93,8 +93,8 @@ def _explain(cr: Resource, observed: Observed, refusal: Refusal) -> Problem:
     if live is None or is_controlled_by(live, cr):
         return Problem(entry, "NIMServiceRefused", f"{entry.where}: {refusal.message}")
     text = (
-        f"{entry.where}: NIMservice {refusal.name} already exists and is not owned by the NIMPipeline"
-        f" {cr['metadata']['name']}: delete that NIMService, or change the name here"
+        f"{entry.where}: NIMservice {refusal.name} already exists and is not owned by the"
+        f" NIMPipeline {cr['metadata']['name']}: delete that NIMService, or change the name here"
     )
     return Problem(entry, "NIMServiceNotOwned", text)
 
