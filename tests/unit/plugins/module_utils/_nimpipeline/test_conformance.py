@@ -39,7 +39,7 @@ ZERO_VALUES: Json = {
 """What the reference adds to each service (O-02), and the one default of the CRD."""
 
 pytestmark = pytest.mark.skipif(
-    not CONFORMANCE.is_dir(), reason="no recorded objects beside the repository"
+    not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
 )
 
 
