@@ -20,6 +20,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import reads as nimcache_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import status as nimcache_status
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
+    desired as nimpipeline_desired,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
+    reads as nimpipeline_reads,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
+    status as nimpipeline_status,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import (
     desired as nimservice_desired,
 )
@@ -44,6 +53,9 @@ class Kind:
 
 _KINDS = {
     "NIMCache": Kind(nimcache_reads.reads, nimcache_desired.desired, nimcache_status.assess),
+    "NIMPipeline": Kind(
+        nimpipeline_reads.reads, nimpipeline_desired.desired, nimpipeline_status.assess
+    ),
     "NIMService": Kind(
         nimservice_reads.reads, nimservice_desired.desired, nimservice_status.assess
     ),

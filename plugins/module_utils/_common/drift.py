@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     MANAGED_BY_LABEL,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import is_same_quantity
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import API_VERSION
 
 Manifest = t.Mapping[str, t.Any]
 Fields = dict[str, t.Any]
@@ -30,26 +31,40 @@ _FILLED_BY_OTHERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
 """OpenShift puts its registry's secrets into every account, again and again"""
 
 
-def has_wanted(live: t.Any, want: t.Any, parents: tuple[str, ...] = ()) -> bool:
-    """Whether everything in ``want`` stands in ``live``; more keys in maps do not matter."""
+def has_wanted(
+    live: t.Any, want: t.Any, parents: tuple[str, ...] = (), *, is_verbatim: bool = False
+) -> bool:
+    """Whether everything in ``want`` stands in ``live``; more keys in maps do not matter.
+
+    Kubernetes' own types drop what is empty, and write quantities their own way; what keeps all as
+    it was given is ``is_verbatim``: there, false and {} are not the same as nothing.
+    """
     if isinstance(want, dict):
         if not isinstance(live, dict):
-            return not want and live is None
-        return all(has_wanted(live.get(key), value, (*parents, key)) for key, value in want.items())
+            return not want and live is None and not is_verbatim
+        return all(
+            has_wanted(live.get(key), value, (*parents, key), is_verbatim=is_verbatim)
+            for key, value in want.items()
+        )
     if isinstance(want, list):
-        return _has_items(live or [], want, parents)
-    if want == live or (live is None and want in ("", False) and "securityContext" not in parents):
+        return _has_items(live or [], want, parents, is_verbatim)
+    return want == live or (not is_verbatim and _is_same_value(live, want, parents))
+
+
+def _is_same_value(live: t.Any, want: t.Any, parents: tuple[str, ...]) -> bool:
+    if live is None and want in ("", False) and "securityContext" not in parents:
         return True
     return bool(_QUANTITY_PARENTS.intersection(parents)) and is_same_quantity(live, want)
 
 
-def _has_items(live: t.Any, want: list[t.Any], parents: tuple[str, ...]) -> bool:
+def _has_items(live: t.Any, want: list[t.Any], parents: tuple[str, ...], is_verbatim: bool) -> bool:
     if not isinstance(live, list):
         return False
     if parents == ("metadata", "ownerReferences"):
         return all(any(has_wanted(have, item, parents) for have in live) for item in want)
     return len(live) == len(want) and all(
-        has_wanted(have, item, parents) for have, item in zip(live, want, strict=True)
+        has_wanted(have, item, parents, is_verbatim=is_verbatim)
+        for have, item in zip(live, want, strict=True)
     )
 
 
@@ -112,7 +127,8 @@ def own_entry(live: Manifest) -> dict[str, t.Any] | None:
 def has_drifted(live: Manifest, want: Manifest) -> bool:
     """Whether the object must be applied."""
     entry = own_entry(live)
-    if entry is None or not has_wanted(live, want):
+    is_verbatim = want["apiVersion"] == API_VERSION
+    if entry is None or not has_wanted(live, want, is_verbatim=is_verbatim):
         return True
     return bool(unwanted_fields(entry.get("fieldsV1") or {}, want))
 

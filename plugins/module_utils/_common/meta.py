@@ -12,7 +12,9 @@ MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 PARENT_HASH_ANNOTATION = "nvidia.com/parent-spec-hash"
 CACHE_STATE = "nimops.nim/cache-state"
-"""The annotation by which a NIMCache wakes those that use it; its value is a `cache_note`."""
+"""The annotation by which a NIMCache wakes those that use it; its value is a `state_note`."""
+SERVICE_STATE = "nimops.nim/service-state"
+"""Annotation that a NIMService sets on its NIMPipeline when its state changes: it wakes it."""
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 
@@ -32,8 +34,8 @@ def hash_name(text: str) -> str:
     return str(value).translate(_HASH_ALPHABET)[:12]
 
 
-def cache_note(name: str, state: str) -> str:
-    """What a NIMCache tells of itself."""
+def state_note(name: str, state: str) -> str:
+    """What a custom resource tells of itself to those that wait for it."""
     return f"{name}={state}"
 
 

@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "Job": ("batch/v1", "jobs"),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
     "NIMCache": (API_VERSION, "nimcaches"),
+    "NIMPipeline": (API_VERSION, "nimpipelines"),
     "NIMService": (API_VERSION, "nimservices"),
     "Node": ("v1", "nodes"),
     "PersistentVolumeClaim": ("v1", "persistentvolumeclaims"),

@@ -24,7 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     CACHE_STATE,
-    cache_note,
+    state_note,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
@@ -264,7 +264,7 @@ def _finish(draft: _Draft, cr: Resource, observed: Observed) -> Assessment:
 
 def _wake_users(draft: _Draft, cr: Resource, observed: Observed) -> list[Stamp]:
     """The NIMServices of the namespace that use this cache; no watch tells them of its state."""
-    value = cache_note(name_of(cr), draft.state)
+    value = state_note(name_of(cr), draft.state)
     return [
         Stamp(USERS, service["metadata"]["name"], CACHE_STATE, value)
         for service in observed.get(USERS) or []

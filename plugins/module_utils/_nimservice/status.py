@@ -21,12 +21,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Event,
     Outcome,
     Refusal,
+    Stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import CLAIM
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import is_settling
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     CACHE_STATE,
-    cache_note,
+    SERVICE_STATE,
+    controller_of,
+    state_note,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
@@ -157,6 +160,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     return Assessment(
         status | domain | claims,
         events=_events(cr, previous, verdict),
+        stamps=_wake_pipeline(cr, verdict),
         in_transit=verdict.in_transit or is_moving,
         seldom=verdict.seldom,
         error=verdict.error,
@@ -215,7 +219,7 @@ def _without_store(cr: Resource, store: Unusable) -> Verdict:
     then; and it is not told to a service that was made in that moment, hence a look now and then.
     """
     told = (cr["metadata"].get("annotations") or {}).get(CACHE_STATE)
-    is_behind = told == cache_note(cache_name(cr), READY)
+    is_behind = told == state_note(cache_name(cr), READY)
     if store.failed:
         return replace(_failed(store.reason, store.message), in_transit=is_behind)
     verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
@@ -326,6 +330,15 @@ def _awaits_domain(verdict: Verdict, domain: t.Mapping[str, t.Any]) -> bool:
     """Whether the driver has not yet said of all nodes what is to be shown; no watch tells."""
     known = domain.get(_DOMAIN)
     return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
+
+
+def _wake_pipeline(cr: Resource, verdict: Verdict) -> list[Stamp]:
+    """The NIMPipeline that has this service, if the state changed; no watch tells it of that."""
+    owner = controller_of(cr) or {}
+    if owner.get("kind") != "NIMPipeline" or verdict.state == (cr.get("status") or {}).get("state"):
+        return []
+    value = state_note(name_of(cr), verdict.state)
+    return [Stamp("NIMPipeline", owner["name"], SERVICE_STATE, value)]
 
 
 def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:

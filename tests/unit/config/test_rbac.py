@@ -26,15 +26,21 @@ PAST_THE_CACHE = {
     for entry in watch["blacklist"]
 }
 WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "LeaderWorkerSet"}
-PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job"}
+PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job", "NIMService"}
 """Kinds that a `desired` may list as unwanted."""
 
 BESIDES = {
     (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
+    (GROUP, "nimpipelines"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
+    (GROUP, "nimpipelines/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimcaches/status"): {
+        "patch": "report",
+        "update": "the runtime's own words on a bad reconcile-period annotation",
+    },
+    (GROUP, "nimpipelines/status"): {
         "patch": "report",
         "update": "the runtime's own words on a bad reconcile-period annotation",
     },
@@ -69,9 +75,10 @@ def needed_verbs(kind: str) -> set[str]:
     if kind in WRITE_ONLY:
         return {"create", "patch"}
     reads = {"get"} if kind in PAST_THE_CACHE else {"get", "list", "watch"}
-    if kind in OWN:
+    if kind in OWN and kind not in PRUNED:
         return reads | {"patch", "update"}
-    return reads | {"create", "patch"} | ({"delete"} if kind in PRUNED else set())
+    written = {"create", "patch", "update"} if kind in OWN else {"create", "patch"}
+    return reads | written | ({"delete"} if kind in PRUNED else set())
 
 
 def resource_of(kind: str) -> tuple[str, str]:

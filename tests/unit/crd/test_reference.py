@@ -164,6 +164,18 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
     },
 }
 
+DIFFERENCES["nimpipelines"] = {
+    **{
+        (path.replace("spec.", "spec.services[].spec.", 1), keyword): difference
+        for (path, keyword), difference in DIFFERENCES["nimservices"].items()
+        if path.startswith("spec.")
+    },
+    ("status.observedGeneration", "+"): (
+        {"type": "integer", "format": "int64"},
+        "kstatus needs it",
+    ),
+}
+
 IMMUTABLE = "is immutable once the object is created"
 PVC_IMMUTABLE = "is immutable once it is created with spec.storage.pvc.create = true"
 BY_PROFILES = "must be empty if spec.source.ngc.model.profiles is provided"
@@ -177,6 +189,7 @@ NO_PROXY = (
 
 # Kind, then path, field and message of a CEL rule that the reference has not: why we have it.
 CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
+    "nimpipelines": {},  # each service is checked when its NIMService is written
     "nimservices": {
         ("spec", ".multiNode", "is immutable once the resource is created"): "webhook, update",
         ("spec", ".storage.pvc.create", PVC_IMMUTABLE): "webhook, update",

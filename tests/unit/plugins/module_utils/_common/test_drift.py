@@ -128,6 +128,33 @@ def test_has_wanted(live, want, expected):
     assert has_wanted(live, want) is expected
 
 
+@pytest.mark.parametrize(
+    ("live", "want", "expected"),
+    [
+        pytest.param({"a": {"b": 1}, "c": 2}, {"a": {"b": 1}}, True, id="defaults of the CRD"),
+        pytest.param({}, {"a": []}, True, id="an empty list is like none"),
+        pytest.param({}, {"a": {}}, False, id="an empty block is not"),
+        pytest.param({}, {"a": False}, False, id="nor is false"),
+        pytest.param({"a": [{}]}, {"a": [{"b": ""}]}, False, id="nor is an empty text, in items"),
+        pytest.param(
+            {"limits": {"gpu": "1"}}, {"limits": {"gpu": 1}}, False, id="a number as text"
+        ),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
+            True,
+            id="others may own it too",
+        ),
+    ],
+)
+def test_a_custom_resource_keeps_what_it_was_given(live, want, expected):
+    assert has_wanted(live, want, is_verbatim=True) is expected
+    ours = {"managedFields": [{"manager": "nimops.nim", "operation": "Apply"}]}
+    head = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}
+    live = head | live | {"metadata": live.get("metadata", {}) | ours}
+    assert has_drifted(live, head | want) is not expected
+
+
 def test_unwanted_fields_of_what_we_want_are_none():
     assert unwanted_fields(OWN_FIELDS, WANT) == {}
 

@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Event,
     Outcome,
     Refusal,
+    Stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
 
@@ -581,3 +582,28 @@ def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, l
     cr = make.cr(status=status)
     said = assess(cr, around(make, cr, model=DOWN | {"late": late}), Outcome())
     assert (said.in_transit, said.seldom) == (True, late)
+
+
+def owned_by(kind: str, **more: t.Any) -> t.Any:
+    owner = {"kind": kind, "name": "rag", "uid": "u0", "controller": True} | more
+    return {"ownerReferences": [owner]}
+
+
+@pytest.mark.parametrize(
+    ("owners", "status", "wakes"),
+    [
+        pytest.param(owned_by("NIMPipeline"), None, True, id="new"),
+        pytest.param(owned_by("NIMPipeline"), READY | {"state": "Failed"}, True, id="changed"),
+        pytest.param(owned_by("NIMPipeline"), READY, False, id="as before"),
+        pytest.param(owned_by("NIMPipeline", controller=False), None, False, id="no controller"),
+        pytest.param(owned_by("Other"), None, False, id="another owner"),
+        pytest.param({}, None, False, id="nobody's"),
+    ],
+)
+def test_a_changed_state_wakes_the_pipeline(
+    make: t.Any, owners: t.Any, status: t.Any, wakes: bool
+) -> None:
+    cr = make.cr(status=status, **owners)
+    said = assess(cr, around(make, cr), Outcome())
+    stamp = Stamp("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
+    assert said.stamps == ([stamp] if wakes else [])
