@@ -23,7 +23,7 @@ CONFIG = {
     ],
     "plugins": [
         {"type": "queue-scorer"},
-        {"type": "prefix-cache-scorer", "parameters": {"hashBlockSize": 5, "deep": {"on": False}}},
+        {"type": "prefix-cache-scorer", "parameters": {"blockSize": 5, "deep": {"on": False}}},
     ],
     "saturationDetector": {"kvCacheUtilThreshold": 0.8, "metricsStalenessThreshold": "200ms"},
     "flowControl": {"maxBytes": "1e9"},
@@ -35,7 +35,7 @@ plugins:
 - parameters:
     deep:
       'on': false
-    hashBlockSize: 5
+    blockSize: 5
   type: prefix-cache-scorer
 saturationDetector:
   kvCacheUtilThreshold: 0.8
