@@ -73,9 +73,10 @@ def build_init_containers(cr: Resource, observed: Observed, store: Store, part: 
     return first + [_side_container(cr, item, mounts) for item in users]
 
 
-def pull_policy(cr: Resource, given: t.Mapping[str, t.Any]) -> str | None:
-    """The pull policy of a container that the user gives: its own, else the model's."""
-    return given["image"].get("pullPolicy") or cr["spec"]["image"].get("pullPolicy")
+def pull_policy(cr: Resource, given: t.Mapping[str, t.Any]) -> str:
+    """The pull policy of a container that the user gives: its own, else the model's, or neither."""
+    images = (given["image"], cr["spec"]["image"])
+    return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
 
 
 def _side_container(cr: Resource, given: t.Mapping[str, t.Any], mounts: Items) -> dict[str, t.Any]:

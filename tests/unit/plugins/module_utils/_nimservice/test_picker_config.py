@@ -33,9 +33,9 @@ TEXT = """flowControl:
 plugins:
 - type: queue-scorer
 - parameters:
+    blockSize: 5
     deep:
       'on': false
-    blockSize: 5
   type: prefix-cache-scorer
 saturationDetector:
   kvCacheUtilThreshold: 0.8
