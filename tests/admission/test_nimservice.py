@@ -471,6 +471,21 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         f"{EPP}.ports[0].containerPort",
         "Required value",
     ),
+    "picker ports of which one has no name": (
+        picker(ports=[{"name": "a", "containerPort": 9002}, {"containerPort": 9003}]),
+        f"{EPP}.ports",
+        "must each have a name when there are several",
+    ),
+    "picker ports of which one has an empty name": (
+        picker(ports=[{"name": "", "containerPort": 9002}, {"name": "b", "containerPort": 9003}]),
+        f"{EPP}.ports",
+        "must each have a name when there are several",
+    ),
+    "picker on KServe": (
+        {"spec.inferencePlatform": "kserve", **picker()},
+        EPP,
+        "cannot be set when the inferencePlatform is KServe",
+    ),
     # Metrics and scaling
     "metrics without monitor": (
         {"spec.metrics": {"enabled": True}},
@@ -984,6 +999,13 @@ GOOD: dict[str, Manifest] = {
         config={**PLUGINS, "plugins": [{"type": "scorer", "parameters": "e30="}]}
     ),
     "picker with unknown parts": picker(config={**PLUGINS, "flowControl": {"maxBytes": 1}}),
+    "picker with one port": picker(ports=[{"containerPort": 9002}]),
+    "picker with ports": picker(
+        ports=[
+            {"name": "grpc-ext-proc", "containerPort": 9002},
+            {"name": "grpc-health", "containerPort": 9003, "protocol": "TCP"},
+        ]
+    ),
     "picker by ConfigMap": picker(config=None, configMapRef={"name": "c", "key": "k"}),
     "legacy ingress": {"spec.expose.ingress": {"enabled": True, "spec": INGRESS}},
     "legacy ingress to a default": {

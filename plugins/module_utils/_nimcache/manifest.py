@@ -15,6 +15,7 @@ try:
 except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
     _SafeLoader = object
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import dump_yaml
 
 NOT_FOUND = "model_manifest.yaml not found"
 """What the probe pod prints if the image has no manifest."""
@@ -144,10 +145,7 @@ def parse_manifest(text: str) -> ModelManifest:
 
 def dump_manifest(manifest: ModelManifest) -> str:
     """The YAML text that the ConfigMap keeps: without the files of the workspaces."""
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(
-        yaml.dump(manifest.stripped, Dumper=dumper, default_flow_style=False, allow_unicode=True)
-    )
+    return dump_yaml(manifest.stripped)
 
 
 def _parse_v1(document: Json) -> ModelManifest:

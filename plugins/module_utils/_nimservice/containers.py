@@ -73,13 +73,18 @@ def build_init_containers(cr: Resource, observed: Observed, store: Store, part: 
     return first + [_side_container(cr, item, mounts) for item in users]
 
 
+def pull_policy(cr: Resource, given: t.Mapping[str, t.Any]) -> str:
+    """The pull policy of a container that the user gives: its own, else the model's, or neither."""
+    images = (given["image"], cr["spec"]["image"])
+    return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
+
+
 def _side_container(cr: Resource, given: t.Mapping[str, t.Any], mounts: Items) -> dict[str, t.Any]:
-    policy = given["image"].get("pullPolicy") or cr["spec"]["image"].get("pullPolicy")
     return without_empty(
         {
             "name": given["name"],
             "image": image_reference(given["image"]),
-            "imagePullPolicy": policy,
+            "imagePullPolicy": pull_policy(cr, given),
             "command": given.get("command"),
             "args": given.get("args"),
             "workingDir": given.get("workingDir"),

@@ -45,6 +45,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress imp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
     build_service_monitor,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker import (
+    picker_children,
+    picker_leftovers,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.rbac import (
     build_role,
     build_role_binding,
@@ -101,6 +105,8 @@ def desired(cr: Resource, observed: Observed) -> Desired:
             wanted.children.append(Child(build(cr, observed)))
         else:
             wanted.unwanted.append((kind, name_of(cr)))
+    wanted.children.extend(picker_children(cr, observed))
+    wanted.unwanted.extend(picker_leftovers(cr, observed))
     wanted.unwanted.extend(_replaced(cr, observed))
     try:
         wanted.children.extend(_workload(cr, observed))

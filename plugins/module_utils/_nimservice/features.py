@@ -35,6 +35,11 @@ def is_deleted(cr: Resource) -> bool:
     return bool(cr["metadata"].get("deletionTimestamp"))
 
 
+def is_kserve(cr: Resource) -> bool:
+    """Whether the service is to run on KServe."""
+    return bool(cr["spec"].get("inferencePlatform") == "kserve")
+
+
 def storage(cr: Resource) -> Fields:
     """`spec.storage`, empty if unset."""
     return cr["spec"].get("storage") or {}
@@ -48,6 +53,11 @@ def service_spec(cr: Resource) -> Fields:
 def router(cr: Resource) -> Fields:
     """`spec.expose.router`, empty if unset."""
     return (cr["spec"].get("expose") or {}).get("router") or {}
+
+
+def picker(cr: Resource) -> Fields:
+    """`spec.expose.router.eppConfig`, empty if unset or without effect: KServe has its own way."""
+    return {} if is_kserve(cr) else router(cr).get("eppConfig") or {}
 
 
 def legacy_ingress(cr: Resource) -> Fields:
@@ -153,12 +163,4 @@ def _parallelism(cr: Resource) -> Fields:
 
 def unsupported(cr: Resource) -> str:
     """Why this release cannot serve the custom resource, empty if it can."""
-    spec = cr["spec"]
-    found = {
-        "spec.inferencePlatform: kserve": spec.get("inferencePlatform") == "kserve",
-        "spec.expose.router.eppConfig": router(cr).get("eppConfig"),
-    }
-    fields = [field for field, is_set in found.items() if is_set]
-    if not fields:
-        return ""
-    return f"{', '.join(fields)} {'are' if len(fields) > 1 else 'is'} {_LATER}"
+    return f"spec.inferencePlatform: kserve is {_LATER}" if is_kserve(cr) else ""

@@ -44,6 +44,19 @@ def service_labels(cr: Resource, observed: Observed) -> Labels:
     return merge_missing(standard, cr["spec"].get("labels"))
 
 
+def pod_labels(
+    cr: Resource, observed: Observed, selector: Labels, live: t.Mapping[str, t.Any]
+) -> Labels:
+    """The labels of pods that a Service finds by ``selector``; ``live`` is their template as it is.
+
+    Pods keep the operator version they were made by: a new release of the operator must not
+    restart models that take many minutes to load.
+    """
+    labels = {**service_labels(cr, observed), **selector}
+    made_by = (live.get("metadata") or {}).get("labels", {}).get(OPERATOR_VERSION_LABEL)
+    return labels if made_by is None else {**labels, OPERATOR_VERSION_LABEL: made_by}
+
+
 def security_constraint(cr: Resource) -> str:
     """The OpenShift SCC that the pods need, which is also the one they are granted."""
     if cert_config_map(cr["spec"]):

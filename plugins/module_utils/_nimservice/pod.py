@@ -29,9 +29,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     name_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
-    OPERATOR_VERSION_LABEL,
     nim_annotations,
-    service_labels,
+    pod_labels,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.part import Part
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
@@ -56,22 +55,13 @@ def build_template(cr: Resource, observed: Observed, store: Store, part: Part) -
 
     NimError if the profile's GPU count cannot be read, or a claim cannot be had.
     """
-    labels = _labels(cr, observed, part) if part.is_selected else {}
+    labels: Labels = {}
+    if part.is_selected:
+        labels = pod_labels(cr, observed, selector_labels(workload_of(cr)), part.live)
     return {
         "metadata": without_empty({"labels": labels, "annotations": nim_annotations(cr)}),
         "spec": _build_spec(cr, observed, store, part),
     }
-
-
-def _labels(cr: Resource, observed: Observed, part: Part) -> Labels:
-    """The labels of pods that a Service finds.
-
-    Pods keep the operator version they were made by: a new release of the operator must not
-    restart models that take many minutes to load.
-    """
-    labels = {**service_labels(cr, observed), **selector_labels(workload_of(cr))}
-    made_by = (part.live.get("metadata") or {}).get("labels", {}).get(OPERATOR_VERSION_LABEL)
-    return labels if made_by is None else {**labels, OPERATOR_VERSION_LABEL: made_by}
 
 
 def _build_spec(cr: Resource, observed: Observed, store: Store, part: Part) -> dict[str, t.Any]:

@@ -19,9 +19,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata im
 )
 
 
-def build_service_account(cr: Resource, observed: Observed) -> Manifest:
-    """The ServiceAccount of the pods."""
-    return build(cr, "ServiceAccount", service_labels(cr, observed))
+def build_service_account(cr: Resource, observed: Observed, name: str = "") -> Manifest:
+    """The ServiceAccount of the pods, or one of another name."""
+    return build(cr, "ServiceAccount", service_labels(cr, observed), name=name)
 
 
 def build_role(cr: Resource, observed: Observed) -> Manifest:
@@ -35,13 +35,14 @@ def build_role(cr: Resource, observed: Observed) -> Manifest:
     return build(cr, "Role", service_labels(cr, observed), rules=[rule])
 
 
-def build_role_binding(cr: Resource, observed: Observed) -> Manifest:
-    """The Role for the ServiceAccount."""
-    name = name_of(cr)
+def build_role_binding(cr: Resource, observed: Observed, name: str = "") -> Manifest:
+    """The Role for the ServiceAccount, or those of another name."""
+    name = name or name_of(cr)
     return build(
         cr,
         "RoleBinding",
         service_labels(cr, observed),
+        name=name,
         roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
         subjects=[{"kind": "ServiceAccount", "name": name, "namespace": namespace_of(cr)}],
     )

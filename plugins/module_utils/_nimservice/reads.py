@@ -33,6 +33,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model impor
     model_reads,
     needs_model,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker import picker_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import readiness_of
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
@@ -68,6 +69,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
     found += group_reads(cr, observed)
     found += dra_reads(cr, observed)
+    found += picker_reads(cr, observed)
     if is_known(cr, observed):
         found += layout_reads(cr, observed)
         found += _model_reads(cr, observed)

@@ -73,7 +73,7 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
         name=name,
         spec={
             "type": given.get("type") or "ClusterIP",
-            "selector": selector_labels(_served_by(cr, observed)),
+            "selector": selector_labels(served_by(cr, observed)),
             "ports": [
                 {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
                 for port, number in ports(cr).items()
@@ -82,7 +82,7 @@ def build_service(cr: Resource, observed: Observed, name: str) -> Manifest:
     )
 
 
-def _served_by(cr: Resource, observed: Observed) -> Workload:
+def served_by(cr: Resource, observed: Observed) -> Workload:
     """The workload to lead to: the other one while it serves, or is the only one that can."""
     wanted, other = workload_of(cr), other_workload(cr)
     if not has_workload(cr, observed, other):

@@ -57,6 +57,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model impor
     needs_model,
     read_answer,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker import (
+    picker_readiness,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness import (
     DEADLINE_REASON,
     Readiness,
@@ -98,6 +101,7 @@ _REFUSED = {
             "Secret",
             "ComputeDomain",
             "ResourceClaimTemplate",
+            "InferencePool",
             "Deployment",
             "LeaderWorkerSet",
         )
@@ -107,6 +111,7 @@ _REFUSED = {
 
 _PROVIDERS = {
     "ComputeDomain": "NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+    "InferencePool": "the Gateway API inference extension, for spec.expose.router.eppConfig",
     "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
 }
 """kind → what to install where the API server does not know it"""
@@ -253,7 +258,21 @@ def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
         "clusterEndpoint": endpoint,
         "externalEndpoint": external_endpoint(cr, view),
     }
-    return Verdict(READY, READY, rollout.message, model=known)
+    return _with_picker(cr, view, Verdict(READY, READY, rollout.message, model=known))
+
+
+def _with_picker(cr: Resource, view: Observed, verdict: Verdict) -> Verdict:
+    """The Service works without its picker, so it is Ready; the picker is told of beside that."""
+    picker = picker_readiness(cr, view)
+    if picker.ready:
+        return verdict
+    stalled = DEADLINE_REASON if picker.stuck else NOT_READY
+    return replace(
+        verdict,
+        waiting=f"Endpoint picker: {picker.message.strip()}",
+        stalled="" if picker.moving else stalled,
+        in_transit=picker.moving,
+    )
 
 
 def _without_model(cr: Resource, rollout: Readiness, answer: Answer) -> Verdict:
@@ -268,10 +287,10 @@ def _conditions(previous: t.Sequence[Condition], verdict: Verdict) -> list[Condi
     conditions: t.Sequence[Condition] = drop_condition(previous, _CACHE_CLAIM_CREATED)
     for item in _pair(verdict):
         conditions = set_condition(conditions, item)
+    text = verdict.waiting or verdict.message
     if verdict.stalled:
-        return set_progress(conditions, stalled=(verdict.stalled, verdict.message))
+        return set_progress(conditions, stalled=(verdict.stalled, text))
     if verdict.waiting or verdict.state == NOT_READY:
-        text = verdict.waiting or verdict.message
         reason = NOT_READY if verdict.waiting else verdict.reason
         return set_progress(conditions, reconciling=(reason, text))
     return set_progress(conditions)

@@ -246,6 +246,16 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         ("spec", ".multiNode", "cannot be set when the inferencePlatform is KServe"): "webhook",
         (
             "spec",
+            ".expose.router.eppConfig",
+            "cannot be set when the inferencePlatform is KServe",
+        ): "KServe's services have no picker",
+        (
+            f"{EPP}.ports",
+            "",
+            "must each have a name when there are several",
+        ): "Kubernetes refuses the Service",
+        (
+            "spec",
             ".multiNode.ray.rayPort",
             "must differ from the ports of spec.expose.service",
         ): "LeaderWorkerSet refuses the pods",

@@ -9,6 +9,7 @@ collection loader cannot be found by it afterwards.
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
 import pytest
@@ -84,11 +85,42 @@ def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
     return service | {"spec": service["spec"] | {"clusterIP": address}}
 
 
+class Cluster:
+    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, t.Any] = {}
+
+    def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
+        """What was deleted. ``refuse``: a kind that the API server does not know."""
+        from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
+        from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+        from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+        from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+        from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
+
+        answers: Json = {}
+        while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
+            for read in new:
+                is_object = read.how in ("object", "presence")
+                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
+        plan = make_plan(cr, desired(cr, Observed(answers)), Observed(answers))
+        assert plan.refusals == []
+        for item in plan.apply:
+            if item["kind"] != refuse:
+                self.objects[key_of(item)] = copy.deepcopy(item)
+        gone = [key_of(item) for item in plan.prune]
+        for key in gone:
+            del self.objects[key]
+        return gone
+
+
 @pytest.fixture
 def make() -> t.Any:
     """The builders of this file, as attributes."""
 
     class Builders:
+        cluster = Cluster
         cr = staticmethod(build_cr)
         cache = staticmethod(build_cache)
         observe = staticmethod(observe)

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     is_monitored,
     is_multi_node,
     mpi_seconds,
+    picker,
     pipeline_size,
     ports,
     ray_port,
@@ -107,20 +108,27 @@ def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
         pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, [], id="pipeline 2"),
         pytest.param({"draResources": [{}]}, [], id="DRA"),
         pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
-        pytest.param(
-            router(eppConfig={"containerSpec": {}}) | {"inferencePlatform": "kserve"},
-            ["spec.inferencePlatform", "spec.expose.router.eppConfig"],
-            id="two at once",
-        ),
-        pytest.param(
-            router(eppConfig={"containerSpec": {}}), ["spec.expose.router.eppConfig"], id="EPP"
-        ),
+        pytest.param(router(eppConfig={"containerSpec": {}}), [], id="endpoint picker"),
     ],
 )
 def test_unsupported_names_the_fields(make: t.Any, spec: t.Any, named: list[str]) -> None:
     message = unsupported(make.cr(spec))
     assert [field for field in named if field in message] == named
     assert bool(message) is bool(named)
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({}, {}, id="none"),
+        pytest.param(router(eppConfig={"ports": []}), {"ports": []}, id="one"),
+        pytest.param(
+            router(eppConfig={"ports": []}) | {"inferencePlatform": "kserve"}, {}, id="KServe"
+        ),
+    ],
+)
+def test_picker(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+    assert picker(make.cr(spec)) == wanted
 
 
 @pytest.mark.parametrize(

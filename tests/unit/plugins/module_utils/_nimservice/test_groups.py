@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired, key_of
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
@@ -115,46 +112,22 @@ def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: boo
     assert ("protocol" in asked) is known
 
 
-class Cluster:
-    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+def workloads(cluster: t.Any) -> list[str]:
+    return sorted(key for key in cluster.objects if key in (SET, DEPLOYMENT))
 
-    def __init__(self) -> None:
-        self.objects: dict[str, t.Any] = {}
 
-    def run_pass(self, cr: t.Any, refuse: str = "") -> list[str]:
-        """What was deleted. ``refuse``: a kind that the API server does not know."""
-        answers: dict[str, t.Any] = {}
-        while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
-            for read in new:
-                is_object = read.how in ("object", "presence")
-                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
-        plan = make_plan(cr, desired(cr, Observed(answers)), Observed(answers))
-        assert plan.refusals == []
-        for item in plan.apply:
-            if item["kind"] != refuse:
-                self.objects[key_of(item)] = copy.deepcopy(item)
-        gone = [key_of(item) for item in plan.prune]
-        for key in gone:
-            del self.objects[key]
-        return gone
-
-    @property
-    def workloads(self) -> list[str]:
-        return sorted(key for key in self.objects if key in (SET, DEPLOYMENT))
-
-    @property
-    def serves(self) -> str:
-        return str(self.objects["Service/llm"]["spec"]["selector"]["app"])
+def serves(cluster: t.Any) -> str:
+    return str(cluster.objects["Service/llm"]["spec"]["selector"]["app"])
 
 
 def test_from_one_node_to_several(make: t.Any) -> None:
     """The old workload goes once the new one is there, the Service when the old one is gone."""
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr())
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr(MPI))
-        steps.append((gone, cluster.workloads, cluster.serves))
+        steps.append((gone, workloads(cluster), serves(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm"),
         ([DEPLOYMENT], [SET], "llm"),
@@ -164,12 +137,12 @@ def test_from_one_node_to_several(make: t.Any) -> None:
 
 
 def test_from_several_nodes_to_one(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr())
-        steps.append((gone, cluster.workloads, cluster.serves))
+        steps.append((gone, workloads(cluster), serves(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm-lws"),
         ([*FILES[:2], "ComputeDomain/llm", SET], [DEPLOYMENT], "llm-lws"),
@@ -177,26 +150,26 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
         ([], [DEPLOYMENT], "llm"),
     ]
     assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
-    last = [read.key for read in reads(make.cr(status=SETTLED), Observed(cluster.objects))]
+    last = [read.key for read in reads(make.cr(status=SETTLED), make.observe(**cluster.objects))]
     assert SET not in last
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "refused", "serves"),
+    ("before", "after", "refused", "served"),
     [
         pytest.param({}, MPI, "LeaderWorkerSet", "llm", id="no LWS API"),
         pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
     ],
 )
 def test_the_old_one_serves_while_the_new_one_cannot_be_made(
-    make: t.Any, before: t.Any, after: t.Any, refused: str, serves: str
+    make: t.Any, before: t.Any, after: t.Any, refused: str, served: str
 ) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr(before))
-    (workload,) = cluster.workloads
+    (workload,) = workloads(cluster)
     for _ in range(3):
         assert cluster.run_pass(make.cr(after), refused) == []
-        assert (cluster.workloads, cluster.serves) == ([workload], serves)
+        assert (workloads(cluster), serves(cluster)) == ([workload], served)
 
 
 LEFT_BEHIND = [*FILES[:2], "ComputeDomain/llm", SET]
@@ -204,9 +177,9 @@ SETTLED = {"state": "Ready", "observedGeneration": 2}
 BY_REFERENCE = {"state": "Ready"}
 
 
-def left_behind(make: t.Any) -> Cluster:
+def left_behind(make: t.Any) -> t.Any:
     """One node, after several: the reference turned the Service and forgot the groups."""
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     groups = dict(cluster.objects)
     cluster.objects.clear()
@@ -229,7 +202,7 @@ def left_behind(make: t.Any) -> Cluster:
 def test_groups_that_the_reference_left_behind(make: t.Any, status: t.Any, gone: t.Any) -> None:
     cluster = left_behind(make)
     assert cluster.run_pass(make.cr(status=status)) == gone
-    assert cluster.serves == "llm", "the Service never leads back to them"
+    assert serves(cluster) == "llm", "the Service never leads back to them"
     assert FILES[2] in cluster.objects
 
 
@@ -246,23 +219,23 @@ def test_groups_left_behind_serve_until_there_is_a_deployment(make: t.Any) -> No
     del cluster.objects[DEPLOYMENT]
     without_store = {"storage": {"nimCache": {"name": "late"}}}
     assert cluster.run_pass(make.cr(without_store, BY_REFERENCE)) == []
-    assert cluster.serves == "llm-lws"
+    assert serves(cluster) == "llm-lws"
     steps = []
     for _ in range(3):
         gone = cluster.run_pass(make.cr(status=SETTLED | {"state": "NotReady"}))
-        steps.append((gone, cluster.serves))
+        steps.append((gone, serves(cluster)))
     assert steps == [([], "llm-lws"), (LEFT_BEHIND, "llm-lws"), ([], "llm")]
 
 
 def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr())
     deployment = cluster.objects[DEPLOYMENT]
     cluster.objects.clear()
     cluster.run_pass(make.cr(MPI))
     cluster.objects[DEPLOYMENT] = deployment
     assert cluster.run_pass(make.cr(MPI, SETTLED)) == [DEPLOYMENT]
-    assert cluster.serves == "llm-lws"
+    assert serves(cluster) == "llm-lws"
 
 
 @pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
@@ -272,17 +245,17 @@ def test_most_passes_ask_for_no_groups(make: t.Any, status: t.Any) -> None:
 
 
 def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr())
     cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     cluster.run_pass(make.cr(MPI))
-    assert cluster.serves == "llm-lws"
+    assert serves(cluster) == "llm-lws"
 
 
 def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
     cluster.objects[DEPLOYMENT] = theirs
     for _ in range(3):
         assert cluster.run_pass(make.cr(MPI)) == []
-    assert (cluster.objects[DEPLOYMENT], cluster.serves) == (theirs, "llm-lws")
+    assert (cluster.objects[DEPLOYMENT], serves(cluster)) == (theirs, "llm-lws")

@@ -55,8 +55,8 @@ def keys(cr: t.Any, observed: t.Any) -> list[str]:
     ],
 )
 def test_first_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
-    status = {"state": "NotReady", "observedGeneration": 2}
-    assert keys(make.cr(spec, status), make.observe()) == CHILDREN + more
+    settled = {"state": "NotReady", "observedGeneration": 2}
+    assert keys(make.cr(spec, settled), make.observe()) == CHILDREN + more
 
 
 def test_a_new_one_has_no_leftovers(make: t.Any) -> None:

@@ -300,6 +300,66 @@ def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> N
     assert (said.events, said.in_transit) == ([], True)
 
 
+def picker(cr: t.Any, replicas: int = 1, **status: t.Any) -> t.Any:
+    metadata = {"name": f"{cr['metadata']['name']}-epp"}
+    spec = {"replicas": replicas}
+    return {"kind": "Deployment", "metadata": metadata, "spec": spec, "status": status}
+
+
+EPP = {"expose": {"router": {"eppConfig": {"config": {}}}}}
+EPP_UP = {"updatedReplicas": 1, "availableReplicas": 1}
+EPP_PART = (
+    'Endpoint picker: Waiting for deployment "llm-epp" rollout to finish: 0 of 1 updated replicas are'
+    " available..."
+)
+
+
+@pytest.mark.parametrize(
+    ("live", "condition", "in_transit"),
+    [
+        pytest.param(EPP_UP, None, False, id="up"),
+        pytest.param(
+            EPP_UP | {"availableReplicas": 0},
+            ("Reconciling", "NotReady", EPP_PART),
+            True,
+            id="starting",
+        ),
+        pytest.param(
+            {"conditions": STUCK},
+            (
+                "Stalled",
+                "ProgressDeadlineExceeded",
+                'Endpoint picker: deployment "llm-epp" exceeded its progress deadline',
+            ),
+            False,
+            id="stuck",
+        ),
+        pytest.param(
+            {"replicas": 0},
+            ("Stalled", "NotReady", 'Endpoint picker: deployment "llm-epp" is scaled down'),
+            False,
+            id="asleep",
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
+def test_the_picker_is_told_of_beside_ready(
+    make: t.Any, status: t.Any, live: t.Any, condition: t.Any, in_transit: bool
+) -> None:
+    cr = make.cr(EPP, status)
+    said = assess(cr, around(make, cr, picker(cr, **live)), Outcome())
+    more = [condition] if condition else []
+    ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
+    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
+    assert (said.in_transit, said.error, len(said.events)) == (in_transit, "", 0 if status else 1)
+
+
+def test_without_pods_the_picker_is_not_worth_a_word(make: t.Any) -> None:
+    cr = make.cr(EPP)
+    said = assess(cr, around(make, cr, picker(cr), availableReplicas=0), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", PART)
+
+
 def test_readiness_counts_what_was_written(make: t.Any) -> None:
     """Right after an update the Deployment's status is still that of the old rollout."""
     cr = make.cr(status=READY)
@@ -467,6 +527,12 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
             "ComputeDomainFailed",
             "install NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
             id="ComputeDomain",
+        ),
+        pytest.param(
+            "InferencePool",
+            "InferencePoolFailed",
+            "install the Gateway API inference extension, for spec.expose.router.eppConfig",
+            id="InferencePool",
         ),
         pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
     ],
