@@ -15,6 +15,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import (
+    desired as nimbuild_desired,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import reads as nimbuild_reads
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import status as nimbuild_status
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import (
     desired as nimcache_desired,
 )
@@ -43,6 +48,7 @@ class Kind:
 
 
 _KINDS = {
+    "NIMBuild": Kind(nimbuild_reads.reads, nimbuild_desired.desired, nimbuild_status.assess),
     "NIMCache": Kind(nimcache_reads.reads, nimcache_desired.desired, nimcache_status.assess),
     "NIMService": Kind(
         nimservice_reads.reads, nimservice_desired.desired, nimservice_status.assess

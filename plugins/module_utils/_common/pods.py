@@ -93,6 +93,17 @@ def why_not_running(pod: t.Mapping[str, t.Any] | None) -> str:
     return ""
 
 
+def why_ended(pod: t.Mapping[str, t.Any]) -> str:
+    """Why a live pod that is over ended, in a few words; never what it printed."""
+    status: dict[str, t.Any] = pod.get("status") or {}
+    for container in status.get("containerStatuses") or []:
+        ended = (container.get("state") or {}).get("terminated") or {}
+        if ended:
+            return f"{ended.get('reason') or 'Ended'}, exit code {ended.get('exitCode')}"
+    said = " ".join(filter(None, (status.get("reason"), status.get("message"))))
+    return said or "no reason given"
+
+
 def without_empty(fields: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The fields that say something: None, "", {}, [] and False are left out, 0 is kept."""
     return {

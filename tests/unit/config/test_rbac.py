@@ -30,10 +30,16 @@ PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job"}
 """Kinds that a `desired` may list as unwanted."""
 
 BESIDES = {
+    (GROUP, "nimbuilds"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
+    (GROUP, "nimbuilds/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
+    (GROUP, "nimbuilds/status"): {
+        "patch": "report",
+        "update": "the runtime's own words on a bad reconcile-period annotation",
+    },
     (GROUP, "nimcaches/status"): {
         "patch": "report",
         "update": "the runtime's own words on a bad reconcile-period annotation",
