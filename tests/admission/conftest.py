@@ -26,7 +26,11 @@ from kubernetes import client, config
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
-PLURALS = {"NIMService": "nimservices", "NIMCache": "nimcaches"}
+PLURALS = {
+    "NIMBuild": "nimbuilds",
+    "NIMCache": "nimcaches",
+    "NIMService": "nimservices",
+}
 
 Manifest = dict[str, Any]
 

@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared/conformance"
-KINDS = {"NIMService", "NIMCache"}
+KINDS = {"NIMBuild", "NIMCache", "NIMService"}
 
 
 def manifests(*folders: Path) -> list[Any]:

@@ -54,6 +54,13 @@ CACHE: Manifest = {
         "proxy": {"noProxy": "*"},
     },
 }
+BUILD: Manifest = {
+    "kind": "NIMBuild",
+    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
+    "spec": {"nimCache": {"name": ""}, "image": {**IMAGE, "tag": ""}},
+}
+OLD = [SERVICE, CACHE, BUILD]
+KINDS = [manifest["kind"] for manifest in OLD]
 
 
 def without_bounds(schema: Any) -> Any:
@@ -74,7 +81,7 @@ def without_bounds(schema: Any) -> Any:
 
 def crds(*, bounded: bool) -> list[Manifest]:
     result = []
-    for path in sorted((ROOT / "config/crd/bases").glob("*_nim[sc]*.yaml")):
+    for path in sorted((ROOT / "config/crd/bases").glob("*_nim*.yaml")):
         crd = yaml.safe_load(path.read_text())
         crd["metadata"]["name"] = f"{crd['spec']['names']['plural']}.{GROUP}"
         crd["spec"]["group"] = GROUP
@@ -89,11 +96,11 @@ def old(cluster: Any) -> Iterator[Any]:
     """Resources that break our rules, stored before there were any."""
     found = cluster.in_group(GROUP)
     found.apply_crds(*crds(bounded=False))
-    for manifest in (SERVICE, CACHE):
+    for manifest in OLD:
         assert found.create(manifest, dry_run=False) is None
     found.apply_crds(*crds(bounded=True))
     deadline = time.monotonic() + 20
-    while not all(found.create(named(manifest, "new")) for manifest in (SERVICE, CACHE)):
+    while not all(found.create(named(manifest, "new")) for manifest in OLD):
         assert time.monotonic() < deadline, "the rules do not take effect"
         time.sleep(0.1)
     yield found
@@ -105,18 +112,18 @@ def named(manifest: Manifest, name: str) -> Manifest:
     return {**manifest, "metadata": {"name": name}}
 
 
-@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+@pytest.mark.parametrize("manifest", OLD, ids=KINDS)
 def test_a_new_one_is_refused(old: Any, manifest: Manifest) -> None:
     assert old.create(named(manifest, "new"))
 
 
-@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+@pytest.mark.parametrize("manifest", OLD, ids=KINDS)
 def test_metadata_can_change(old: Any, manifest: Manifest) -> None:
     assert old.patch_metadata(manifest, {"labels": {"a": "b"}}) is None
 
 
 def test_status_can_be_written(old: Any) -> None:
-    for manifest in (SERVICE, CACHE):
+    for manifest in OLD:
         assert old.patch_status(manifest, {"state": "Failed", "observedGeneration": 1}) is None
 
 
@@ -134,7 +141,7 @@ def test_a_bad_value_cannot_become_another(old: Any) -> None:
     assert refusal.names("spec.storage.sharedMemorySizeLimit", "must be > 0")
 
 
-@pytest.mark.parametrize("manifest", [SERVICE, CACHE], ids=["NIMService", "NIMCache"])
+@pytest.mark.parametrize("manifest", OLD, ids=KINDS)
 def test_deletion_runs_to_its_end(old: Any, manifest: Manifest) -> None:
     old.delete(manifest)
     assert old.read(manifest)["metadata"]["deletionTimestamp"]
