@@ -58,12 +58,13 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     step = take_step(cr, observed)
     if outcome.failure or outcome.refusals:
         _retry(draft, cr, outcome)
-    elif step.problem:
+        return _finish(draft, cr)
+    if not step.stage.startswith("cache "):
+        draft.unsay(*_OF_CACHE)
+    if step.problem:
         _stall(draft, cr, step.problem)
     else:
         draft.recover(RECONCILE_FAILED)
-        if not step.stage.startswith("cache "):
-            draft.unsay(*_OF_CACHE)
         _TELLERS[step.stage](draft, cr, step)
     return _finish(draft, cr)
 

@@ -312,7 +312,13 @@ def test_gpus_that_cannot_be_told(
 
 def test_gpus_that_cannot_be_told_stall_the_build(world: t.Any) -> None:
     cluster = world(resources={"limits": {GPU: "1"}})
+    cluster.set_cache(state="InProgress")
+    cluster.reconcile()
+    cluster.set_cache(state="Ready")
     done = cluster.reconcile()
+    assert [item["type"] for item in cluster.status["conditions"]] == [
+        "NIM_BUILD_RECONCILE_FAILED", "Stalled",
+    ]  # fmt: skip
     assert (cluster.state, done.applied, done.report.error) == ("Pending", [], "")
     assert cluster.condition("NIM_BUILD_RECONCILE_FAILED")[:2] == ("True", "ReconcileFailed")
     assert cluster.condition("Stalled")[1] == "GPUCountTwice"
