@@ -104,6 +104,7 @@ class World:
     answer: t.Any
     log: str = ""
     refused: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
 
     def put(self, item: Json) -> Json:
         meta = item["metadata"]
@@ -182,7 +183,7 @@ class World:
         pruned = [key_of(item) for item in plan["prune"]]
         for key in pruned:
             self.remove(key)
-        return Outcome(written, pruned, refusals, plan["failure"], plan["failure_reason"])
+        return Outcome(written, pruned, refusals, self.failure or plan["failure"])
 
     def set_pod(
         self, name: str, phase: str = "Running", ready: bool = False, **status: t.Any

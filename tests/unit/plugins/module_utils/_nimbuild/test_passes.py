@@ -539,6 +539,23 @@ def test_what_is_ready_stays_so(world: Make) -> None:
     assert cluster.state == "Ready"
 
 
+@pytest.mark.parametrize(("ready", "state"), [(False, "Pending"), (True, "Ready")])
+def test_a_run_that_failed(world: Make, ready: bool, state: str) -> None:
+    cluster = world()
+    if ready:
+        cluster.become_ready()
+    else:
+        cluster.reconcile()
+    cluster.failure = "connection refused"
+    done = cluster.reconcile()
+    assert (cluster.state, done.report.error) == (state, "connection refused")
+    assert cluster.condition(FAILED) == ("True", "ReconcileFailed", "connection refused")
+    cluster.failure = ""
+    cluster.reconcile()
+    assert cluster.state == ("Ready" if ready else "InProgress")
+    assert cluster.condition(FAILED) == ("False", "Reconciled", "")
+
+
 def test_what_is_being_deleted_wants_nothing(world: Make) -> None:
     cluster = world()
     cluster.cr["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

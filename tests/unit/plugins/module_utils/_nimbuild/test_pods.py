@@ -11,9 +11,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import read_log
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    parse_manifest,
+    read_log,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.build_pod import build_engine_pod
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.manifest_pod import (
+    add_manifest,
     build_manifest_pod,
 )
 
@@ -337,3 +341,34 @@ def test_script(build: Make, cache: Make, tmp_path: Path, text: str | None) -> N
     log = subprocess.run(["/bin/sh", "-c", body], capture_output=True, text=True, check=True).stdout
     reading = read_log(log)
     assert (reading.complete, reading.text) == (True, text or "")
+
+
+def test_all_of_the_config_map_is_applied(build: Make) -> None:
+    """Server-side apply removes what it is not given again: the cache applied it by our name."""
+    owner = {"kind": "NIMCache", "name": "llama", "uid": "u-cache", "controller": True}
+    live = {
+        "metadata": {
+            "name": "llama-manifest",
+            "namespace": "nim",
+            "resourceVersion": "7",
+            "managedFields": [{}],
+            "labels": {"app": "k8s-nim-operator", "app.kubernetes.io/name": "llama"},
+            "ownerReferences": [owner],
+        },
+        "data": {"model_manifest.yaml": "a", "local_model_manifest.yaml": "old", "mine": "b"},
+    }
+    assert add_manifest(build(), live, parse_manifest("c: {model: m}")) == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "llama-manifest",
+            "namespace": "nim",
+            "labels": {"app": "llama", "app.kubernetes.io/name": "llama"},
+            "ownerReferences": [owner],
+        },
+        "data": {
+            "model_manifest.yaml": "a",
+            "local_model_manifest.yaml": "c:\n  model: m\n  tags: {}\n",
+            "mine": "b",
+        },
+    }

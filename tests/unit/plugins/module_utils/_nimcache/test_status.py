@@ -421,3 +421,12 @@ def test_a_lost_claim_takes_with_it_what_was_built(world: Make) -> None:
     del cluster.objects[CLAIM]
     cluster.reconcile()
     assert "profiles" not in cluster.cr["status"]
+
+
+def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.cr["status"]["profiles"] = [BUILT | {"name": "aaaa"}, BUILT]
+    cluster.become_ready()
+    assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["aaaa", "built"]
+    assert "input_profile" not in cluster.cr["status"]["profiles"][0]["config"]
