@@ -15,6 +15,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import (
+    desired as nimbuild_desired,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import reads as nimbuild_reads
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import status as nimbuild_status
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache import (
     desired as nimcache_desired,
 )
@@ -52,6 +57,7 @@ class Kind:
 
 
 _KINDS = {
+    "NIMBuild": Kind(nimbuild_reads.reads, nimbuild_desired.desired, nimbuild_status.assess),
     "NIMCache": Kind(nimcache_reads.reads, nimcache_desired.desired, nimcache_status.assess),
     "NIMPipeline": Kind(
         nimpipeline_reads.reads, nimpipeline_desired.desired, nimpipeline_status.assess

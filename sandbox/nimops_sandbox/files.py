@@ -112,7 +112,8 @@ def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
     None keeps the usual one as it is, at first a sample. Returns its source if it changed.
     """
     folder = directory / "pod-logs"
-    podlog.write_log((SANDBOX / "manifest-v2.yaml").read_text(), folder / "manifest-v2.log")
+    for name in ("manifest-v2", "manifest-local"):
+        podlog.write_log((SANDBOX / f"{name}.yaml").read_text(), folder / f"{name}.log")
     podlog.write_log("model_manifest.yaml not found\n", folder / "no-manifest.log")
     podlog.write_log("", folder / "empty.log")
     usual = folder / "manifest.log"

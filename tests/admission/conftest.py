@@ -27,9 +27,10 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
 PLURALS = {
-    "NIMService": "nimservices",
-    "NIMPipeline": "nimpipelines",
+    "NIMBuild": "nimbuilds",
     "NIMCache": "nimcaches",
+    "NIMPipeline": "nimpipelines",
+    "NIMService": "nimservices",
 }
 
 Manifest = dict[str, Any]

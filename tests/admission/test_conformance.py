@@ -12,7 +12,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared/conformance"
-KINDS = {"NIMService", "NIMPipeline", "NIMCache"}
+KINDS = {"NIMBuild", "NIMCache", "NIMPipeline", "NIMService"}
 
 
 def manifests(*folders: Path) -> list[Any]:

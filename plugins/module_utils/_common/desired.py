@@ -111,6 +111,21 @@ class Stamp:
 
 
 @dataclass(frozen=True)
+class StatusPatch:
+    """Fields to set in the status of another custom resource of the namespace.
+
+    They were computed from that one as it was observed, at ``version`` (its resourceVersion), and
+    are written only if it is still the same, so what its own reconcile writes is never undone.
+    Whether they were written is not told: the next pass sees, and decides on what is there then.
+    """
+
+    kind: str
+    name: str
+    version: str
+    status: dict[str, t.Any]
+
+
+@dataclass(frozen=True)
 class Assessment:
     """What to tell and when to look again.
 
@@ -126,6 +141,7 @@ class Assessment:
     in_transit: bool = False
     seldom: bool = False
     error: str = ""
+    patches: list[StatusPatch] = field(default_factory=list)
 
 
 __all__ = [
@@ -137,6 +153,7 @@ __all__ = [
     "Outcome",
     "Refusal",
     "Stamp",
+    "StatusPatch",
     "key_of",
     "object_key",
 ]

@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "Ingress": ("networking.k8s.io/v1", "ingresses"),
     "Job": ("batch/v1", "jobs"),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
+    "NIMBuild": (API_VERSION, "nimbuilds"),
     "NIMCache": (API_VERSION, "nimcaches"),
     "NIMPipeline": (API_VERSION, "nimpipelines"),
     "NIMService": (API_VERSION, "nimservices"),

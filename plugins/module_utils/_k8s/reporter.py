@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tells the user: one status patch, events on transitions, wake-ups of others."""
+"""Tells the user: one status patch, events on transitions; and others: wake-ups, their status."""
 
 from __future__ import annotations
 
@@ -81,6 +81,7 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
     if not dry:
         _write_events(client, resource, assessment.events, now)
         _write_stamps(client, resource, assessment)
+        _write_patches(client, resource, assessment)
     period = ""
     if assessment.in_transit:
         period = look_again(resource, status, now, seldom=assessment.seldom)
@@ -211,4 +212,16 @@ def _write_stamps(client: Client, resource: Json, assessment: Assessment) -> Non
             client.patch(api_path(item.kind, namespace, item.name), body)
         except ApiError as error:
             if error.status != 404:
+                raise
+
+
+def _write_patches(client: Client, resource: Json, assessment: Assessment) -> None:
+    """A conflict or an absence means that what was observed is no more: the next pass decides."""
+    namespace = resource["metadata"]["namespace"]
+    for item in assessment.patches:
+        body = {"metadata": {"resourceVersion": item.version}, "status": item.status}
+        try:
+            client.patch(f"{api_path(item.kind, namespace, item.name)}/status", body)
+        except ApiError as error:
+            if error.status not in (404, 409):
                 raise

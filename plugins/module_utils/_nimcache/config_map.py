@@ -8,12 +8,12 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
     Manifest,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     ModelManifest,
     dump_manifest,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     MANIFEST_KEY,
     Resource,

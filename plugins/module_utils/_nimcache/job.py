@@ -28,7 +28,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     owner_reference,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+    container_security,
     image_reference,
+    pod_security,
     seccomp,
     without_empty,
 )
@@ -48,9 +50,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     name_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.pods import (
-    container_security,
     placement,
-    pod_security,
     resources_of,
 )
 
@@ -91,7 +91,7 @@ def build_job(
     own_env = _environment(cr, cache_type, download)
     pod = {
         "restartPolicy": "Never",
-        "securityContext": pod_security(cr) | seccomp(orchestrator),
+        "securityContext": pod_security(cr["spec"]) | seccomp(orchestrator),
         **placement(cr),
         "containers": [_puller(cr, download, own_env, mounts)],
         "volumes": _volumes(cr),
@@ -205,7 +205,7 @@ def _puller(cr: Resource, download: _Download, own_env: list[EnvVar], mounts: li
         "env": tidy_env(merge_env(own_env, proxy_env(spec.get("proxy")))),
         "envFrom": [{"secretRef": {"name": source["authSecret"]}}],
         "resources": resources_of(cr),
-        "securityContext": container_security(cr),
+        "securityContext": container_security(spec),
         "volumeMounts": [*mounts, *([ca_main_mount()] if cert_config_map(spec) else [])],
     }
     if download.logs_on_error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import manifest_map_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import Labels, operator_labels
 
 CONTAINER = "nim-cache-ctr"
@@ -53,7 +54,7 @@ def pod_name(cr: Resource) -> str:
 
 def config_map_name(cr: Resource) -> str:
     """The ConfigMap that keeps the manifest."""
-    return f"{name_of(cr)}-manifest"
+    return manifest_map_name(name_of(cr))
 
 
 def state_of(cr: Resource) -> str:

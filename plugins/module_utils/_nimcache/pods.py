@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
-    group_id,
-    user_id,
-    without_empty,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import without_empty
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import source_of
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     SERVICE_ACCOUNT,
@@ -28,26 +24,6 @@ def resources_of(cr: Resource) -> Json:
     given = cr["spec"].get("resources") or {}
     amounts = {name: str(given.get(name) or "0") for name in ("cpu", "memory")}
     return {"limits": amounts, "requests": dict(amounts)}
-
-
-def container_security(cr: Resource) -> Json:
-    """The security context of the puller container."""
-    return {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "runAsGroup": group_id(cr["spec"]),
-        "runAsNonRoot": True,
-        "runAsUser": user_id(cr["spec"]),
-    }
-
-
-def pod_security(cr: Resource) -> Json:
-    """The security context of the pod."""
-    return {
-        "fsGroup": group_id(cr["spec"]),
-        "runAsNonRoot": True,
-        "runAsUser": user_id(cr["spec"]),
-    }
 
 
 def placement(cr: Resource) -> Json:

@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
-    is_hf_style,
-    is_optimized,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     NOT_FOUND,
     ModelManifest,
     parse_manifest,
-    read_log,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import (
+    LOG,
+    follow_pod,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
+    is_hf_style,
+    is_optimized,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     MANIFEST_KEY,
@@ -32,10 +35,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     pod_name,
     state_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.standing import standing_of
 
 PROTOCOL = "protocol"
-LOG = "log"
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,6 @@ def needs_protocol(cr: Resource, observed: Observed) -> bool:
     return NOT_FOUND in (observed.get(LOG) or "")
 
 
-def is_running(pod: Manifest | None, cr: Resource) -> bool:
-    """Whether the probe pod can be asked for its log."""
-    return standing_of(pod, cr) == "ours" and _phase(pod) == "Running"
-
-
 def kept_manifest(cr: Resource, observed: Observed, probe: Probe) -> ModelManifest:
     """The manifest found now or before. NimError if the image has none."""
     if probe.fresh:
@@ -138,40 +134,10 @@ def _wait_for_gone(cr: Resource, config_map: Manifest) -> Probe:
 
 def _probe_by_pod(cr: Resource, observed: Observed) -> Probe:
     name = pod_name(cr)
-    pod = observed.object("Pod", name)
-    standing = standing_of(pod, cr)
-    if standing == "foreign":
-        raise NimError(
-            f"Pod {name} exists and was not made for this NIMCache: delete or rename it",
-            reason="ReconcileFailed",
-        )
-    if standing == "leaving":
-        return Probe(waiting=f"Pod {name} to be gone")
-    if _phase(pod) in ("Failed", "Succeeded"):
-        return Probe(waiting=f"Pod {name} to be made again: it ended")
-    if _phase(pod) != "Running":
-        return Probe(pod=True, waiting=f"Pod {name} to run{_why_not_running(pod)}")
-    reading = read_log(observed.get(LOG) or "")
-    if not reading.complete:
-        return Probe(pod=True, waiting=f"Pod {name} to print the model manifest")
-    if not reading.text:
-        is_plain = is_hf_style(cr) and not reading.has_puller
+    found = follow_pod(cr, observed.object("Pod", name), name, observed.get(LOG))
+    if found.waiting:
+        return Probe(pod=found.is_wanted, waiting=found.waiting)
+    if not found.log.text:
+        is_plain = is_hf_style(cr) and not found.log.has_puller
         return Probe("" if is_plain else MODEL_FREE)
-    return Probe(fresh=parse_manifest(reading.text))
-
-
-def _phase(pod: Manifest | None) -> str:
-    return str(((pod or {}).get("status") or {}).get("phase") or "")
-
-
-def _why_not_running(pod: Manifest | None) -> str:
-    """What the scheduler or the kubelet says about a pod that does not start."""
-    status: dict[str, t.Any] = (pod or {}).get("status") or {}
-    for container in status.get("containerStatuses") or []:
-        waiting = (container.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            return f": {waiting['reason']} {waiting.get('message') or ''}".rstrip()
-    for item in status.get("conditions") or []:
-        if item.get("type") == "PodScheduled" and item.get("status") == "False":
-            return f": {item.get('reason')} {item.get('message') or ''}".rstrip()
-    return ""
+    return Probe(fresh=parse_manifest(found.log.text))

@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    NO_PULLER,
+    NOT_FOUND,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import print_command
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     operator_labels,
     owner_reference,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import seccomp
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+    container_security,
+    pod_security,
+    seccomp,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import source_of
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
-    BEGIN_MARK,
-    END_MARK,
-    NO_PULLER,
-    NOT_FOUND,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     CONTAINER,
     Resource,
@@ -26,14 +29,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     pod_name,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.pods import (
-    container_security,
     placement,
-    pod_security,
     resources_of,
 )
 
-_SCRIPT = f"""\
-show() {{ echo '{BEGIN_MARK}'; cat "$1"; echo; echo '{END_MARK}'; }}
+_FIND = f"""\
 if [ -f /opt/nim/etc/default/model_manifest.yaml ]; then
   show /opt/nim/etc/default/model_manifest.yaml
 elif [ -f /etc/nim/config/model_manifest.yaml ]; then
@@ -42,20 +42,18 @@ else
   command -v download-to-cache >/dev/null 2>&1 || echo '{NO_PULLER}'
   echo '{NOT_FOUND}'
 fi
-trap 'exit 0' TERM INT
-while :; do sleep 3600 & wait $!; done
 """
 
 
 def build_probe_pod(cr: Resource, orchestrator: str) -> Manifest:
-    """The pod; it runs until it is deleted, and ends at once when told to."""
+    """The pod."""
     name = name_of(cr)
     container = {
         "name": CONTAINER,
         "image": source_of(cr)["modelPuller"],
-        "command": ["sh", "-c", _SCRIPT],
+        "command": print_command(_FIND),
         "resources": resources_of(cr),
-        "securityContext": container_security(cr) | seccomp(orchestrator),
+        "securityContext": container_security(cr["spec"]) | seccomp(orchestrator),
     }
     annotations = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
     return manifest(
@@ -69,7 +67,7 @@ def build_probe_pod(cr: Resource, orchestrator: str) -> Manifest:
         },
         spec={
             "containers": [container],
-            "securityContext": pod_security(cr),
+            "securityContext": pod_security(cr["spec"]),
             **placement(cr),
         },
     )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import read_log_of
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
     Read,
@@ -27,15 +28,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     state_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe import (
-    LOG,
     PROTOCOL,
-    is_running,
     needs_probe,
     needs_protocol,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import has_claim
 
-USERS = "NIMService"
+USERS = ("NIMBuild", "NIMService")
+"""Kinds that wait for a cache; no watch tells them of its state."""
 
 
 def reads(cr: Resource, observed: Observed) -> list[Read]:
@@ -62,15 +62,14 @@ def _further_reads(cr: Resource, observed: Observed) -> list[Read]:
     namespace = cr["metadata"]["namespace"]
     is_claimed = has_claim(cr, observed)
     settled = state_of(cr) == READY and is_claimed
-    wanted = [] if settled else [read_objects(USERS, namespace)]
+    wanted = [] if settled else [read_objects(kind, namespace) for kind in USERS]
     if not is_claimed:
         return wanted
     probing = needs_probe(cr, observed)
     if probing or not settled:
         wanted.append(read_nodes())
-    pod = observed.object("Pod", pod_name(cr))
-    if probing and is_running(pod, cr):
-        wanted.append(Read(LOG, "log", "Pod", namespace, pod_name(cr), container=CONTAINER))
+    if probing:
+        wanted += read_log_of(cr, observed.object("Pod", pod_name(cr)), CONTAINER)
     if needs_protocol(cr, observed):
         source = source_of(cr)
         secrets = (source["pullSecret"],) if source.get("pullSecret") else ()

@@ -16,7 +16,7 @@ import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import Profile
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import Profile
 
 MAX_DROPPED = 100
 MAX_SUMMARY_BYTES = 1000

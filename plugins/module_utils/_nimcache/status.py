@@ -6,15 +6,8 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
-    Condition,
-    condition,
-    find_condition,
-    set_condition,
-    set_progress,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
     Assessment,
     Event,
@@ -22,6 +15,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Outcome,
     Stamp,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.draft import Draft
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import INPUT_TAG
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     CACHE_STATE,
     state_note,
@@ -60,48 +55,13 @@ JOB_MADE = "NIM_CACHE_JOB_CREATED"
 JOB_PENDING = "NIM_CACHE_JOB_PENDING"
 JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 
-Progress = tuple[str, str]
-
-
-@dataclass
-class _Draft:
-    """A status in the making."""
-
-    status: dict[str, t.Any]
-    events: list[Event] = field(default_factory=list)
-    reconciling: Progress | None = None
-    stalled: Progress | None = None
-    is_polled: bool = False
-    error: str = ""
-
-    @property
-    def state(self) -> str:
-        return str(self.status.get("state") or "")
-
-    @property
-    def conditions(self) -> list[Condition]:
-        return list(self.status.get("conditions") or [])
-
-    def say(self, kind: str, status: bool, reason: str, message: str = "") -> None:
-        """Set a condition; one that says the same already is left as it is."""
-        new = condition(kind, status, reason, message)
-        old = find_condition(self.conditions, kind)
-        if old is None or any(old.get(key) != value for key, value in new.items()):
-            self.status["conditions"] = set_condition(self.conditions, new)
-
-    def put(self, key: str, value: t.Any) -> None:
-        """Set a field; an empty one is left out."""
-        self.status.pop(key, None)
-        if value:
-            self.status[key] = value
-
 
 def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     """The new status, and what else follows from a pass.
 
     A cache that is Ready stays so, whatever becomes of the rest, while its claim is there.
     """
-    draft = _Draft(dict(cr.get("status") or {}))
+    draft = Draft(dict(cr.get("status") or {}))
     if cr["metadata"].get("deletionTimestamp"):
         return Assessment(draft.status, error=outcome.failure)
     if outcome.failure:
@@ -114,7 +74,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     elif steps.problem:
         _stall(draft, cr, steps.problem)
     else:
-        _clear_failure(draft)
+        draft.recover(RECONCILE_FAILED)
         if steps.waiting:
             draft.reconciling = steps.waiting
         elif draft.state != READY:
@@ -122,7 +82,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     return _finish(draft, cr, observed)
 
 
-def _note_steps(draft: _Draft, steps: Steps, outcome: Outcome) -> None:
+def _note_steps(draft: Draft, steps: Steps, outcome: Outcome) -> None:
     """What holds whether or not the pass went well."""
     draft.put("type", steps.probe.cache_type)
     nothing_selected = steps.selection is not None and not steps.selection.selected
@@ -136,7 +96,7 @@ def _note_steps(draft: _Draft, steps: Steps, outcome: Outcome) -> None:
         draft.put("state", PVC_CREATED)
 
 
-def _lose_claim(draft: _Draft, steps: Steps) -> None:
+def _lose_claim(draft: Draft, steps: Steps) -> None:
     """What was cached went with the claim."""
     reason, message = steps.waiting or (PVC_LOST, "")
     if draft.state != NOT_READY:
@@ -148,14 +108,13 @@ def _lose_claim(draft: _Draft, steps: Steps) -> None:
     draft.put("profiles", None)
 
 
-def _retry(draft: _Draft, cr: Resource, message: str) -> None:
-    """An error that may pass: the run fails, so that the runtime tries again."""
+def _retry(draft: Draft, cr: Resource, message: str) -> None:
+    """An error that may pass."""
     _fail(draft, cr, message)
-    draft.reconciling = ("Retrying", message)
-    draft.error = message
+    draft.retry(message)
 
 
-def _stall(draft: _Draft, cr: Resource, problem: Problem) -> None:
+def _stall(draft: Draft, cr: Resource, problem: Problem) -> None:
     """A problem that only a change of the cluster or of the NIMCache ends."""
     if problem.reason == "PVCNotFound":
         draft.put("state", NOT_READY)
@@ -164,22 +123,13 @@ def _stall(draft: _Draft, cr: Resource, problem: Problem) -> None:
     draft.is_polled = problem.is_polled
 
 
-def _fail(draft: _Draft, cr: Resource, message: str) -> None:
-    old = find_condition(draft.conditions, RECONCILE_FAILED) or {}
-    if (old.get("status"), old.get("message")) != ("True", message):
-        text = f"NIMCache {name_of(cr)} reconcile failed, msg: {message}"
-        draft.events.append(Event("Warning", "ReconcileFailed", text))
-    draft.say(RECONCILE_FAILED, True, "ReconcileFailed", message)
+def _fail(draft: Draft, cr: Resource, message: str) -> None:
+    draft.fail(RECONCILE_FAILED, f"NIMCache {name_of(cr)}", message)
     if draft.state != READY:
         draft.put("state", NOT_READY)
 
 
-def _clear_failure(draft: _Draft) -> None:
-    if find_condition(draft.conditions, RECONCILE_FAILED):
-        draft.say(RECONCILE_FAILED, False, "Reconciled")
-
-
-def _follow_job(draft: _Draft, cr: Resource, now: Observed, steps: Steps, outcome: Outcome) -> None:
+def _follow_job(draft: Draft, cr: Resource, now: Observed, steps: Steps, outcome: Outcome) -> None:
     """The state that the Job is in; the first rule that holds decides."""
     job = now.object("Job", job_name(cr))
     if job is None:
@@ -198,27 +148,38 @@ def _follow_job(draft: _Draft, cr: Resource, now: Observed, steps: Steps, outcom
         _progress(draft, job)
 
 
-def _start(draft: _Draft, steps: Steps) -> None:
+def _start(draft: Draft, steps: Steps) -> None:
     if steps.selection:
         draft.events.append(Event("Normal", "ProfilesSelected", summarize(steps.selection)))
     draft.put("state", STARTED)
-    draft.put("profiles", None)
+    _keep_built(draft)
     draft.reconciling = ("JobCreated", "The Job to cache NIM has been created")
 
 
-def _complete(draft: _Draft, cr: Resource, steps: Steps) -> None:
+def _complete(draft: Draft, cr: Resource, steps: Steps) -> None:
     draft.say(
         JOB_COMPLETED, True, "JobCompleted", "The Job to cache NIM has successfully completed"
     )
     draft.put("state", READY)
     draft.put("pvc", claim_name(cr))
-    draft.put("profiles", [profile.to_status() for profile in steps.cached])
+    _keep_built(draft, [profile.to_status() for profile in steps.cached])
 
 
-def _give_up(draft: _Draft, job: Manifest) -> None:
+def _keep_built(draft: Draft, cached: t.Sequence[Manifest] = ()) -> None:
+    """The profiles that were cached, and those that were built into the claim, which stay there."""
+    names = {profile["name"] for profile in cached}
+    built = [
+        profile
+        for profile in draft.status.get("profiles") or []
+        if INPUT_TAG in (profile.get("config") or {}) and profile["name"] not in names
+    ]
+    draft.put("profiles", [*cached, *built])
+
+
+def _give_up(draft: Draft, job: Manifest) -> None:
     draft.say(JOB_COMPLETED, False, "JobFailed", "The Job to cache NIM has failed")
     draft.put("state", FAILED)
-    draft.put("profiles", None)
+    _keep_built(draft)
     why = job_condition(job, "Failed").get("message") or "it gave no reason"
     draft.stalled = (
         "JobFailed",
@@ -227,11 +188,11 @@ def _give_up(draft: _Draft, job: Manifest) -> None:
     )
 
 
-def _progress(draft: _Draft, job: Manifest) -> None:
+def _progress(draft: Draft, job: Manifest) -> None:
     """A pod that failed is not the end: the Job tries again, several times."""
     status = job.get("status") or {}
     failed = int(status.get("failed") or 0)
-    draft.put("profiles", None)
+    _keep_built(draft)
     if status.get("active") or failed:
         limit = job["spec"].get("backoffLimit", BACKOFF_LIMIT)
         tries = f" ({failed} of {limit + 1} attempts failed)" if failed else ""
@@ -245,34 +206,29 @@ def _progress(draft: _Draft, job: Manifest) -> None:
     draft.reconciling = progress
 
 
-def _finish(draft: _Draft, cr: Resource, observed: Observed) -> Assessment:
+def _finish(draft: Draft, cr: Resource, observed: Observed) -> Assessment:
     has_changed = draft.state != state_of(cr)
     if has_changed and not (draft.error or (draft.stalled and draft.state == NOT_READY)):
         text = f"NIMCache {name_of(cr)} reconcile success, new state: {draft.state}"
         draft.events.append(Event("Normal", draft.state, text))
-    conditions = set_progress(
-        draft.conditions, reconciling=draft.reconciling, stalled=draft.stalled
-    )
-    return Assessment(
-        status=draft.status | {"conditions": conditions},
-        events=draft.events,
-        stamps=_wake_users(draft, cr, observed) if has_changed else [],
-        in_transit=draft.reconciling is not None or draft.is_polled,
-        error=draft.error,
-    )
+    if has_changed:
+        draft.stamps += _wake_users(draft, cr, observed)
+    return draft.finish()
 
 
-def _wake_users(draft: _Draft, cr: Resource, observed: Observed) -> list[Stamp]:
-    """The NIMServices of the namespace that use this cache; no watch tells them of its state."""
+def _wake_users(draft: Draft, cr: Resource, observed: Observed) -> list[Stamp]:
+    """What uses this cache in the namespace."""
     value = state_note(name_of(cr), draft.state)
     return [
-        Stamp(USERS, service["metadata"]["name"], CACHE_STATE, value)
-        for service in observed.get(USERS) or []
-        if _uses(service, cr)
-        and (service["metadata"].get("annotations") or {}).get(CACHE_STATE) != value
+        Stamp(kind, user["metadata"]["name"], CACHE_STATE, value)
+        for kind in USERS
+        for user in observed.get(kind) or []
+        if _uses(user, cr) and (user["metadata"].get("annotations") or {}).get(CACHE_STATE) != value
     ]
 
 
-def _uses(service: Manifest, cr: Resource) -> bool:
-    cache = ((service.get("spec") or {}).get("storage") or {}).get("nimCache") or {}
+def _uses(user: Manifest, cr: Resource) -> bool:
+    """A NIMService names its cache below `storage`, a NIMBuild right in the spec."""
+    spec = user.get("spec") or {}
+    cache = spec.get("nimCache") or (spec.get("storage") or {}).get("nimCache") or {}
     return bool(cache.get("name") == name_of(cr))

@@ -16,8 +16,13 @@ from dataclasses import dataclass, field, replace
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import Profile
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim, claim_name
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
+    is_of_namesake,
+    standing_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
     ALL_PROFILES,
     is_native,
@@ -28,7 +33,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.job import (
     build_job,
     profiles_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import Profile
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
     NATIVE,
     READY,
@@ -50,10 +54,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.selection imp
     discover_gpus,
     select_profiles,
     summarize,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.standing import (
-    is_of_namesake,
-    standing_of,
 )
 
 PVC_LOST = "PVCLost"

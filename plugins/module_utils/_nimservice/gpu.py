@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.gpu import (
+    GPU,
+    amounts_of,
+    has_gpus,
+    parallelism_of,
+    parse_parallelism,
+    with_gpus,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     dra_resources,
     tensor_size,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
-
-GPU = "nvidia.com/gpu"
 
 
 def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
@@ -25,17 +30,11 @@ def build_resources(cr: Resource, store: Store) -> dict[str, t.Any]:
 
     Raises NimError if the profile's GPU count is no positive number.
     """
-    given = cr["spec"].get("resources") or {}
-    resources = {
-        # Text is how the API server writes quantities; within a LeaderWorkerSet it does not do so.
-        key: {name: str(amount) for name, amount in (given.get(key) or {}).items()}
-        for key in ("requests", "limits")
-    }
+    amounts = amounts_of(cr["spec"].get("resources"))
     profile = None if dra_resources(cr) else _profile(store)
-    if profile is not None and not any(GPU in amounts for amounts in resources.values()):
-        count = _gpu_count(cr, profile)
-        resources = {key: {**amounts, GPU: count} for key, amounts in resources.items()}
-    return {key: amounts for key, amounts in resources.items() if amounts}
+    if profile is not None and not has_gpus(amounts):
+        amounts = with_gpus(amounts, _gpu_count(cr, profile))
+    return {key: named for key, named in amounts.items() if named}
 
 
 def _profile(store: Store) -> dict[str, t.Any] | None:
@@ -49,11 +48,8 @@ def _profile(store: Store) -> dict[str, t.Any] | None:
 def _gpu_count(cr: Resource, profile: t.Mapping[str, t.Any]) -> str:
     if cr["spec"].get("multiNode"):
         return str(tensor_size(cr))
-    config = profile.get("config") or {}
-    text = str(config.get("tensorParallelism") or config.get("tp") or 1).strip()
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise NimError(
-            f"profile {profile['name']} of spec.storage.nimCache.profile has tensor parallelism"
-            f" {text!r}, which is no number of GPUs: set {GPU} in spec.resources.limits"
-        )
-    return str(int(text))
+    return parse_parallelism(
+        parallelism_of(profile) or "1",
+        f"{profile['name']} of spec.storage.nimCache.profile",
+        f"set {GPU} in spec.resources.limits",
+    )

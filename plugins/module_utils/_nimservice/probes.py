@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import http_probe
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import Resource
 
 _DEFAULTS = {
@@ -23,12 +24,5 @@ def build_probes(cr: Resource) -> dict[str, t.Any]:
     for field, (path, delay, failures) in _DEFAULTS.items():
         given = cr["spec"].get(field) or {}
         if given.get("enabled") is not False:
-            probes[field] = given.get("probe") or {
-                "httpGet": {"path": path, "port": "api"},
-                "initialDelaySeconds": delay,
-                "timeoutSeconds": 1,
-                "periodSeconds": 10,
-                "successThreshold": 1,
-                "failureThreshold": failures,
-            }
+            probes[field] = given.get("probe") or http_probe(path, delay, failures)
     return probes

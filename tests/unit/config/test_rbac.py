@@ -39,12 +39,18 @@ GRANT = "to grant it, one must have it"
 READ_GRANT = dict.fromkeys(("get", "list", "watch"), GRANT)
 
 BESIDES = {
+    (GROUP, "nimbuilds"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimpipelines"): {"update": "the runtime adds and removes the finalizer"},
     (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
+    (GROUP, "nimbuilds/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimpipelines/finalizers"): {"update": "owner references that block deletion"},
     (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
+    (GROUP, "nimbuilds/status"): {
+        "patch": "report",
+        "update": "the runtime's own words on a bad reconcile-period annotation",
+    },
     (GROUP, "nimcaches/status"): {
         "patch": "report",
         "update": "the runtime's own words on a bad reconcile-period annotation",

@@ -107,6 +107,16 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             "models that go with the service are told of before",
         ),
     },
+    "nimbuilds": {
+        ("", "required"): (["spec"], "there is nothing to build without one"),
+        ("spec.image.repository", "minLength"): (1, "no node can pull such an image"),
+        ("spec.image.tag", "minLength"): (1, "no node can pull such an image"),
+        ("spec.nimCache.name", "minLength"): (1, "there is no such cache"),
+        ("status.observedGeneration", "+"): (
+            {"type": "integer", "format": "int64"},
+            "kstatus needs it",
+        ),
+    },
     "nimcaches": {
         ("", "required"): (["spec"], "webhook: spec.source and spec.storage are required"),
         ("spec.initContainers[].image.repository", "minLength"): (
@@ -313,6 +323,7 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
             "must be a valid semantic version such as 1.2.3",
         ): "webhook",
     },
+    "nimbuilds": {},
     "nimcaches": {
         **{
             ("spec", field, IMMUTABLE): "webhook, update"

@@ -113,7 +113,8 @@ def test_errors_are_one_line(reconciled):
     results = reconciled[2]
     assert results["lost"]["msg"].startswith("no usable kubeconfig /nowhere/config: it does not")
     assert results["nothing"]["msg"].startswith("resource: missing, ")
-    assert results["foreign"]["msg"] == "kind 'Pod' is not one of NIMCache, NIMPipeline, NIMService"
+    known = "NIMBuild, NIMCache, NIMPipeline, NIMService"
+    assert results["foreign"]["msg"] == f"kind 'Pod' is not one of {known}"
 
 
 def test_what_is_observed_is_a_text_and_a_plan(reconciled):

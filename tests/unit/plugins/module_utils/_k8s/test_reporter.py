@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Event,
     Outcome,
     Stamp,
+    StatusPatch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import reporter
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -215,9 +216,67 @@ def test_stamps_wake_others(cluster, resource, run, assess, refused):
         run(cluster.objects[PATH])
 
 
+OTHER = PATH.replace("llm", "other")
+
+
+def put_other(cluster):
+    status = {"state": "Ready", "profiles": ["a"]}
+    return cluster.put(OTHER, {"metadata": {"name": "other"}, "status": status})
+
+
+def patch_of(other):
+    version = other["metadata"]["resourceVersion"]
+    return StatusPatch("NIMService", "other", version, {"profiles": ["a", "b"]})
+
+
+def test_the_status_of_another_is_patched_as_it_was_observed(cluster, resource, run, assess):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
+    run(resource)
+    assert cluster.objects[OTHER]["status"] == {"state": "Ready", "profiles": ["a", "b"]}
+    assert cluster.calls("PATCH")[-1].path == f"{OTHER}/status"
+
+
+def changed_since(cluster):
+    cluster.put(OTHER, cluster.objects[OTHER] | {"status": {"state": "NotReady"}})
+
+
+def made_anew_since(cluster):
+    del cluster.objects[OTHER]
+    cluster.put(OTHER, {"metadata": {"name": "other"}, "status": {}})
+
+
+def gone_since(cluster):
+    del cluster.objects[OTHER]
+
+
+@pytest.mark.parametrize("change", [changed_since, made_anew_since, gone_since])
+def test_the_status_of_another_that_changed_is_left_alone(cluster, resource, run, assess, change):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch], in_transit=True))
+    change(cluster)
+    before = copy.deepcopy(cluster.objects.get(OTHER))
+    said = run(resource)
+    assert (said.error, said.period) == ("", "1s")
+    assert cluster.objects.get(OTHER) == before
+
+
+def test_a_refused_patch_of_another_is_an_error(cluster, resource, run, assess, refused):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
+    cluster.refuse["PATCH", f"{OTHER}/status"] = [refused(403, "may not")]
+    with pytest.raises(ApiError, match="may not"):
+        run(resource)
+
+
 def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
     stamps = [Stamp("NIMService", "llm", "k", "v")]
-    assess(lambda *_: Assessment({"conditions": [READY]}, [EVENT], stamps, in_transit=True))
+    patches = [patch_of(put_other(cluster))]
+    assess(
+        lambda *_: Assessment(
+            {"conditions": [READY]}, [EVENT], stamps, in_transit=True, patches=patches
+        )
+    )
     said = run(resource, dry=True)
     assert said.changed is True
     assert said.period

@@ -18,13 +18,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Refusal,
     key_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.desired import desired
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     BEGIN_MARK,
     END_MARK,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.status import assess
 
@@ -105,7 +105,7 @@ class World:
     nodes: list[Json] = field(default_factory=lambda: [gpu_node()])
     log: str = ""
     protocol: str = "legacy"
-    services: list[Json] = field(default_factory=list)
+    users: dict[str, list[Json]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     failure: str = ""
 
@@ -118,7 +118,7 @@ class World:
                 answers[read.key] = {
                     "object": lambda key=read.key: copy.deepcopy(self.objects.get(key)),
                     "list": lambda: self.nodes,
-                    "objects": lambda: self.services,
+                    "objects": lambda key=read.key: self.users.get(key),
                     "log": lambda: self.log,
                     "protocol": lambda: self.protocol,
                 }[read.how]()

@@ -10,16 +10,16 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
-    build_config_map,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     parse_manifest,
     read_log,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
+    build_config_map,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe_pod import build_probe_pod
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.rbac import build_rbac
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.standing import standing_of
 
 Json = dict[str, t.Any]
 

@@ -360,12 +360,12 @@ def test_a_settled_cache_reads_its_children_only(world: Make) -> None:
 
 def test_reads_of_the_way(world: Make) -> None:
     cluster = world()
-    children = [CLAIM, KEPT, JOB, POD, *RBAC]
-    assert cluster.reconcile().keys == [*children, "NIMService", "Node", "protocol"]
-    assert cluster.reconcile().keys == [*children, "NIMService", "Node"]
+    children, users = [CLAIM, KEPT, JOB, POD, *RBAC], ["NIMBuild", "NIMService"]
+    assert cluster.reconcile().keys == [*children, *users, "Node", "protocol"]
+    assert cluster.reconcile().keys == [*children, *users, "Node"]
     cluster.run_pod()
-    assert cluster.reconcile().keys == [*children, "NIMService", "Node", "log"]
-    assert cluster.reconcile().keys == [*children, "NIMService", "Node"]
+    assert cluster.reconcile().keys == [*children, *users, "Node", "log"]
+    assert cluster.reconcile().keys == [*children, *users, "Node"]
 
 
 def test_registry_is_left_alone_while_the_claim_is_missing(world: Make) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import Profile
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import Profile
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.selection import (
     MAX_DROPPED,
     MAX_SUMMARY_BYTES,

@@ -359,28 +359,74 @@ def service(name: str, cache: str, **annotations: str) -> Json:
     }
 
 
-def test_services_that_use_the_cache_are_woken(world: Make) -> None:
+def build(name: str, cache: str) -> Json:
+    return {"metadata": {"name": name}, "spec": {"nimCache": {"name": cache}}}
+
+
+def test_what_uses_the_cache_is_woken(world: Make) -> None:
     cluster = world()
     told = service("told", "llama", **{"nimops.nim/cache-state": "llama=PVC-Created"})
-    cluster.services = [service("a", "llama"), service("b", "other"), told, {
+    cluster.users["NIMService"] = [service("a", "llama"), service("b", "other"), told, {
         "metadata": {"name": "c"}, "spec": {"storage": {"pvc": {}}},
     }]  # fmt: skip
+    cluster.users["NIMBuild"] = [build("engine", "llama"), build("another", "other")]
     stamps = cluster.reconcile().assessment.stamps
     assert [(s.kind, s.name, s.key, s.value) for s in stamps] == [
-        ("NIMService", "a", "nimops.nim/cache-state", "llama=PVC-Created")
+        ("NIMBuild", "engine", "nimops.nim/cache-state", "llama=PVC-Created"),
+        ("NIMService", "a", "nimops.nim/cache-state", "llama=PVC-Created"),
     ]
     assert cluster.reconcile().assessment.stamps == []
     cluster.become_ready()
     del cluster.objects[CLAIM]
     stamps = cluster.reconcile().assessment.stamps
     assert [(s.name, s.value) for s in stamps] == [
-        ("a", "llama=NotReady"), ("told", "llama=NotReady"),
+        ("engine", "llama=NotReady"), ("a", "llama=NotReady"), ("told", "llama=NotReady"),
     ]  # fmt: skip
+
+
+BUILT = {"name": "built", "config": {"model_name": "mine", "input_profile": "aaaa"}}
 
 
 def test_foreign_fields_of_the_status_are_kept(world: Make) -> None:
     cluster = world().become_ready()
-    built = {"name": "built", "config": {"model_name": "mine"}}
-    cluster.cr["status"]["profiles"].append(built)
+    cluster.cr["status"]["profiles"].append(BUILT)
     cluster.reconcile()
-    assert cluster.cr["status"]["profiles"][-1] == built
+    assert cluster.cr["status"]["profiles"][-1] == BUILT
+
+
+@pytest.mark.parametrize("state", ["NotReady", "Failed", "InProgress"])
+def test_a_new_download_keeps_what_was_built(world: Make, state: str) -> None:
+    """The reference leaves such states, with all profiles listed, and its Jobs vanish."""
+    cluster = world().become_ready()
+    profiles = list(cluster.cr["status"]["profiles"])
+    cluster.cr["status"] |= {"state": state, "profiles": [*profiles, BUILT]}
+    del cluster.objects[JOB]
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Started", [BUILT])
+    for status in ({"active": 1}, {"failed": 1}):
+        cluster.set_job(**status)
+        cluster.reconcile()
+        assert (cluster.state, cluster.cr["status"]["profiles"]) == ("InProgress", [BUILT])
+    cluster.set_job("Failed", failed=6)
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Failed", [BUILT])
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Ready", [*profiles, BUILT])
+
+
+def test_a_lost_claim_takes_with_it_what_was_built(world: Make) -> None:
+    cluster = world().become_ready()
+    cluster.cr["status"]["profiles"].append(BUILT)
+    del cluster.objects[CLAIM]
+    cluster.reconcile()
+    assert "profiles" not in cluster.cr["status"]
+
+
+def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.cr["status"]["profiles"] = [BUILT | {"name": "aaaa"}, BUILT]
+    cluster.become_ready()
+    assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["aaaa", "built"]
+    assert "input_profile" not in cluster.cr["status"]["profiles"][0]["config"]

@@ -18,13 +18,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.errors import N
 from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import dump_yaml
 
 NOT_FOUND = "model_manifest.yaml not found"
-"""What the probe pod prints if the image has no manifest."""
+"""What a pod prints if there is no manifest."""
 
 NO_PULLER = "download-to-cache not found"
-"""What it prints besides if the image cannot download a model by itself."""
+"""What a probe pod prints besides if its image cannot download a model by itself."""
 
 BEGIN_MARK, END_MARK = "--- nimops: manifest begins ---", "--- nimops: manifest ends ---"
-"""Lines around the manifest in the log of our probe pod; other operators' pods print none."""
+"""Lines around the manifest in the log of our pods; other operators' pods print none."""
+
+INPUT_TAG = "input_profile"
+"""Tag of a profile in the status of a NIMCache that was not downloaded but built, from this one."""
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
@@ -66,9 +69,9 @@ class ModelManifest:
 
 @dataclass(frozen=True)
 class LogReading:
-    """What the log of a probe pod tells.
+    """What the log of a pod that prints a manifest tells.
 
-    ``complete``: nothing more will come. ``text``: the manifest, empty if the image has none.
+    ``complete``: nothing more will come. ``text``: the manifest, empty if there is none.
     ``has_puller``: the image brings `download-to-cache`.
     """
 
@@ -112,8 +115,13 @@ def _as_text(node: yaml.Node) -> None:
         node.tag = _TEXT
 
 
+def manifest_map_name(cache: str) -> str:
+    """The ConfigMap that keeps the manifests of a NIMCache."""
+    return f"{cache}-manifest"
+
+
 def read_log(log: str) -> LogReading:
-    """Find the manifest in the log of a probe pod; NimError if its beginning is lost."""
+    """Find the manifest in the log of a pod; NimError if its beginning is lost."""
     if NOT_FOUND in log:
         return LogReading(complete=True, has_puller=NO_PULLER not in log)
     head, begin, rest = log.partition(BEGIN_MARK)

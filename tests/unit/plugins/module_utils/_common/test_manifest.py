@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     BEGIN_MARK,
     END_MARK,
     NO_PULLER,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether an object that bears the right name is there for this NIMCache."""
+"""Whether an object that bears the right name is there for this custom resource."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     controller_of,
     is_controlled_by,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import Resource
 
+Resource = t.Mapping[str, t.Any]
 Standing = t.Literal["absent", "ours", "leaving", "foreign"]
 
 
 def standing_of(live: Manifest | None, cr: Resource) -> Standing:
-    """How a live object stands to a NIMCache.
+    """How a live object stands to a custom resource.
 
     ``leaving``: it is being deleted, or belongs to a namesake that was deleted and will follow it.
     Without a controller, it is ours if it is labelled as an operator's.
@@ -37,7 +37,7 @@ def standing_of(live: Manifest | None, cr: Resource) -> Standing:
 
 
 def is_of_namesake(live: Manifest, cr: Resource) -> bool:
-    """Whether a NIMCache of the same name that is gone by now made this object."""
+    """Whether a custom resource of the same name that is gone by now made this object."""
     controller = controller_of(live)
     if controller is None or is_controlled_by(live, cr):
         return False

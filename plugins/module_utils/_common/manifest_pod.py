@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pods that print a model manifest into their log: what they run, and how far they have come."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    LogReading,
+    read_log,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Read
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+    phase_of,
+    why_not_running,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+
+LOG = "log"
+
+Resource = t.Mapping[str, t.Any]
+
+_SHOW = f"""\
+show() {{ echo '{BEGIN_MARK}'; cat "$1"; echo; echo '{END_MARK}'; }}
+"""
+_STAY = """\
+trap 'exit 0' TERM INT
+while :; do sleep 3600 & wait $!; done
+"""
+
+
+@dataclass(frozen=True)
+class PodReading:
+    """How far such a pod has come.
+
+    ``is_wanted``: it has to be there. ``waiting``: what is waited for, empty once ``log`` is
+    complete.
+    """
+
+    is_wanted: bool
+    waiting: str = ""
+    log: LogReading = field(default_factory=lambda: LogReading(complete=False))
+
+
+def print_command(find: str) -> list[str]:
+    """What the container runs.
+
+    ``find``: lines of shell code that call ``show FILE`` for a manifest or print `NOT_FOUND`.
+    The pod runs until it is deleted, and ends at once when told to.
+    """
+    return ["sh", "-c", _SHOW + find + _STAY]
+
+
+def read_log_of(cr: Resource, pod: t.Mapping[str, t.Any] | None, container: str) -> list[Read]:
+    """The read of the pod's log, once it can be asked for."""
+    if pod is None or standing_of(dict(pod), cr) != "ours" or phase_of(pod) != "Running":
+        return []
+    name, namespace = pod["metadata"]["name"], cr["metadata"]["namespace"]
+    return [Read(LOG, "log", "Pod", namespace, name, container=container)]
+
+
+def follow_pod(
+    cr: Resource, pod: dict[str, t.Any] | None, name: str, log: str | None
+) -> PodReading:
+    """Follow the pod ``name``; NimError if it is not ours, or if the log cannot be read."""
+    standing = standing_of(pod, cr)
+    if standing == "foreign":
+        raise NimError(
+            f"Pod {name} exists and was not made for this {cr['kind']}: delete or rename it",
+            reason="ReconcileFailed",
+        )
+    if standing == "leaving":
+        return PodReading(False, f"Pod {name} to be gone")
+    phase = phase_of(pod)
+    if phase in ("Failed", "Succeeded"):
+        return PodReading(False, f"Pod {name} to be made again: it ended")
+    if phase != "Running":
+        return PodReading(True, f"Pod {name} to run{why_not_running(pod)}")
+    reading = read_log(log or "")
+    if not reading.complete:
+        return PodReading(True, f"Pod {name} to print the model manifest")
+    return PodReading(False, log=reading)

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NIMBuilds that the reference operator left, in each state that it stores or fails to store."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+Json = dict[str, t.Any]
+Make = t.Callable[..., t.Any]
+
+BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
+TIME = "2026-01-01T00:00:00Z"
+FOUND = "NIM_BUILD_SINGLE_BUILDABLE_PROFILE_FOUND"
+MADE = "NIM_BUILD_ENGINE_BUILD_POD_CREATED"
+PENDING = "NIM_BUILD_ENGINE_BUILD_POD_PENDING"
+COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
+READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
+FAILED = "NIM_BUILD_RECONCILE_FAILED"
+LISTED = {"name": "cccc", "config": {"model_name": "engine", "input_profile": "aaaa"}}
+PLAIN_MANIFEST = "cccc:\n  model: m\n  tags: {model_name: engine}\n"
+"""As its pod prints it: without our marks."""
+
+
+def said(**conditions: str) -> list[Json]:
+    """Conditions as the reference writes them."""
+    kinds = {
+        "found": FOUND, "made": MADE, "pending": PENDING, "completed": COMPLETED, "read": READ,
+        "failed": FAILED,
+    }  # fmt: skip
+    return [
+        {
+            "type": kinds[name],
+            "status": status,
+            "reason": "Said",
+            "message": "",
+            "lastTransitionTime": TIME,
+        }
+        for name, status in conditions.items()
+    ]
+
+
+def pod_of(name: str, *, ready: bool = False, phase: str = "Running") -> Json:
+    owner = {"kind": "NIMBuild", "name": "engine", "uid": "u-build", "controller": True}
+    env = [{"name": "NIM_MODEL_PROFILE", "value": "aaaa"}]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "nim", "ownerReferences": [owner]},
+        "spec": {"containers": [{"name": "c", "env": env}]},
+        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "pods", "applied", "pruned", "state"),
+    [
+        pytest.param(None, [], [BUILD_POD], [], "InProgress", id="new"),
+        pytest.param(
+            {"state": "InProgress", "conditions": said(found="True", made="True")},
+            [pod_of(BUILD_POD)], [], [], "InProgress", id="building",
+        ),
+        pytest.param(
+            {"state": "InProgress", "conditions": said(found="True", made="True", pending="True")},
+            [pod_of(BUILD_POD, ready=True)], [], [], "InProgress", id="built",
+        ),
+        pytest.param(
+            {"state": "InProgress", "conditions": said(found="True", made="True", pending="True")},
+            [], [BUILD_POD], [], "InProgress", id="stuck-without-a-pod",
+        ),
+        pytest.param(
+            {
+                "state": "Failed",
+                "conditions": said(found="True", made="True", pending="True", completed="False"),
+            },
+            [pod_of(BUILD_POD, phase="Failed")], [], [], "Failed", id="failed",
+        ),
+        pytest.param(
+            {
+                "state": "Failed",
+                "conditions": said(found="True", made="True", pending="True", completed="False"),
+            },
+            [], [BUILD_POD], [], "InProgress", id="stuck-failed-without-a-pod",
+        ),
+        pytest.param(
+            {
+                "state": "InProgress",
+                "conditions": said(found="True", made="True", pending="True", completed="True"),
+            },
+            [pod_of(BUILD_POD, ready=True)], [MANIFEST_POD], [BUILD_POD], "InProgress",
+            id="completed",
+        ),
+        pytest.param(
+            {
+                "state": "Pending",
+                "conditions": said(found="True", made="True", completed="True", failed="True"),
+            },
+            [pod_of(MANIFEST_POD, phase="Pending")], [], [], "InProgress", id="manifest-awaited",
+        ),
+        pytest.param(
+            {
+                "state": "Pending",
+                "conditions": said(made="True", completed="True", read="True", failed="True"),
+            },
+            [pod_of(MANIFEST_POD)], [], [MANIFEST_POD], "Ready", id="ready-with-an-old-error",
+        ),
+        pytest.param(
+            {"state": "Pending", "conditions": said(failed="True")}, [], [BUILD_POD], [],
+            "InProgress", id="error-before-the-first-status",
+        ),
+    ],
+)  # fmt: skip
+def test_next_step(
+    world: Make, status: Json | None, pods: list[Json], applied: list[str], pruned: list[str],
+    state: str,
+) -> None:  # fmt: skip
+    cluster = world()
+    if status:
+        cluster.put(cluster.cr | {"status": {"inputProfile": {}, "outputProfile": {}} | status})
+    for pod in pods:
+        cluster.put(pod)
+    done = cluster.reconcile()
+    assert done.applied == [f"Pod/{name}" for name in applied]
+    assert done.pruned == [f"Pod/{name}" for name in pruned]
+    assert cluster.state == state
+    if cluster.condition(FAILED):
+        assert cluster.condition(FAILED) == ("False", "Reconciled", "")
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_manifest_of_its_pod_is_read(world: Make, listed: bool) -> None:
+    cluster = world()
+    profile = {"name": "aaaa", "config": {"trtllm_buildable": "true"}}
+    status = {
+        "state": "InProgress",
+        "inputProfile": profile,
+        "outputProfile": {},
+        "conditions": said(made="True", completed="True"),
+    }
+    cluster.put(cluster.cr | {"status": status})
+    cluster.put(pod_of(MANIFEST_POD))
+    cluster.set_cache(profiles=[profile, LISTED] if listed else [profile])
+    cluster.log = PLAIN_MANIFEST
+    cluster.reconcile()
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    assert [item["name"] for item in cluster.profiles] == ["aaaa", "cccc"]
+    assert cluster.profiles[1]["config"]["input_profile"] == "aaaa"
+    assert cluster.status["outputProfile"]["name"] == "cccc"
+
+
+def test_a_ready_one_is_left_as_it_is(world: Make) -> None:
+    cluster = world()
+    status = {
+        "state": "Ready",
+        "inputProfile": {"name": "aaaa"},
+        "outputProfile": {"name": "cccc"},
+        "conditions": said(
+            found="True", made="True", pending="True", completed="True", read="True"
+        ),
+    }
+    cluster.put(cluster.cr | {"status": status})
+    cluster.reconcile()
+    after = cluster.status
+    assert after.pop("observedGeneration") == 1
+    assert after == status
+
+
+def test_the_config_map_that_the_reference_made_is_taken_over(world: Make) -> None:
+    cluster = world().become_built().print_manifest()
+    live = cluster.get("ConfigMap/llama-manifest")
+    live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "k8s-nim-operator"
+    fields = {
+        "f:metadata": {"f:labels": {"f:app.kubernetes.io/managed-by": {}}},
+        "f:data": {"f:model_manifest.yaml": {}},
+    }
+    entry = {
+        "manager": "manager", "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": fields,
+    }  # fmt: skip
+    live["metadata"]["managedFields"] = [entry]
+    cluster.put(live)
+    assert cluster.reconcile().applied == ["ConfigMap/llama-manifest"]
+    data = cluster.get("ConfigMap/llama-manifest")["data"]
+    assert sorted(data) == ["local_model_manifest.yaml", "model_manifest.yaml"]
