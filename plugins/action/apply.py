@@ -37,7 +37,10 @@ class ActionModule(VerbAction):
     spec = (
         FILES_SPEC
         | CONNECTION_SPEC
-        | {"wait": {"type": "bool", "default": True}, "timeout": {"type": "int", "default": 1800}}
+        | {
+            "wait": {"type": "bool", "default": True},
+            "wait_timeout": {"type": "int", "default": 1800},
+        }
     )
 
     def act(self, arguments: Json) -> Json:
@@ -49,7 +52,7 @@ class ActionModule(VerbAction):
         rollout = submit(client, resources)
         try:
             if arguments["wait"]:
-                roll_out(client, rollout, arguments["timeout"], self.say)
+                roll_out(client, rollout, arguments["wait_timeout"], self.say)
             else:
                 pass_over(client, rollout, self.say)
         except (ApiError, NimError) as error:
@@ -59,11 +62,11 @@ class ActionModule(VerbAction):
 
     def _foresee(self, client: Client, resources: list[Json]) -> Json:
         found = preview(client, resources)
-        self.say(write_plan(found.changes, found.outlook))
         result: Json = {"changed": bool(found.changes), "msg": summarize(found.changes)}
-        if self._task.diff:
-            result["diff"] = [to_diff(change) for change in found.changes]
-        return result
+        if not self._task.diff:
+            self.say(write_plan(found.changes, found.outlook))
+            return result
+        return result | {"diff": [to_diff(change) for change in found.changes]}
 
 
 def to_diff(change: Change) -> Json:

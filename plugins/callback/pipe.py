@@ -35,11 +35,11 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
         """Say why, unless the play goes on."""
         if not ignore_errors:
-            self._say(result)
+            self._say("FAILED", result)
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
         """Say why."""
-        self._say(result)
+        self._say("ERROR", result)
 
     def v2_on_file_diff(self, result: t.Any) -> None:
         """Differences are data."""
@@ -47,10 +47,10 @@ class CallbackModule(CallbackBase):
             if text := self._get_diff(diff):
                 self._display.display(text)
 
-    def _say(self, result: t.Any) -> None:
+    def _say(self, what: str, result: t.Any) -> None:
         found = _result_of(result)
         text = found.get("msg") or found.get("exception") or "failed without a message"
-        self._display.display(f"ERROR: {text}", stderr=True)
+        self._display.display(f"{what}: {text}", stderr=True)
 
 
 def _result_of(result: t.Any) -> dict[str, t.Any]:

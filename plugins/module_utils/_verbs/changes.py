@@ -210,7 +210,7 @@ def to_yaml(value: Json | None) -> str:
     """YAML with the keys in their order; empty for None."""
     if value is None:
         return ""
-    text = yaml.dump(
+    text: str = yaml.dump(
         value, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, allow_unicode=True
     )
-    return t.cast(str, text)
+    return text
