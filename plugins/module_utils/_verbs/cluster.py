@@ -9,9 +9,14 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Read
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     API_VERSION,
+    KINDS,
     api_path,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -85,6 +90,20 @@ def list_resources(client: Client, namespace: str) -> list[Json]:
         {"apiVersion": API_VERSION, "kind": kind, **item}
         for kind in kind_names()
         for item in client.list_objects(api_path(kind, namespace)) or []
+    ]
+
+
+def list_children(client: Client, kinds: t.Iterable[str], namespace: str) -> list[Json]:
+    """The objects of these kinds that are ours, of a namespace, or of all if it is empty."""
+    selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
+    return [
+        {"apiVersion": KINDS[kind][0], "kind": kind, **item}
+        for kind in kinds
+        if kind in KINDS
+        for item in (client.get(api_path(kind, namespace), labelSelector=selector) or {}).get(
+            "items"
+        )
+        or []
     ]
 
 
