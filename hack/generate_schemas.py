@@ -49,9 +49,7 @@ def generate(crds: list[Json]) -> dict[str, str]:
         schema = shorten(version["schema"]["openAPIV3Schema"])
         # Whatever the status says was checked when it was written.
         schema["properties"]["status"] = {"type": "object"}
-        files[f"{kind.lower()}.json"] = (
-            json.dumps({"kind": kind, "schema": schema}, sort_keys=True) + "\n"
-        )
+        files[f"{kind.lower()}.json"] = f"{json.dumps(schema, sort_keys=True)}\n"
     return files
 
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
 
 Json = dict[str, t.Any]
 
@@ -35,11 +36,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 @cache
 def schema_of(kind: str) -> Json:
     """The schema of a kind of ours; NimError for another."""
-    file = FOLDER / f"{kind.lower()}.json"
-    if not file.is_file():
-        known = sorted(json.loads(item.read_text())["kind"] for item in FOLDER.glob("*.json"))
+    known = kind_names()
+    if kind not in known:
         raise NimError(f"kind {kind!r} is not one of {', '.join(known)}")
-    return t.cast(Json, json.loads(file.read_text())["schema"])
+    return t.cast(Json, json.loads((FOLDER / f"{kind.lower()}.json").read_text()))
 
 
 def fill_in(schema: Json, value: t.Any) -> t.Any:
