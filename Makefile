@@ -119,6 +119,7 @@ sandbox-down: ## Stop exactly the processes of the local control plane
 .PHONY: generate
 generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, with $KUBECONFIG's API server
 	@$(BIN)/python hack/generate_crds.py
+	@$(BIN)/python hack/generate_schemas.py
 
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG

@@ -15,6 +15,10 @@ options:
     description: The custom resource, as the API server gives it.
     type: dict
     required: true
+"""
+
+    CONNECTION = r"""
+options:
   kubeconfig:
     description:
       - Path of a kubeconfig file.
@@ -26,6 +30,20 @@ options:
 requirements:
   - kubernetes >= 24.2.0
   - urllib3 >= 2.0
+"""
+
+    FILES = r"""
+options:
+  files:
+    description:
+      - Files of YAML or JSON, folders of such, or C(-) for stdin.
+      - Objects of other kinds in them are passed over.
+    type: list
+    elements: str
+    required: true
+  namespace:
+    description: The namespace of resources that name none. By default that of the context.
+    type: str
 """
 
     ATTRIBUTES = r"""

@@ -68,9 +68,14 @@ _KINDS = {
 }
 
 
+def kind_names() -> list[str]:
+    """The kinds that we serve."""
+    return sorted(_KINDS)
+
+
 def kind_of(resource: Resource) -> Kind:
     """The kind of a custom resource; NimError if it is none of ours."""
     kind = resource.get("kind")
     if kind not in _KINDS:
-        raise NimError(f"kind {kind!r} is not one of {', '.join(sorted(_KINDS))}")
+        raise NimError(f"kind {kind!r} is not one of {', '.join(kind_names())}")
     return _KINDS[kind]

@@ -15,6 +15,7 @@ short_description: Read everything that a custom resource depends on, and plan w
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
+  - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and whatever else decides

@@ -15,6 +15,7 @@ short_description: Write the status of a custom resource
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
+  - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
   - Computes the status of a custom resource of C(apps.nvidia.com) from what was observed and what came of

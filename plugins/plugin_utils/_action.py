@@ -40,7 +40,11 @@ class PlainAction(ActionBase):
         try:
             return result | self.act(arguments)
         except (ApiError, NimError) as error:
-            return result | {"failed": True, "msg": str(error)}
+            return result | self.fail_with(error)
+
+    def fail_with(self, error: Exception) -> dict[str, t.Any]:
+        """The result of a run that ended in an error of ours."""
+        return {"failed": True, "msg": str(error)}
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of the task. ApiError and NimError become its failure."""

@@ -44,9 +44,9 @@ class Read:
     hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only;
     answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list,
     None if the API server does not serve the kind), ``log`` (of a pod's container; answer: text,
-    empty while there is none), ``http`` (GET of ``url``; answer: {"status": int, "body": str,
-    "error": str, "late": bool}), ``protocol`` (model-download protocol of ``image``; answer:
-    "native", "legacy", or "" if the registry gave no answer).
+    empty while there is none), ``http`` (GET of ``url``, which the Service ``name`` leads to;
+    answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol`` (model-download
+    protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
     """
 
     key: str

@@ -88,6 +88,21 @@ class Client:
         return self._path, self._context, status.st_mtime_ns, status.st_ino, os.getpid()
 
     @cached_property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; `default` if it names none."""
+        if _is_of_pod(self._path):
+            file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+            return file.read_text().strip() if file.is_file() else "default"
+        try:
+            found, _base = _read_kubeconfig(self._path or _DEFAULT_KUBECONFIG)
+            context = kubernetes.config.kube_config.KubeConfigLoader(
+                found, active_context=self._context
+            ).current_context["context"]
+        except Exception as error:  # as in _server
+            raise self._unusable(error) from error
+        return str(context["namespace"]) if "namespace" in context else "default"
+
+    @cached_property
     def _server(self) -> _Server:
         """Loaded when needed: a report that finds nothing to write asks for nothing."""
         try:
@@ -95,17 +110,20 @@ class Client:
                 configuration = _load_configuration(self._path, self._context, folder)
                 pool = _make_pool(configuration)
         except Exception as error:  # the loader wraps only some of what a bad file leads to
-            raise ApiError(
-                0,
-                f"no usable kubeconfig {self._path or _DEFAULT_KUBECONFIG}: {error} (name one in"
-                " the parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
-            ) from error
+            raise self._unusable(error) from error
         authorization = {
             setting["key"]: setting["value"]
             for setting in configuration.auth_settings().values()
             if setting["in"] == "header" and setting["value"]
         }
         return _Server(configuration.host.rstrip("/"), pool, authorization)
+
+    def _unusable(self, error: Exception) -> ApiError:
+        return ApiError(
+            0,
+            f"no usable kubeconfig {self._path or _DEFAULT_KUBECONFIG}: {error} (name one in"
+            " the parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
+        )
 
     def get(self, path: str, **query: str) -> Json | None:
         """The object at a path; None if it, or its kind, does not exist."""
@@ -143,10 +161,16 @@ class Client:
         """JSON merge patch; the object as it is then."""
         return self._call_json("PATCH", path, body, "application/merge-patch+json")
 
-    def apply(self, path: str, body: Json, field_manager: str) -> Json:
-        """Server-side apply, by force; the object as it is then."""
+    def apply(self, path: str, body: Json, field_manager: str, *, dry: bool = False) -> Json:
+        """Server-side apply, by force; the object as it is then, or would be if this is ``dry``."""
         query = {"fieldManager": field_manager, "force": "true"}
+        if dry:
+            query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
+
+    def delete(self, path: str) -> Json:
+        """Delete an object, and in the background what it owns."""
+        return self._call_json("DELETE", path, query={"propagationPolicy": "Background"})
 
     def _get(self, path: str, **options: t.Any) -> Json | None:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import typing as t
+from functools import partial
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     OPERATOR,
@@ -27,6 +28,16 @@ Json = dict[str, t.Any]
 
 def observe(client: Client, resource: Json) -> Json:
     """All answers that the kind of ``resource`` wants, by key. Raises ApiError, NimError."""
+    return collect(resource, partial(answer, client))
+
+
+def answer(client: Client, read: Read) -> t.Any:
+    """What the cluster, a registry or a model server says to one read."""
+    return _READERS[read.how](client, read)
+
+
+def collect(resource: Json, ask: t.Callable[[Read], t.Any]) -> Json:
+    """All answers that the kind of ``resource`` wants, by key, from wherever ``ask`` has them."""
     kind = kind_of(resource)
     answers: Json = {OPERATOR: {"version": os.environ.get("OPERATOR_VERSION", "")}}
     while True:
@@ -35,7 +46,7 @@ def observe(client: Client, resource: Json) -> Json:
         if not new:
             return answers
         for read in new:
-            answers[read.key] = _READERS[read.how](client, read)
+            answers[read.key] = ask(read)
 
 
 def _read_object(client: Client, read: Read) -> Json | None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
@@ -92,4 +94,5 @@ def _model_reads(cr: Resource, observed: Observed) -> list[Read]:
         return []
     if not readiness_of(cr, observed).ready:
         return []
-    return model_reads(endpoint, observed)
+    found = model_reads(endpoint, observed)
+    return [replace(read, namespace=namespace_of(cr), name=service_name(cr)) for read in found]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import re
 import socket
 import threading
 import typing as t
@@ -199,9 +200,9 @@ class FakeCluster:
         if request.path in self.objects:
             return Answer(200, self.objects[request.path])
         if request.path.rsplit("/", 1)[-1] in {plural for _version, plural in KINDS.values()}:
-            below = [
-                item for path, item in self.objects.items() if path.startswith(request.path + "/")
-            ]
+            folder, plural = request.path.rsplit("/", 1)
+            everywhere = re.compile(f"{re.escape(folder)}(/namespaces/[^/]+)?/{plural}/[^/]+")
+            below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
             if selector := request.query.get("fieldSelector"):
                 below = [x for x in below if f"metadata.name={x['metadata']['name']}" == selector]
             return Answer(200, {"kind": "List", "metadata": {}, "items": below})

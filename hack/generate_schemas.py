@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Write plugins/module_utils/_schemas/*.json, what the verbs check resources with, from our CRDs.
+
+What is for people and for the API server alone (descriptions, CEL, merge keys) is left out.
+--check writes nothing and exits 1 when a file would change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Json = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES = ROOT / "config/crd/bases"
+SCHEMAS = ROOT / "plugins/module_utils/_schemas"
+KEPT = {
+    *("type", "required", "default", "enum", "pattern", "minimum", "maximum"),
+    *("minLength", "maxLength", "minItems", "maxItems", "maxProperties"),
+    *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"),
+}
+
+
+def shorten(schema: Json) -> Json:
+    """Return the schema with what is checked without a cluster, and no more."""
+    short = {key: value for key, value in schema.items() if key in KEPT}
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            short[key] = shorten(schema[key])
+    if "properties" in schema:
+        short["properties"] = {name: shorten(child) for name, child in schema["properties"].items()}
+    return short
+
+
+def generate(crds: list[Json]) -> dict[str, str]:
+    """Return file name to content, of CustomResourceDefinitions."""
+    files = {}
+    for crd in crds:
+        kind = crd["spec"]["names"]["kind"]
+        (version,) = crd["spec"]["versions"]
+        schema = shorten(version["schema"]["openAPIV3Schema"])
+        # Whatever the status says was checked when it was written.
+        schema["properties"]["status"] = {"type": "object"}
+        files[f"{kind.lower()}.json"] = f"{json.dumps(schema, sort_keys=True)}\n"
+    return files
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Generate the schemas that the verbs check with.")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
+    options = parser.parse_args()
+    files = generate([yaml.safe_load(file.read_text()) for file in sorted(BASES.glob("*.yaml"))])
+    stale = [
+        name
+        for name, text in files.items()
+        if not (SCHEMAS / name).is_file() or (SCHEMAS / name).read_text() != text
+    ]
+    if options.check:
+        for name in stale:
+            print(f"{name} is not what the CRDs say: run make generate", file=sys.stderr)
+        return 1 if stale else 0
+    for name in stale:
+        (SCHEMAS / name).write_text(files[name])
+        print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

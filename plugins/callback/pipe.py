@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A stdout callback that leaves stdout to data."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.callback import CallbackBase
+
+DOCUMENTATION = r"""
+name: pipe
+type: stdout
+author: The nimops.nim authors (@nimops)
+short_description: Leaves stdout to the data that a playbook prints
+version_added: 0.1.0
+description:
+  - Prints no banners, no task names and no recap.
+  - So the output of the playbooks of this collection can be piped.
+  - Failures go to stderr, as do progress and warnings.
+requirements:
+  - Set it with E(ANSIBLE_STDOUT_CALLBACK), or as C(stdout_callback) in C(ansible.cfg).
+options: {}
+"""
+
+
+class CallbackModule(CallbackBase):
+    """Ansible's entry point."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "nimops.nim.pipe"
+
+    def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
+        """Say why, unless the play goes on."""
+        if not ignore_errors:
+            self._say("FAILED", result)
+
+    def v2_runner_on_unreachable(self, result: t.Any) -> None:
+        """Say why."""
+        self._say("ERROR", result)
+
+    def v2_on_file_diff(self, result: t.Any) -> None:
+        """Differences are data."""
+        for diff in _list(_result_of(result).get("diff")):
+            if text := self._get_diff(diff):
+                self._display.display(text)
+
+    def _say(self, what: str, result: t.Any) -> None:
+        found = _result_of(result)
+        text = found.get("msg") or found.get("exception") or "failed without a message"
+        self._display.display(f"{what}: {text}", stderr=True)
+
+
+def _result_of(result: t.Any) -> dict[str, t.Any]:
+    """What a task returned; the attribute is public since ansible-core 2.19."""
+    return t.cast("dict[str, t.Any]", getattr(result, "result", None) or result._result)
+
+
+def _list(value: t.Any) -> list[t.Any]:
+    return value if isinstance(value, list) else [value] if value else []

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Carries out a plan in one go, for verbs that have no tasks for it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+    Outcome,
+    Refusal,
+    key_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIELD_MANAGER
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.keys import generate_keys
+
+Json = dict[str, t.Any]
+
+
+def carry_out(client: Client, plan: Json) -> Outcome:
+    """Claim, apply and delete what `plan_for` found; what is refused does not stop the rest.
+
+    Raises ApiError if there is no answer at all.
+    """
+    refusals = [Refusal(**item) for item in plan["refusals"]]
+    written, deleted = {}, []
+    for patch in plan["adopt"]:
+        # What cannot be claimed now is claimed at the next pass; applying goes on without.
+        _try(client.patch, _path(patch), patch)
+    for manifest in generate_keys(plan["apply"]):
+        found, error = _try(client.apply, _path(manifest), manifest, FIELD_MANAGER)
+        if error:
+            refusals.append(_refusal(manifest, error))
+        else:
+            written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
+    for reference in plan["prune"]:
+        _found, error = _try(client.delete, _path(reference))
+        if error and error.status != 404:
+            refusals.append(_refusal(reference, error))
+        else:
+            deleted.append(key_of(reference))
+    return Outcome(
+        written=written,
+        deleted=deleted,
+        refusals=refusals,
+        failure=plan["failure"],
+        failure_reason=plan["failure_reason"] or "Failed",
+    )
+
+
+def _try(call: t.Callable[..., Json], *arguments: t.Any) -> tuple[Json, ApiError | None]:
+    try:
+        return call(*arguments), None
+    except ApiError as error:
+        if not error.status:
+            raise
+        return {}, error
+
+
+def _path(manifest: Json) -> str:
+    metadata = manifest["metadata"]
+    return api_path(manifest["kind"], metadata["namespace"], metadata["name"])
+
+
+def _refusal(manifest: Json, error: ApiError) -> Refusal:
+    kind, message = manifest["kind"], str(error)
+    if error.status == 404 and "page not found" in message:
+        message = f'no matches for kind "{kind}" in version "{manifest["apiVersion"]}"'
+    return Refusal(kind, manifest["metadata"]["name"], message)

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the API server does to a custom resource before anybody sees it: check it and fill it in.
+
+Works on the structural schemas of our CRDs, without a cluster. Rules in CEL are left to the API
+server; so are formats and uniqueness in lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from functools import cache
+from pathlib import Path
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
+
+Json = dict[str, t.Any]
+
+FOLDER = Path(__file__).parent.parent / "_schemas"
+"""One file for each kind, written by hack/generate_schemas.py."""
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "object": (dict,),
+    "array": (list,),
+}
+
+
+@cache
+def schema_of(kind: str) -> Json:
+    """The schema of a kind of ours; NimError for another."""
+    known = kind_names()
+    if kind not in known:
+        raise NimError(f"kind {kind!r} is not one of {', '.join(known)}")
+    return t.cast(Json, json.loads((FOLDER / f"{kind.lower()}.json").read_text()))
+
+
+def fill_in(schema: Json, value: t.Any) -> t.Any:
+    """The value with the defaults of its schema, and without fields that are null, as the API does.
+
+    The input stays as it is.
+    """
+    if isinstance(value, dict):
+        filled = {key: item for key, item in value.items() if item is not None}
+        properties = schema.get("properties") or {}
+        for name, child in properties.items():
+            if name not in filled and "default" in child:
+                filled[name] = child["default"]
+        return {
+            name: fill_in(properties.get(name) or schema.get("additionalProperties") or {}, item)
+            for name, item in filled.items()
+        }
+    if isinstance(value, list):
+        return [fill_in(schema.get("items") or {}, item) for item in value]
+    return value
+
+
+def find_faults(schema: Json, value: t.Any, where: str = "") -> list[str]:
+    """What is wrong with a value: the field, what it is, what it should be."""
+    if value is None:
+        return []
+    if expected := _unexpected(schema, value):
+        return [f"{where}: is {_show(value)}, which is not {expected}"]
+    if isinstance(value, dict):
+        return _faults_of_object(schema, value, where)
+    if isinstance(value, list):
+        return _faults_of_size(schema, "Items", len(value), where) + [
+            fault
+            for index, item in enumerate(value)
+            for fault in find_faults(schema.get("items") or {}, item, f"{where}[{index}]")
+        ]
+    return _faults_of_scalar(schema, value, where)
+
+
+def _unexpected(schema: Json, value: t.Any) -> str:
+    """The type that a value should have, empty if it has it."""
+    if schema.get("x-kubernetes-int-or-string"):
+        is_fit = isinstance(value, (int, str, float)) and not isinstance(value, bool)
+        return "" if is_fit else "a number or a string"
+    wanted = schema.get("type", "")
+    if not wanted:
+        return ""
+    is_fit = isinstance(value, _TYPES[wanted])
+    if isinstance(value, bool) and wanted != "boolean":
+        is_fit = False
+    return "" if is_fit else f"of type {wanted}"
+
+
+def _faults_of_object(schema: Json, value: Json, where: str) -> list[str]:
+    properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+    is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "properties" not in schema
+    faults = [
+        f"{_below(where, name)}: is required"
+        for name in schema.get("required") or []
+        if value.get(name) is None and "default" not in properties.get(name, {})
+    ]
+    for name, item in value.items():
+        child = properties.get(name, others)
+        if child is not None:
+            faults += find_faults(child, item, _below(where, name))
+        elif not is_open:
+            known = ", ".join(sorted(properties))
+            faults.append(f"{_below(where, name)}: is unknown; the fields here are {known}")
+    return faults + _faults_of_size(schema, "Properties", len(value), where)
+
+
+def _faults_of_size(schema: Json, what: str, size: int, where: str) -> list[str]:
+    names = {"Items": "items", "Properties": "keys", "Length": "characters"}
+    least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}", size)
+    if least <= size <= most:
+        return []
+    limit = f"at least {least}" if size < least else f"at most {most}"
+    return [f"{where}: has {size} {names[what]}, {limit} are allowed"]
+
+
+def _faults_of_scalar(schema: Json, value: t.Any, where: str) -> list[str]:
+    faults = []
+    if "enum" in schema and value not in schema["enum"]:
+        allowed = ", ".join(map(_show, schema["enum"]))
+        faults.append(f"{where}: is {_show(value)}, which is none of {allowed}")
+    if isinstance(value, str):
+        faults += _faults_of_size(schema, "Length", len(value), where)
+        if "pattern" in schema and not re.search(schema["pattern"], value):
+            faults.append(f"{where}: is {_show(value)}, which does not match {schema['pattern']}")
+    elif not isinstance(value, bool):
+        if value < schema.get("minimum", value):
+            faults.append(f"{where}: is {value}, less than {schema['minimum']}")
+        if value > schema.get("maximum", value):
+            faults.append(f"{where}: is {value}, more than {schema['maximum']}")
+    return faults
+
+
+def _below(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _show(value: t.Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
