@@ -56,8 +56,9 @@ def kubectl(*arguments: str) -> str:
 
 
 @pytest.fixture
-def client(cluster: Any) -> Iterator[Client]:
-    """Of a namespace that is empty."""
+def client(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """Of a namespace that is empty; no registry is asked, but such as run here."""
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "127.0.0.1,localhost")
     kubectl("create", "namespace", NAMESPACE)
     yield Client()
     kubectl("delete", "namespace", NAMESPACE, "--wait=true")
@@ -149,7 +150,7 @@ def to_yaml_stream(objects: list[Json]) -> str:
 def is_fact(item: Json) -> bool:
     """What is no child, but decides what the children are."""
     is_manifest = item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-manifest")
-    return is_manifest or item["kind"] in ("Node", "NIMCache")
+    return is_manifest or item["kind"] in ("Node", "NIMCache", "NIMService")
 
 
 def is_as_applied(live: Json, rendered: Json) -> bool:
