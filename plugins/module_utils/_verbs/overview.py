@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import controller_of
 from ansible_collections.nimops.nim.plugins.module_utils._common.gpu import GPU
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import controller_of
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import identity
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.text import write_table
 

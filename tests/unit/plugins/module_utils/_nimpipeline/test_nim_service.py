@@ -24,9 +24,9 @@ def build(cr: t.Any) -> t.Any:
 def test_the_spec_is_sent_as_it_is_given(make: t.Any) -> None:
     spec = {
         "image": {"repository": "r", "tag": "1"},
-        "storage": {"nimCache": {"name": "c", "profile": ""}},
+        "storage": {"nimCache": {"name": "c"}},
         "expose": {"router": {"gateway": {"httpRoutesEnabled": False}}},
-        "resources": {"limits": {"nvidia.com/gpu": 1}},
+        "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"cpu": "500m"}},
         "nodeSelector": {},
     }
     assert build(make.pipeline(make.entry("llm", spec=spec))) == {
@@ -47,6 +47,18 @@ def test_the_spec_is_sent_as_it_is_given(make: t.Any) -> None:
             ],
         },
         "spec": spec,
+    }
+
+
+def test_amounts_are_text_and_an_empty_profile_is_none(make: t.Any) -> None:
+    """As the reference stores them."""
+    spec = {
+        "storage": {"nimCache": {"name": "c", "profile": ""}, "readOnly": True},
+        "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": 0.5}, "claims": []},
+    }
+    assert build(make.pipeline(make.entry("llm", spec=spec)))["spec"] == {
+        "storage": {"nimCache": {"name": "c"}, "readOnly": True},
+        "resources": {"limits": {"nvidia.com/gpu": "1", "cpu": "0.5"}, "claims": []},
     }
 
 
