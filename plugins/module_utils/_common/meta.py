@@ -11,6 +11,7 @@ FIELD_MANAGER = "nimops.nim"
 MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 PARENT_HASH_ANNOTATION = "nvidia.com/parent-spec-hash"
+LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 

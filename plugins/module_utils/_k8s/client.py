@@ -123,10 +123,10 @@ class Client:
         """The text at a path (a pod's log), at most ``limit`` bytes of it."""
         return self._call("GET", path, query=query, limit=limit).decode(errors="replace")
 
-    def list_metadata(self, path: str) -> list[Json]:
+    def list_metadata(self, path: str, **query: str) -> list[Json]:
         """[{"metadata": …}] of a collection, without the rest of the objects."""
         items: list[Json] = []
-        query = {"limit": "500"}
+        query["limit"] = "500"
         while True:
             page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA % "List")
             items += [{"metadata": item["metadata"]} for item in page.get("items") or []]

@@ -28,7 +28,12 @@ Json = dict[str, t.Any]
 def observe(client: Client, resource: Json) -> Json:
     """All answers that the kind of ``resource`` wants, by key. Raises ApiError, NimError."""
     kind = kind_of(resource)
-    answers: Json = {OPERATOR: {"version": os.environ.get("OPERATOR_VERSION", "")}}
+    answers: Json = {
+        OPERATOR: {
+            "version": os.environ.get("OPERATOR_VERSION", ""),
+            "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
+        }
+    }
     while True:
         wanted = {read.key: read for read in kind.reads(resource, Observed(answers))}
         new = [read for key, read in wanted.items() if key not in answers]
@@ -48,7 +53,8 @@ def _read_presence(client: Client, read: Read) -> Json | None:
 
 
 def _read_list(client: Client, read: Read) -> list[Json]:
-    return client.list_metadata(api_path(read.kind, read.namespace))
+    path = api_path(read.kind, read.namespace)
+    return client.list_metadata(path, **({"labelSelector": read.selector} if read.selector else {}))
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
@@ -67,7 +73,7 @@ def _read_log(client: Client, read: Read) -> str:
 
 
 def _read_http(_client: Client, read: Read) -> Json:
-    return fetch(read.url)
+    return fetch(read.url, namespace=read.namespace)
 
 
 def _read_protocol(client: Client, read: Read) -> str:

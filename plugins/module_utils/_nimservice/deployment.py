@@ -32,16 +32,19 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
     selector_labels,
 )
 
+ROLLING_UPDATE = {
+    "type": "RollingUpdate",
+    "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
+}
+"""No pod more than there are to be: GPUs are scarce."""
+
 
 def build_deployment(cr: Resource, observed: Observed, store: Store) -> Manifest:
     """The Deployment. NimError if the profile's GPU count cannot be read."""
     replicas = choose_replicas(cr, observed.object("Deployment", name_of(cr)))
     part = Part(container_of(cr), live_template(cr, observed), build_probes(cr))
     spec: dict[str, t.Any] = {
-        "strategy": {
-            "type": "RollingUpdate",
-            "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
-        },
+        "strategy": ROLLING_UPDATE,
         "selector": {"matchLabels": selector_labels(deployment_of(cr))},
         "template": build_template(cr, observed, store, part),
     }

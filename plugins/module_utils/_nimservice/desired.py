@@ -31,6 +31,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     has_ingress,
     is_autoscaled,
     is_deleted,
+    is_kserve,
     is_monitored,
     is_multi_node,
     name_of,
@@ -41,6 +42,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups impo
     group_leftovers,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.children import (
+    kserve_children,
+    unscraped,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import (
+    is_held,
+    replaced,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
     build_service_monitor,
 )
@@ -94,20 +103,29 @@ def desired(cr: Resource, observed: Observed) -> Desired:
             Child(build_service_account(cr, observed)),
             Child(build_role(cr, observed)),
             Child(build_role_binding(cr, observed)),
-            *(Child(build_service(cr, observed, name)) for name in service_names(cr, observed)),
         ]
     )
-    for kind, is_wanted, build in FEATURES:
-        if is_wanted(cr):
-            wanted.children.append(Child(build(cr, observed)))
-        else:
-            wanted.unwanted.append((kind, name_of(cr)))
+    if is_kserve(cr):
+        wanted.unwanted.extend(unscraped(cr))
+    else:
+        _expose(cr, observed, wanted)
     wanted.unwanted.extend(_replaced(cr, observed))
     try:
         wanted.children.extend(_workload(cr, observed))
     except NimError as error:
         return replace(wanted, failure=error)
     return wanted
+
+
+def _expose(cr: Resource, observed: Observed, wanted: Desired) -> None:
+    """Add what makes the pods known, which on KServe is KServe's to do."""
+    made = [build_service(cr, observed, name) for name in service_names(cr, observed)]
+    for kind, is_wanted, build in FEATURES:
+        if is_wanted(cr):
+            made.append(build(cr, observed))
+        else:
+            wanted.unwanted.append((kind, name_of(cr)))
+    wanted.children.extend(Child(item) for item in made if not is_held(cr, observed, item))
 
 
 def _workload(cr: Resource, observed: Observed) -> list[Child]:
@@ -123,6 +141,8 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
     if isinstance(store, Unusable):
         return children
     children.extend(Child(item) for item in build_templates(cr, observed))
+    if is_kserve(cr):
+        return children + kserve_children(cr, observed, store)
     if is_multi_node(cr):
         return children + group_children(cr, observed, store)
     deployment = build_deployment(cr, observed, store)
@@ -130,9 +150,10 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
 
 
 def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:
-    """The workload of the other kind, once the one to have is there."""
+    """The workload of the other kind or platform, once the one to have is there."""
     if not has_workload(cr, observed, workload_of(cr)):
         return []
+    left = replaced(cr, observed)
     if is_multi_node(cr):
-        return [deployment_of(cr)]
-    return group_leftovers(cr) if leads_to(cr, observed, groups_of(cr)) else []
+        return [*left, deployment_of(cr)]
+    return left + (group_leftovers(cr) if leads_to(cr, observed, groups_of(cr)) else [])

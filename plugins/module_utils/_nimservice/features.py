@@ -112,6 +112,11 @@ def cache_name(cr: Resource) -> str:
     return (storage(cr).get("nimCache") or {}).get("name") or ""
 
 
+def is_kserve(cr: Resource) -> bool:
+    """Whether KServe runs the pods."""
+    return bool(cr["spec"].get("inferencePlatform") == "kserve")
+
+
 def pipeline_size(cr: Resource) -> int:
     """The number of nodes that one replica spans."""
     return _parallelism(cr).get("pipeline") or 1
@@ -153,9 +158,7 @@ def _parallelism(cr: Resource) -> Fields:
 
 def unsupported(cr: Resource) -> str:
     """Why this release cannot serve the custom resource, empty if it can."""
-    spec = cr["spec"]
     found = {
-        "spec.inferencePlatform: kserve": spec.get("inferencePlatform") == "kserve",
         "spec.expose.router.eppConfig": router(cr).get("eppConfig"),
     }
     fields = [field for field, is_set in found.items() if is_set]

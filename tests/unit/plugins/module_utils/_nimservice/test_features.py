@@ -106,12 +106,7 @@ def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
         pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
         pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, [], id="pipeline 2"),
         pytest.param({"draResources": [{}]}, [], id="DRA"),
-        pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
-        pytest.param(
-            router(eppConfig={"containerSpec": {}}) | {"inferencePlatform": "kserve"},
-            ["spec.inferencePlatform", "spec.expose.router.eppConfig"],
-            id="two at once",
-        ),
+        pytest.param({"inferencePlatform": "kserve"}, [], id="kserve"),
         pytest.param(
             router(eppConfig={"containerSpec": {}}), ["spec.expose.router.eppConfig"], id="EPP"
         ),

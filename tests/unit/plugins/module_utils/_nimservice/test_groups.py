@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired, key_of
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
@@ -115,46 +113,22 @@ def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: boo
     assert ("protocol" in asked) is known
 
 
-class Cluster:
-    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+def workloads(cluster: t.Any) -> list[str]:
+    return sorted(key for key in cluster.objects if key in (SET, DEPLOYMENT))
 
-    def __init__(self) -> None:
-        self.objects: dict[str, t.Any] = {}
 
-    def run_pass(self, cr: t.Any, refuse: str = "") -> list[str]:
-        """What was deleted. ``refuse``: a kind that the API server does not know."""
-        answers: dict[str, t.Any] = {}
-        while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
-            for read in new:
-                is_object = read.how in ("object", "presence")
-                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
-        plan = make_plan(cr, desired(cr, Observed(answers)), Observed(answers))
-        assert plan.refusals == []
-        for item in plan.apply:
-            if item["kind"] != refuse:
-                self.objects[key_of(item)] = copy.deepcopy(item)
-        gone = [key_of(item) for item in plan.prune]
-        for key in gone:
-            del self.objects[key]
-        return gone
-
-    @property
-    def workloads(self) -> list[str]:
-        return sorted(key for key in self.objects if key in (SET, DEPLOYMENT))
-
-    @property
-    def serves(self) -> str:
-        return str(self.objects["Service/llm"]["spec"]["selector"]["app"])
+def selected(cluster: t.Any) -> str:
+    return str(cluster.objects["Service/llm"]["spec"]["selector"]["app"])
 
 
 def test_from_one_node_to_several(make: t.Any) -> None:
     """The old workload goes once the new one is there, the Service when the old one is gone."""
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr())
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr(MPI))
-        steps.append((gone, cluster.workloads, cluster.serves))
+        steps.append((gone, workloads(cluster), selected(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm"),
         ([DEPLOYMENT], [SET], "llm"),
@@ -164,12 +138,12 @@ def test_from_one_node_to_several(make: t.Any) -> None:
 
 
 def test_from_several_nodes_to_one(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr(CREATE))
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr())
-        steps.append((gone, cluster.workloads, cluster.serves))
+        steps.append((gone, workloads(cluster), selected(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm-lws"),
         ([*FILES[:2], "ComputeDomain/llm", SET], [DEPLOYMENT], "llm-lws"),
@@ -191,26 +165,26 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
 def test_the_old_one_serves_while_the_new_one_cannot_be_made(
     make: t.Any, before: t.Any, after: t.Any, refused: str, serves: str
 ) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr(before))
-    (workload,) = cluster.workloads
+    (workload,) = workloads(cluster)
     for _ in range(3):
         assert cluster.run_pass(make.cr(after), refused) == []
-        assert (cluster.workloads, cluster.serves) == ([workload], serves)
+        assert (workloads(cluster), selected(cluster)) == ([workload], serves)
 
 
 def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     cluster.run_pass(make.cr())
     cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     cluster.run_pass(make.cr(MPI))
-    assert cluster.serves == "llm-lws"
+    assert selected(cluster) == "llm-lws"
 
 
 def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
-    cluster = Cluster()
+    cluster = make.cluster()
     theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
     cluster.objects[DEPLOYMENT] = theirs
     for _ in range(3):
         assert cluster.run_pass(make.cr(MPI)) == []
-    assert (cluster.objects[DEPLOYMENT], cluster.serves) == (theirs, "llm-lws")
+    assert (cluster.objects[DEPLOYMENT], selected(cluster)) == (theirs, "llm-lws")

@@ -71,7 +71,7 @@ def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:
 
 
 def test_only_the_workload_is_read_of_what_is_not_supported(make: t.Any) -> None:
-    spec: dict[str, t.Any] = {"inferencePlatform": "kserve"}
+    spec: dict[str, t.Any] = {"expose": {"router": {"eppConfig": {"containerSpec": {}}}}}
     assert keys(make.cr(spec), make.observe()) == ["Deployment/llm"]
     spec["multiNode"] = {"parallelism": {"pipeline": 2}}
     assert keys(make.cr(spec), make.observe()) == ["LeaderWorkerSet/llm-lws"]
