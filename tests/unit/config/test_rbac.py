@@ -25,8 +25,8 @@ PAST_THE_CACHE = {
     for watch in yaml.safe_load((ROOT / "watches.yaml").read_text())
     for entry in watch["blacklist"]
 }
-WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "LeaderWorkerSet"}
-PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job"}
+WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "InferenceService", "LeaderWorkerSet"}
+PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | {"Pod", "Job", "Service"}
 """Kinds that a `desired` may list as unwanted."""
 
 BESIDES = {
