@@ -123,10 +123,10 @@ class Client:
         """The text at a path (a pod's log), at most ``limit`` bytes of it."""
         return self._call("GET", path, query=query, limit=limit).decode(errors="replace")
 
-    def list_metadata(self, path: str, **query: str) -> list[Json]:
+    def list_metadata(self, path: str) -> list[Json]:
         """[{"metadata": …}] of a collection, without the rest of the objects."""
         items: list[Json] = []
-        query["limit"] = "500"
+        query = {"limit": "500"}
         while True:
             page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA % "List")
             items += [{"metadata": item["metadata"]} for item in page.get("items") or []]
@@ -134,9 +134,12 @@ class Client:
                 return items
             query["continue"] = token
 
-    def list_objects(self, path: str) -> list[Json] | None:
-        """The objects of a collection; None if the API server does not serve the kind."""
-        found = self.get(path)
+    def list_objects(self, path: str, **query: str) -> list[Json] | None:
+        """The objects of a collection; None if the API server does not serve the kind.
+
+        In one piece: the operator's proxy answers from its cache, which has no pages to go on with.
+        """
+        found = self.get(path, **query)
         return None if found is None else found.get("items") or []
 
     def patch(self, path: str, body: Json) -> Json:

@@ -54,7 +54,10 @@ def _read_presence(client: Client, read: Read) -> Json | None:
 
 def _read_list(client: Client, read: Read) -> list[Json]:
     path = api_path(read.kind, read.namespace)
-    return client.list_metadata(path, **({"labelSelector": read.selector} if read.selector else {}))
+    if not read.selector:
+        return client.list_metadata(path)
+    found = client.list_objects(path, labelSelector=read.selector) or []
+    return [{"metadata": item["metadata"]} for item in found]
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:

@@ -81,11 +81,16 @@ def test_lists(cluster, see):
     assert found["Pod"][0]["spec"] == {"x": 1}
 
 
-def test_a_list_of_all_namespaces_by_label(cluster, see):
-    see(read_labelled("Deployment", "a=b"))
+def test_a_list_of_all_namespaces_by_label(cluster, see, answer):
+    """The operator's cache answers, and never says that there is nothing more."""
+    deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
+    page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
+    cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]
+    (found,) = see(read_labelled("Deployment", "a=b"))["Deployment?a=b"]
+    assert found == {"metadata": {"name": "d", "namespace": "n"}}
     (asked,) = cluster.server.requests
     assert asked.path == "/apis/apps/v1/deployments"
-    assert asked.query == {"limit": "500", "labelSelector": "a=b"}
+    assert asked.query == {"labelSelector": "a=b"}
 
 
 def test_objects_elsewhere_are_told_apart(cluster, see):
