@@ -36,7 +36,6 @@ ROLLING_UPDATE = {
     "type": "RollingUpdate",
     "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
 }
-"""No pod more than there are to be: GPUs are scarce."""
 
 
 def build_deployment(cr: Resource, observed: Observed, store: Store) -> Manifest:

@@ -35,6 +35,11 @@ def is_deleted(cr: Resource) -> bool:
     return bool(cr["metadata"].get("deletionTimestamp"))
 
 
+def is_kserve(cr: Resource) -> bool:
+    """Whether the service is to run on KServe."""
+    return bool(cr["spec"].get("inferencePlatform") == "kserve")
+
+
 def storage(cr: Resource) -> Fields:
     """`spec.storage`, empty if unset."""
     return cr["spec"].get("storage") or {}
@@ -110,11 +115,6 @@ def creates_claim(cr: Resource) -> bool:
 def cache_name(cr: Resource) -> str:
     """The NIMCache that the model comes from, or an empty string."""
     return (storage(cr).get("nimCache") or {}).get("name") or ""
-
-
-def is_kserve(cr: Resource) -> bool:
-    """Whether KServe runs the pods."""
-    return bool(cr["spec"].get("inferencePlatform") == "kserve")
 
 
 def pipeline_size(cr: Resource) -> int:

@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    PARENT_HASH_ANNOTATION,
     controller_of,
     is_controlled_by,
 )
@@ -105,11 +106,18 @@ def awaited(cr: Resource, observed: Observed) -> str:
 
 
 def _may_be_on_kserve(cr: Resource, observed: Observed) -> bool:
-    """Whether an InferenceService may be left: a service that is new has none."""
+    """Whether an InferenceService may be left: a service that is new has none.
+
+    The reference leaves it beside a Service, which shows until we have written it.
+    """
     if not cr.get("status") or not observed.has(object_key(SERVICE, service_name(cr))):
         return False
-    is_left = any(_is_of_kserve(cr, observed.object(*item)) for item in _shared_names(cr))
-    return is_left or not _own_services(cr, observed)
+    services = [observed.object(*item) for item in _own_services(cr, observed)]
+    return (
+        not services
+        or any(_is_of_kserve(cr, observed.object(*item)) for item in _shared_names(cr))
+        or any(map(_is_of_reference, services))
+    )
 
 
 def _shared_names(cr: Resource) -> Names:
@@ -119,6 +127,11 @@ def _shared_names(cr: Resource) -> Names:
 def _is_of_kserve(cr: Resource, live: Manifest | None) -> bool:
     controller = (controller_of(live) if live else None) or {}
     return (controller.get("kind"), controller.get("name")) == inference_service_of(cr)
+
+
+def _is_of_reference(live: Manifest | None) -> bool:
+    metadata = (live or {}).get("metadata") or {}
+    return PARENT_HASH_ANNOTATION in (metadata.get("annotations") or {})
 
 
 def _of_standalone(cr: Resource) -> Names:

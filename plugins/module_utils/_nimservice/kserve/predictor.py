@@ -155,8 +155,9 @@ def _as_before(cr: Resource, predictor: Fields, live: Fields) -> Fields:
 
 
 def _with_group_env(cr: Resource, container: Fields, live: Fields, where: str) -> Fields:
-    """The container with the variables that it has and that tell of groups."""
+    """The container with what the reference told it of groups, if it did: all of it, as ever."""
     env = find_container(live, container["name"], where).get("env") or []
-    names = [item["name"] for item in group_env(cr)]
-    bare = drop_env(env, *names)
-    return container | {"env": env} if bare and bare == container.get("env") else container
+    names = {item["name"] for item in group_env(cr)}
+    is_told = names <= {item["name"] for item in env}
+    is_same = drop_env(env, *names) == container.get("env")
+    return container | {"env": env} if is_told and is_same else container

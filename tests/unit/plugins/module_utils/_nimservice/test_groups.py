@@ -9,7 +9,6 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired, key_of
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
@@ -117,7 +116,7 @@ def workloads(cluster: t.Any) -> list[str]:
     return sorted(key for key in cluster.objects if key in (SET, DEPLOYMENT))
 
 
-def selected(cluster: t.Any) -> str:
+def serves(cluster: t.Any) -> str:
     return str(cluster.objects["Service/llm"]["spec"]["selector"]["app"])
 
 
@@ -128,7 +127,7 @@ def test_from_one_node_to_several(make: t.Any) -> None:
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr(MPI))
-        steps.append((gone, workloads(cluster), selected(cluster)))
+        steps.append((gone, workloads(cluster), serves(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm"),
         ([DEPLOYMENT], [SET], "llm"),
@@ -143,7 +142,7 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
     steps = []
     for _ in range(4):
         gone = cluster.run_pass(make.cr())
-        steps.append((gone, workloads(cluster), selected(cluster)))
+        steps.append((gone, workloads(cluster), serves(cluster)))
     assert steps == [
         ([], [DEPLOYMENT, SET], "llm-lws"),
         ([*FILES[:2], "ComputeDomain/llm", SET], [DEPLOYMENT], "llm-lws"),
@@ -151,26 +150,26 @@ def test_from_several_nodes_to_one(make: t.Any) -> None:
         ([], [DEPLOYMENT], "llm"),
     ]
     assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
-    last = [read.key for read in reads(make.cr(), Observed(cluster.objects))]
+    last = [read.key for read in reads(make.cr(), make.observe(**cluster.objects))]
     assert SET not in last
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "refused", "serves"),
+    ("before", "after", "refused", "served"),
     [
         pytest.param({}, MPI, "LeaderWorkerSet", "llm", id="no LWS API"),
         pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
     ],
 )
 def test_the_old_one_serves_while_the_new_one_cannot_be_made(
-    make: t.Any, before: t.Any, after: t.Any, refused: str, serves: str
+    make: t.Any, before: t.Any, after: t.Any, refused: str, served: str
 ) -> None:
     cluster = make.cluster()
     cluster.run_pass(make.cr(before))
     (workload,) = workloads(cluster)
     for _ in range(3):
         assert cluster.run_pass(make.cr(after), refused) == []
-        assert (workloads(cluster), selected(cluster)) == ([workload], serves)
+        assert (workloads(cluster), serves(cluster)) == ([workload], served)
 
 
 def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
@@ -178,7 +177,7 @@ def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
     cluster.run_pass(make.cr())
     cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     cluster.run_pass(make.cr(MPI))
-    assert selected(cluster) == "llm-lws"
+    assert serves(cluster) == "llm-lws"
 
 
 def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
@@ -187,4 +186,4 @@ def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
     cluster.objects[DEPLOYMENT] = theirs
     for _ in range(3):
         assert cluster.run_pass(make.cr(MPI)) == []
-    assert (cluster.objects[DEPLOYMENT], selected(cluster)) == (theirs, "llm-lws")
+    assert (cluster.objects[DEPLOYMENT], serves(cluster)) == (theirs, "llm-lws")

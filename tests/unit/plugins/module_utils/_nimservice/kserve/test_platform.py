@@ -135,6 +135,20 @@ def test_one_that_goes_slowly_keeps_the_service_back(make: t.Any, cluster: t.Any
     assert DEPLOYMENT in cluster.objects
 
 
+def test_what_the_reference_left_goes(make: t.Any, cluster: t.Any) -> None:
+    """It has the workloads of both platforms run, with the Service of one."""
+    settle(cluster, make.cr(KSERVE))
+    inference = cluster.objects.pop(INFERENCE)
+    cr = make.cr({}, STATUS)
+    settle(cluster, cr)
+    annotations = cluster.objects[SERVICE]["metadata"]["annotations"]
+    annotations["nvidia.com/parent-spec-hash"] = "x"
+    cluster.objects[INFERENCE] = inference
+    assert settle(cluster, cr) == [[INFERENCE], [], []]
+    assert "nvidia.com/parent-spec-hash" not in cluster.objects[SERVICE]["metadata"]["annotations"]
+    assert INFERENCE not in reads_of(cluster, cr)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "refused", "left"),
     [

@@ -218,6 +218,13 @@ def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
     assert found["metadata"]["annotations"] == live["metadata"]["annotations"]
 
 
+def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make: t.Any) -> None:
+    own = {"env": [{"name": "NIM_MULTI_NODE", "value": "0"}]}
+    live = made(make, own)
+    found = made(make, {}, **{"InferenceService/llm": live})
+    assert found["spec"] == made(make)["spec"]
+
+
 def test_nothing_given_is_changed(make: t.Any) -> None:
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
