@@ -157,3 +157,9 @@ def test_what_the_operator_was_told(see, monkeypatch):
 def test_other_kinds_are_refused(cluster, tmp_path):
     with pytest.raises(NimError, match="'Pod' is not one of NIM"):
         observe(Client(cluster.kubeconfig(tmp_path)), {"kind": "Pod"})
+
+
+def test_a_model_server_is_asked_for_its_namespace(see, monkeypatch):
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace: f"{url} of {namespace}")
+    read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
+    assert see(read)["model"] == "https://llm.nim.svc of nim"

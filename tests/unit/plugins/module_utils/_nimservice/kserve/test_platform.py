@@ -11,7 +11,10 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import find_fault
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import count_pods
 
 KSERVE = {"inferencePlatform": "kserve"}
 INFERENCE, DEPLOYMENT, SERVICE = "InferenceService/llm", "Deployment/llm", "Service/llm"
@@ -243,3 +246,48 @@ def test_what_is_read_once_all_is_settled(make: t.Any, cluster: t.Any) -> None:
 def test_a_new_standalone_service_is_not_looked_for_on_kserve(make: t.Any, cluster: t.Any) -> None:
     assert INFERENCE not in reads_of(cluster, make.cr())
     assert INFERENCE in reads_of(cluster, make.cr({}, STATUS))
+
+
+URLS = {"url": "http://a", "address": {"url": "http://b"}}
+
+
+def inference(make: t.Any, predictor: t.Any = None, **status: t.Any) -> t.Any:
+    """What was observed of one whose pods are ready."""
+    ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
+    return make.observe(
+        {
+            "kind": "InferenceService",
+            "metadata": {"name": "llm", "namespace": "ns"},
+            "spec": {"predictor": predictor or {}},
+            "status": {"deploymentMode": "Standard"} | ready | status,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [
+        pytest.param(URLS, ["http://b/v1/models"], id="both addresses"),
+        pytest.param(URLS | {"url": ""}, [], id="not known outside"),
+        pytest.param(URLS | {"address": {}}, [], id="not known inside"),
+        pytest.param(URLS | {"conditions": []}, [], id="not ready"),
+    ],
+)
+def test_where_the_model_is_asked(make: t.Any, status: t.Any, asked: list[str]) -> None:
+    found = reads(make.cr(KSERVE), inference(make, **status))
+    assert [read.url for read in found if read.how == "http"] == asked
+    assert {read.namespace for read in found if read.how == "http"} <= {"ns"}
+
+
+@pytest.mark.parametrize(("predictor", "count"), [({}, 1), ({"minReplicas": 3}, 3)])
+def test_how_many_pods_have_claims(make: t.Any, predictor: t.Any, count: int) -> None:
+    assert count_pods(make.cr(KSERVE), inference(make, predictor)) == count
+
+
+@pytest.mark.parametrize(
+    ("requests", "is_bad"), [(["a"], False), (["a", "a"], False), (["a", "b"], True)]
+)
+def test_several_requests_of_a_claim_do_not_go(make: t.Any, requests: t.Any, is_bad: bool) -> None:
+    claim = {"resourceClaimTemplateName": "x", "requests": requests}
+    fault = find_fault(make.cr(KSERVE | {"draResources": [claim]}), make.observe())
+    assert ("as an InferenceService takes one" in str(fault)) is is_bad
