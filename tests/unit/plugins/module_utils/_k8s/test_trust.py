@@ -210,6 +210,7 @@ def test_who_cannot_prove_its_name_gets_nothing(mounted, serve, names, name, is_
     assert seen == []
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
 def test_old_tls_is_refused(mounted, serve, names):
     port, seen = serve("llm.ns.svc", newest=ssl.TLSVersion.TLSv1_1)
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
