@@ -63,6 +63,13 @@ def storage(**fields: Any) -> Manifest:
     return {"spec.storage": fields}
 
 
+def kserve(mode: str | None = None, **fields: Any) -> Manifest:
+    """On KServe, in a mode that an annotation asks for; fields with dots written as __."""
+    annotations = {} if mode is None else {"serving.kserve.io/deploymentMode": mode}
+    given = {f"spec.{path.replace('__', '.')}": value for path, value in fields.items()}
+    return {"spec.inferencePlatform": "kserve", "spec.annotations": annotations, **given}
+
+
 def pvc(**fields: Any) -> Manifest:
     return storage(
         pvc={"create": True, "size": "10Gi", "volumeAccessMode": "ReadWriteOnce", **fields}
@@ -562,6 +569,46 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
         "spec.multiNode",
         "cannot be set when the inferencePlatform is KServe",
     ),
+    "mode of no name": (
+        kserve("standard"),
+        "spec.annotations",
+        "deployment mode annotation found but value is invalid",
+    ),
+    "autoscaling on Knative": (
+        kserve("Knative", scale={"enabled": True, "hpa": {"maxReplicas": 2}}),
+        "spec.scale.enabled",
+        "nimservice.spec.scale (autoscaling) cannot be set when KServe runs in knative mode",
+    ),
+    "autoscaling on Knative by its old name": (
+        kserve("Serverless", scale={"enabled": True, "hpa": {"maxReplicas": 2}}),
+        "spec.scale.enabled",
+        "nimservice.spec.scale (autoscaling) cannot be set when KServe runs in knative mode",
+    ),
+    "legacy ingress on Knative": (
+        kserve("Knative", expose__ingress={"enabled": True}),
+        "spec.expose.ingress.enabled",
+        "nimservice.spec.expose.ingress.enabled cannot be set when KServe runs in knative mode",
+    ),
+    "ingress on Knative": (
+        {**kserve("Knative"), **router(ingress={"ingressClass": "nginx"})},
+        "spec.expose.router.ingress",
+        "nimservice.spec.router.ingress cannot be set when KServe runs in knative mode",
+    ),
+    "gateway on Knative": (
+        {**kserve("Knative"), **router(gateway=GATEWAY)},
+        "spec.expose.router.gateway",
+        "nimservice.spec.router.gateway cannot be set when KServe runs in knative mode",
+    ),
+    "metrics on Knative": (
+        kserve("Knative", metrics={"enabled": True, "serviceMonitor": {"interval": "30s"}}),
+        "spec.metrics.enabled",
+        "nimservice.spec.metrics.enabled cannot be set when KServe runs in knative mode",
+    ),
+    "several requests on KServe": (
+        kserve(draResources=[{"resourceClaimTemplateName": "a", "requests": ["a", "b"]}]),
+        "spec.draResources",
+        "several requests of one claim do not go with spec.inferencePlatform kserve",
+    ),
     "no parallelism": ({"spec.multiNode": {}}, "spec.multiNode.parallelism", "Required value"),
     "pipeline 0": (
         {"spec.multiNode": {"parallelism": {"pipeline": 0}}},
@@ -1008,6 +1055,27 @@ GOOD: dict[str, Manifest] = {
     ),
     "picker by ConfigMap": picker(config=None, configMapRef={"name": "c", "key": "k"}),
     "legacy ingress": {"spec.expose.ingress": {"enabled": True, "spec": INGRESS}},
+    "KServe, mode unset": kserve(),
+    "KServe, mode empty": kserve(""),
+    "KServe with all that Knative does not take": {
+        **kserve(
+            "RawDeployment",
+            scale={"enabled": True, "hpa": {"maxReplicas": 2}},
+            metrics={"enabled": True, "serviceMonitor": {"interval": "30s"}},
+        ),
+        **router(gateway=GATEWAY),
+    },
+    "ModelMesh is not Knative": kserve("ModelMesh", expose__ingress={"enabled": True}),
+    "Knative with all of it switched off": kserve(
+        "Knative", scale={"enabled": False}, metrics={"enabled": False}, expose__router={}
+    ),
+    "Knative's annotation on the standalone platform": {
+        **kserve("Knative", scale={"enabled": True, "hpa": {"maxReplicas": 2}}),
+        "spec.inferencePlatform": "standalone",
+    },
+    "several requests of which one counts": kserve(
+        draResources=[{"resourceClaimTemplateName": "a", "requests": ["a", "a"]}]
+    ),
     "legacy ingress to a default": {
         "spec.expose.ingress": {
             "enabled": True,

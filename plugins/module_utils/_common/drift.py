@@ -27,6 +27,7 @@ Fields = dict[str, t.Any]
 
 _QUANTITY_PARENTS = {"limits", "requests", "sizeLimit", "target", "divisor", "tolerance"}
 _NEVER_OURS = {"f:metadata", "f:status"}
+_POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
 _FILLED_BY_OTHERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
 """OpenShift puts its registry's secrets into every account, again and again"""
 
@@ -209,13 +210,16 @@ def _claimable_spec(spec: Fields, want: Manifest) -> Fields:
 
 
 def _without_pod_metadata(fields: Fields) -> Fields:
-    """Templates stand below `spec.template`, or as two of a LeaderWorkerSet, one level deeper."""
+    """Templates stand below `spec.template`, or as two of a LeaderWorkerSet, one level deeper.
+
+    The predictor of an InferenceService is one, with labels and annotations of its own.
+    """
     kept: Fields = {}
     for key, below in fields.items():
-        if not key.endswith(("f:template", "Template")):
+        if not key.endswith(("f:template", "Template", "f:predictor")):
             kept[key] = below
         elif rest := _without_pod_metadata(
-            {name: item for name, item in below.items() if name != "f:metadata"}
+            {name: item for name, item in below.items() if name not in _POD_METADATA}
         ):
             kept[key] = rest
     return kept

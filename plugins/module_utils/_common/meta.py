@@ -15,6 +15,7 @@ CACHE_STATE = "nimops.nim/cache-state"
 """The annotation by which a NIMCache wakes those that use it; its value is a `state_note`."""
 SERVICE_STATE = "nimops.nim/service-state"
 """Annotation that a NIMService sets on its NIMPipeline when its state changes: it wakes it."""
+LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 

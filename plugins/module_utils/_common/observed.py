@@ -41,12 +41,14 @@ class Read:
     """One thing to read.
 
     ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
-    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only;
+    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only,
+    of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
     answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list,
     None if the API server does not serve the kind), ``log`` (of a pod's container; answer: text,
-    empty while there is none), ``http`` (GET of ``url``, which the Service ``name`` leads to;
-    answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol`` (model-download
-    protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
+    empty while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
+    behind the Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str,
+    "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy",
+    or "" if the registry gave no answer).
     """
 
     key: str
@@ -55,6 +57,7 @@ class Read:
     namespace: str = ""
     name: str = ""
     container: str = ""
+    selector: str = ""
     url: str = ""
     image: str = ""
     pull_secrets: tuple[str, ...] = ()
@@ -77,6 +80,16 @@ def read_presence(kind: str, namespace: str, name: str) -> Read:
 def read_objects(kind: str, namespace: str) -> Read:
     """A read of all objects of a kind in a namespace."""
     return Read(kind, "objects", kind, namespace)
+
+
+def read_elsewhere(kind: str, namespace: str, name: str) -> Read:
+    """A read of one object of another namespace than the custom resource's."""
+    return Read(f"{kind}/{namespace}/{name}", "object", kind, namespace, name)
+
+
+def read_labelled(kind: str, selector: str) -> Read:
+    """A read of the metadata of all objects with a label, in all namespaces."""
+    return Read(f"{kind}?{selector}", "list", kind, selector=selector)
 
 
 def read_nodes() -> Read:
@@ -128,6 +141,11 @@ class Observed:
     def operator_version(self) -> str:
         """The value of the operator-version label."""
         return str((self.answers.get(OPERATOR) or {}).get("version") or "")
+
+    @property
+    def kserve_namespace(self) -> str:
+        """Where KServe is, if the operator was told."""
+        return str((self.answers.get(OPERATOR) or {}).get("kserve") or "")
 
     @property
     def node_labels(self) -> list[dict[str, str]]:

@@ -59,8 +59,12 @@ def pod_security(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def http_probe(path: str, delay: int, failures: int) -> dict[str, t.Any]:
     """A probe of the port `api`; ``delay``: seconds before the first one."""
+    return {"httpGet": {"path": path, "port": "api"}, **probe_times(delay, failures)}
+
+
+def probe_times(delay: int, failures: int) -> dict[str, int]:
+    """When a probe is made, and how many failures are allowed."""
     return {
-        "httpGet": {"path": path, "port": "api"},
         "initialDelaySeconds": delay,
         "timeoutSeconds": 1,
         "periodSeconds": 10,

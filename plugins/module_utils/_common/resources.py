@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "HTTPRoute": ("gateway.networking.k8s.io/v1", "httproutes"),
     "HorizontalPodAutoscaler": ("autoscaling/v2", "horizontalpodautoscalers"),
     "InferencePool": ("inference.networking.k8s.io/v1", "inferencepools"),
+    "InferenceService": ("serving.kserve.io/v1beta1", "inferenceservices"),
     "Ingress": ("networking.k8s.io/v1", "ingresses"),
     "Job": ("batch/v1", "jobs"),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets"),

@@ -152,9 +152,12 @@ class Client:
                 return items
             query["continue"] = token
 
-    def list_objects(self, path: str) -> list[Json] | None:
-        """The objects of a collection; None if the API server does not serve the kind."""
-        found = self.get(path)
+    def list_objects(self, path: str, **query: str) -> list[Json] | None:
+        """The objects of a collection; None if the API server does not serve the kind.
+
+        In one piece: the operator's proxy answers from its cache, which has no pages to go on with.
+        """
+        found = self.get(path, **query)
         return None if found is None else found.get("items") or []
 
     def patch(self, path: str, body: Json) -> Json:

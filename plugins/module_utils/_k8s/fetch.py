@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import http.client
 import typing as t
+from functools import partial
 
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import LATE, explain, within
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.trust import (
+    authorization,
+    make_context,
+)
 
 try:
     import urllib3
@@ -20,10 +25,12 @@ LIMIT_SECONDS = 3.0
 _CONNECT_SECONDS = 1.0
 
 
-def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
+def fetch(url: str, seconds: float = LIMIT_SECONDS, *, namespace: str = "") -> dict[str, t.Any]:
     """{"status", "body", "error", "late"} of a GET; ``status`` is 0 and ``error`` set if it failed.
 
     ``late``: it failed because time ran out.
+
+    ``namespace``: the Services of which may be told who asks.
 
     No redirect is followed, no proxy of the environment is used, and the answer must be complete
     within ``seconds`` and `LIMIT_BYTES`.
@@ -31,7 +38,7 @@ def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
     if not url.startswith(("http://", "https://")):
         return _failed(f"{url!r} is not an http URL")
     try:
-        status, body = within(seconds, lambda: _get(url, seconds))
+        status, body = within(seconds, partial(_get, url, seconds, namespace))
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, ValueError, OSError) as error:
         return _failed(explain(error))
     if len(body) > LIMIT_BYTES:
@@ -39,15 +46,16 @@ def fetch(url: str, seconds: float = LIMIT_SECONDS) -> dict[str, t.Any]:
     return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": False}
 
 
-def _get(url: str, seconds: float) -> tuple[int, bytes]:
+def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
     """Status and body, of which at most one byte more than the limit is read."""
-    response = urllib3.PoolManager(retries=False).request(
+    pool = urllib3.PoolManager(retries=False, ssl_context=make_context(url))
+    response = pool.request(
         "GET",
         url,
         redirect=False,
         preload_content=False,
         decode_content=False,
-        headers={"Accept": "application/json"},
+        headers={"Accept": "application/json", **authorization(url, namespace)},
         timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
     )
     body = b""

@@ -39,7 +39,12 @@ def answer(client: Client, read: Read) -> t.Any:
 def collect(resource: Json, ask: t.Callable[[Read], t.Any]) -> Json:
     """All answers that the kind of ``resource`` wants, by key, from wherever ``ask`` has them."""
     kind = kind_of(resource)
-    answers: Json = {OPERATOR: {"version": os.environ.get("OPERATOR_VERSION", "")}}
+    answers: Json = {
+        OPERATOR: {
+            "version": os.environ.get("OPERATOR_VERSION", ""),
+            "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
+        }
+    }
     while True:
         wanted = {read.key: read for read in kind.reads(resource, Observed(answers))}
         new = [read for key, read in wanted.items() if key not in answers]
@@ -59,7 +64,11 @@ def _read_presence(client: Client, read: Read) -> Json | None:
 
 
 def _read_list(client: Client, read: Read) -> list[Json]:
-    return client.list_metadata(api_path(read.kind, read.namespace))
+    path = api_path(read.kind, read.namespace)
+    if not read.selector:
+        return client.list_metadata(path)
+    found = client.list_objects(path, labelSelector=read.selector) or []
+    return [{"metadata": item["metadata"]} for item in found]
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
@@ -78,7 +87,7 @@ def _read_log(client: Client, read: Read) -> str:
 
 
 def _read_http(_client: Client, read: Read) -> Json:
-    return fetch(read.url)
+    return fetch(read.url, namespace=read.namespace)
 
 
 def _read_protocol(client: Client, read: Read) -> str:

@@ -31,10 +31,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     has_ingress,
     is_autoscaled,
     is_deleted,
+    is_kserve,
     is_monitored,
     is_multi_node,
     name_of,
-    unsupported,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import (
     group_children,
@@ -42,6 +42,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups impo
     has_leftovers,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.children import (
+    kserve_children,
+    unscraped,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import (
+    is_held,
+    replaced,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
     build_service_monitor,
 )
@@ -87,25 +95,22 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """What to have and what not to have; NimError if the spec cannot be served as it is.
 
     With a store that cannot be used, or a workload that cannot be made, the workload is not among
-    the children, so that one that runs already goes on as it is. Of a spec that is not supported,
-    by us or by the cluster, nothing is touched.
+    the children, so that one that runs already goes on as it is. Of a spec that the cluster does
+    not support, nothing is touched.
     """
-    if is_deleted(cr) or unsupported(cr) or find_fault(cr, observed):
+    if is_deleted(cr) or find_fault(cr, observed):
         return Desired()
     wanted = Desired(
         [
             Child(build_service_account(cr, observed)),
             Child(build_role(cr, observed)),
             Child(build_role_binding(cr, observed)),
-            *(Child(build_service(cr, observed, name)) for name in service_names(cr, observed)),
         ]
     )
-    for kind, is_wanted, build in FEATURES:
-        if is_wanted(cr):
-            wanted.children.append(Child(build(cr, observed)))
-        else:
-            wanted.unwanted.append((kind, name_of(cr)))
-    wanted.children.extend(picker_children(cr, observed))
+    if is_kserve(cr):
+        wanted.unwanted.extend(unscraped(cr))
+    else:
+        _expose(cr, observed, wanted)
     wanted.unwanted.extend(picker_leftovers(cr, observed))
     wanted.unwanted.extend(_replaced(cr, observed))
     try:
@@ -113,6 +118,18 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     except NimError as error:
         return replace(wanted, failure=error)
     return wanted
+
+
+def _expose(cr: Resource, observed: Observed, wanted: Desired) -> None:
+    """Add what makes the pods known, which on KServe is KServe's to do."""
+    made = [build_service(cr, observed, name) for name in service_names(cr, observed)]
+    for kind, is_wanted, build in FEATURES:
+        if is_wanted(cr):
+            made.append(build(cr, observed))
+        else:
+            wanted.unwanted.append((kind, name_of(cr)))
+    wanted.children.extend(Child(item) for item in made if not is_held(cr, observed, item))
+    wanted.children.extend(picker_children(cr, observed))
 
 
 def _workload(cr: Resource, observed: Observed) -> list[Child]:
@@ -128,6 +145,8 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
     if isinstance(store, Unusable):
         return children
     children.extend(Child(item) for item in build_templates(cr, observed))
+    if is_kserve(cr):
+        return children + kserve_children(cr, observed, store)
     if is_multi_node(cr):
         return children + group_children(cr, observed, store)
     deployment = build_deployment(cr, observed, store)
@@ -135,9 +154,10 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
 
 
 def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:
-    """The workload of the other kind, once the one to have is there."""
+    """The workload of the other kind or platform, once the one to have is there."""
     if not has_workload(cr, observed, workload_of(cr)):
         return []
+    left = replaced(cr, observed)
     if is_multi_node(cr):
-        return [deployment_of(cr)]
-    return group_leftovers(cr) if has_leftovers(cr, observed) else []
+        return [*left, deployment_of(cr)]
+    return left + (group_leftovers(cr) if has_leftovers(cr, observed) else [])

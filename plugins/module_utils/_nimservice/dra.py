@@ -37,6 +37,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_dom
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     dra_resources,
+    is_kserve,
     is_multi_node,
     name_of,
     namespace_of,
@@ -70,8 +71,12 @@ def find_fault(cr: Resource, observed: Observed) -> NimError | None:
     is_served = not observed.has(CLAIM) or observed.get(CLAIM) is not None
     try:
         check_resources(dra_resources(cr), is_served=is_served)
-        if is_multi_node(cr):
-            check_single_requests(dra_resources(cr))
+        if is_kserve(cr):
+            check_single_requests(
+                dra_resources(cr), "spec.inferencePlatform: kserve", "an InferenceService"
+            )
+        elif is_multi_node(cr):
+            check_single_requests(dra_resources(cr), "spec.multiNode", "a LeaderWorkerSet")
     except NimError as error:
         return error
     return None

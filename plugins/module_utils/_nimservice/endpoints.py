@@ -13,21 +13,29 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     has_grpc_route,
     has_http_route,
     has_ingress,
+    is_kserve,
     name_of,
     ports,
     service_spec,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
+    cluster_url,
+    external_url,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import route_host
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import live_workload
 
 Manifest = t.Mapping[str, t.Any]
 
 
 def cluster_endpoint(cr: Resource, observed: Observed) -> str:
-    """`<address>:<port>` of the Service.
+    """`<address>:<port>` of the Service, or the URL that KServe gives.
 
     Empty while it has no address, or does not have the port yet that the spec gives.
     """
+    if is_kserve(cr):
+        return cluster_url(live_workload(cr, observed))
     service = observed.object("Service", service_name(cr))
     spec = (service or {}).get("spec") or {}
     address, port = spec.get("clusterIP") or "", ports(cr)["api"]
@@ -37,7 +45,12 @@ def cluster_endpoint(cr: Resource, observed: Observed) -> str:
 
 
 def external_endpoint(cr: Resource, observed: Observed) -> str:
-    """The host of the Ingress, the load balancer or the gateway's routes; empty if none of them."""
+    """The host of the Ingress, the load balancer or the gateway's routes; empty if none of them.
+
+    On KServe, the URL that it gives.
+    """
+    if is_kserve(cr):
+        return external_url(live_workload(cr, observed))
     if has_ingress(cr):
         ingress = observed.object("Ingress", name_of(cr)) or {}
         return _rule_host(ingress, service_name(cr)) or _balancer_address(ingress)
@@ -46,6 +59,17 @@ def external_endpoint(cr: Resource, observed: Observed) -> str:
         if address := _balancer_address(service):
             return f"{_host(address)}:{ports(cr)['api']}"
     return route_host(cr) if has_http_route(cr) or has_grpc_route(cr) else ""
+
+
+def missing_endpoint(cr: Resource, observed: Observed) -> str:
+    """Why the model server cannot be asked yet, empty if it can."""
+    endpoint = cluster_endpoint(cr, observed)
+    if not is_kserve(cr):
+        said = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+        return "" if endpoint else said
+    missing = {"external": external_endpoint(cr, observed), "cluster": endpoint}
+    which = next((which for which, url in missing.items() if not url), "")
+    return f"{which} endpoint not available, nimservice {name_of(cr)}" if which else ""
 
 
 def _serves(service: Manifest, port: int) -> bool:

@@ -14,11 +14,6 @@ DEFAULT_PORT = 8000
 DEFAULT_RAY_PORT = 6379
 DEFAULT_MPI_SECONDS = 300
 
-_LATER = (
-    "not supported by this release of nimops.nim: remove the field, or wait for the release that"
-    " brings it; what runs already is left alone"
-)
-
 
 def name_of(cr: Resource) -> str:
     """The name of the custom resource."""
@@ -159,8 +154,3 @@ def _multi_node(cr: Resource) -> Fields:
 
 def _parallelism(cr: Resource) -> Fields:
     return _multi_node(cr).get("parallelism") or {}
-
-
-def unsupported(cr: Resource) -> str:
-    """Why this release cannot serve the custom resource, empty if it can."""
-    return f"spec.inferencePlatform: kserve is {_LATER}" if is_kserve(cr) else ""

@@ -43,12 +43,15 @@ def needs_model(cr: Resource, endpoint: str) -> bool:
     )
 
 
-def model_reads(endpoint: str, observed: Observed) -> list[Read]:
-    """The calls to make, the second only after the first was answered with 404."""
+def model_reads(endpoint: str, namespace: str, observed: Observed) -> list[Read]:
+    """The calls to make, the second only after the first was answered with 404.
+
+    ``endpoint`` is an address, or a URL.
+    """
     urls = [_models_url(endpoint)]
     if _status(observed.get(urls[0])) == 404:
         urls.append(_metadata_url(endpoint))
-    return [Read(url, "http", url=url) for url in urls]
+    return [Read(url, "http", namespace=namespace, url=url) for url in urls]
 
 
 def read_answer(endpoint: str, observed: Observed) -> Answer | None:
@@ -67,11 +70,15 @@ def read_answer(endpoint: str, observed: Observed) -> Answer | None:
 
 
 def _models_url(endpoint: str) -> str:
-    return f"http://{endpoint}/v1/models"
+    return f"{_base_url(endpoint)}/v1/models"
 
 
 def _metadata_url(endpoint: str) -> str:
-    return f"http://{endpoint}/v1/metadata"
+    return f"{_base_url(endpoint)}/v1/metadata"
+
+
+def _base_url(endpoint: str) -> str:
+    return endpoint.rstrip("/") if "://" in endpoint else f"http://{endpoint}"
 
 
 def _status(answer: t.Any) -> int:

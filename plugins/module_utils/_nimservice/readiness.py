@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far the rollout of a Deployment, or of a LeaderWorkerSet, is."""
+"""How far the rollout of a Deployment, a LeaderWorkerSet or an InferenceService is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.conditions impo
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    is_kserve,
     is_multi_node,
+    name_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import awaited
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
+    predictor_standing,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import leads_to
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
@@ -39,13 +45,22 @@ def readiness_of(cr: Resource, observed: Observed, *, is_changed: bool = False) 
     ``is_changed``: its spec was changed since its status was written, as far as is known.
     """
     live = live_workload(cr, observed)
-    if leads_to(cr, observed, other_workload(cr)):
-        kind, name = other_workload(cr)
-        said = f'Waiting for {kind.lower()} "{name}" to be replaced'
-        return Readiness(False, said, moving=True)
+    if left := _left(cr, observed):
+        return Readiness(False, f"Waiting for {left} to be replaced", moving=True)
+    if is_kserve(cr):
+        is_ready, said = predictor_standing(name_of(cr), live, is_changed=is_changed)
+        return Readiness(is_ready, said, moving=not is_ready)
     if is_multi_node(cr):
         return readiness_of_groups(live, is_changed=is_changed)
     return rollout_of(live)
+
+
+def _left(cr: Resource, observed: Observed) -> str:
+    """The former workload that is still there, or is still served."""
+    if not is_kserve(cr) and leads_to(cr, observed, other_workload(cr)):
+        kind, name = other_workload(cr)
+        return f'{kind.lower()} "{name}"'
+    return awaited(cr, observed)
 
 
 def is_past_deadline(deployment: t.Mapping[str, t.Any]) -> bool:

@@ -19,17 +19,21 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired imp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import dra_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
+    missing_endpoint,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     cache_name,
     creates_claim,
     is_deleted,
+    is_kserve,
     name_of,
     namespace_of,
-    unsupported,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import group_reads
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import (
+    platform_reads,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import layout_reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
     model_reads,
@@ -43,11 +47,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store impor
     select_store,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
+    DEPLOYMENT,
+    INFERENCE_SERVICE,
     is_known,
-    workload_of,
 )
 
-_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
+_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
 
 
 def reads(cr: Resource, observed: Observed) -> list[Read]:
@@ -58,10 +63,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     if is_deleted(cr):
         return []
     name, namespace = name_of(cr), namespace_of(cr)
-    if unsupported(cr):
-        kind, workload = workload_of(cr)
-        return [read_object(kind, namespace, workload)]
-    wanted = [(kind, name) for kind in (*_ALWAYS, *_features(cr))]
+    wanted = [(kind, name) for kind in (*_ALWAYS, *_of_platform(cr))]
     if service_name(cr) != name:
         wanted.append(("Service", service_name(cr)))
     if creates_claim(cr):
@@ -69,6 +71,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     if cache_name(cr):
         wanted.append(("NIMCache", cache_name(cr)))
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
+    found += platform_reads(cr, observed)
     found += group_reads(cr, observed)
     found += dra_reads(cr, observed)
     found += picker_reads(cr, observed)
@@ -78,9 +81,12 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     return found
 
 
-def _features(cr: Resource) -> list[str]:
-    """The kinds of features that are on, or may have been: a resource that is new had none."""
-    return [kind for kind, is_wanted, _build in FEATURES if cr.get("status") or is_wanted(cr)]
+def _of_platform(cr: Resource) -> list[str]:
+    """The workload and the features that are on, or may have been: a new resource had none."""
+    features = [kind for kind, is_wanted, _build in FEATURES if cr.get("status") or is_wanted(cr)]
+    if is_kserve(cr):
+        return [INFERENCE_SERVICE, *(kind for kind in features if kind == "ServiceMonitor")]
+    return [DEPLOYMENT, *features]
 
 
 def _model_reads(cr: Resource, observed: Observed) -> list[Read]:
@@ -90,9 +96,9 @@ def _model_reads(cr: Resource, observed: Observed) -> list[Read]:
     except NimError:
         return []
     endpoint = cluster_endpoint(cr, observed)
-    if not (is_usable and endpoint and needs_model(cr, endpoint)):
+    if not is_usable or missing_endpoint(cr, observed) or not needs_model(cr, endpoint):
         return []
     if not readiness_of(cr, observed).ready:
         return []
-    found = model_reads(endpoint, observed)
-    return [replace(read, namespace=namespace_of(cr), name=service_name(cr)) for read in found]
+    found = model_reads(endpoint, namespace_of(cr), observed)
+    return found if is_kserve(cr) else [replace(read, name=service_name(cr)) for read in found]

@@ -43,14 +43,19 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import 
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
     external_endpoint,
+    missing_endpoint,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     cache_name,
     is_deleted,
+    is_kserve,
     is_multi_node,
     name_of,
-    unsupported,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import (
+    KSERVE,
+    ignored_fields,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
     Answer,
@@ -65,7 +70,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.readiness i
     Readiness,
     readiness_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
     Unusable,
     claim_at_deletion,
@@ -86,6 +90,7 @@ _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 
 _REFUSED = {
     "HorizontalPodAutoscaler": "HPAFailed",
+    "InferenceService": "DeploymentFailed",
     **{
         kind: f"{kind}Failed"
         for kind in (
@@ -110,6 +115,7 @@ _REFUSED = {
 """kind → reason; others are plainly Failed"""
 
 _PROVIDERS = {
+    "InferenceService": KSERVE,
     "ComputeDomain": "NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
     "InferencePool": "the Gateway API inference extension, for spec.expose.router.eppConfig",
     "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
@@ -164,7 +170,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     is_moving = _awaits_domain(verdict, domain) or _has_settling_claims(cr, view, claims)
     return Assessment(
         status | domain | claims,
-        events=_events(cr, previous, verdict),
+        events=_events(cr, previous, verdict, ignored_fields(cr, view) if is_kserve(cr) else []),
         stamps=_wake_pipeline(cr, verdict),
         in_transit=verdict.in_transit or is_moving,
         seldom=verdict.seldom,
@@ -173,8 +179,6 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
 
 
 def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -> Verdict:
-    if message := unsupported(cr):
-        return _failed("NotSupported", message)
     if fault := find_fault(cr, view):
         return _failed(fault.reason, str(fault))
     if outcome.failure:
@@ -237,18 +241,18 @@ def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
     waits = rollout.message and (rollout.moving or rollout.stuck)
     if waits and (missing := missing_source(cr, view)):
         message = f"Waiting for {missing}, which does not exist"
-    return Verdict(NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving)
+    said = "not ready yet" if is_kserve(cr) else "not ready"
+    return Verdict(
+        NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving, said=said
+    )
 
 
 def _with_model(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:
     """Ready needs an answer of the model server; without one, what was Ready stays so."""
     endpoint = cluster_endpoint(cr, view)
     model = (cr.get("status") or {}).get("model") or {}
-    answer = Answer(str(model.get("name", "")))
-    if not endpoint:
-        said = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
-        answer = Answer(error=said)
-    elif needs_model(cr, endpoint):
+    answer = Answer(str(model.get("name", "")), missing_endpoint(cr, view))
+    if not answer.error and needs_model(cr, endpoint):
         unasked = Answer(error="the model server has not been asked yet")
         answer = read_answer(endpoint, view) or unasked
     if answer.error:
@@ -360,8 +364,13 @@ def _wake_pipeline(cr: Resource, verdict: Verdict) -> list[Stamp]:
     return [Stamp("NIMPipeline", owner["name"], SERVICE_STATE, value)]
 
 
-def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> list[Event]:
-    """What happened since the last pass; nothing if it only goes on."""
+def _events(
+    cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict, ignored: t.Sequence[str]
+) -> list[Event]:
+    """What happened since the last pass; nothing if it only goes on.
+
+    ``ignored``: fields that are without effect, which is told when the service becomes Ready.
+    """
     if not _is_news(previous, verdict):
         return []
     subject = f"NIMService {name_of(cr)}"
@@ -371,8 +380,14 @@ def _events(cr: Resource, previous: t.Mapping[str, t.Any], verdict: Verdict) -> 
     if verdict.state == FAILED:
         return [Event("Warning", FAILED, verdict.message)]
     if verdict.state == READY:
-        return [Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")]
+        ready = Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")
+        return [ready, *_warn_of(ignored)]
     return [Event("Normal", NOT_READY, f"{subject} {verdict.said}, msg: {verdict.message}")]
+
+
+def _warn_of(ignored: t.Sequence[str]) -> list[Event]:
+    text = f"KServe runs in knative mode, where {', '.join(ignored)} has no effect"
+    return [Event("Warning", "Ignored", text)] if ignored else []
 
 
 def _is_news(previous: t.Mapping[str, t.Any], verdict: Verdict) -> bool:

@@ -3,6 +3,9 @@
 
 """Which object runs the pods: a Deployment, or a LeaderWorkerSet where a replica spans nodes.
 
+On the platform KServe it is an InferenceService; `kserve/platform.py` tells how one platform's
+workload replaces the other's.
+
 `spec.multiNode` is fixed at creation, but it may change all the same where the CRDs are not ours.
 Then the two take turns: the new workload is made, the old one is deleted once the new one is there,
 and the Service goes over when the old one is gone. Until then its selector shows which one that is,
@@ -23,12 +26,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    is_kserve,
     is_multi_node,
     name_of,
     pipeline_size,
 )
 
 DEPLOYMENT, GROUPS = "Deployment", "LeaderWorkerSet"
+INFERENCE_SERVICE = "InferenceService"
 LEADER, WORKER = "leader", "worker"
 
 
@@ -49,13 +54,20 @@ def groups_of(cr: Resource) -> Workload:
     return Workload(GROUPS, f"{name_of(cr)}-lws")
 
 
+def inference_service_of(cr: Resource) -> Workload:
+    """The workload of a service that KServe runs."""
+    return Workload(INFERENCE_SERVICE, name_of(cr))
+
+
 def workload_of(cr: Resource) -> Workload:
     """The workload to have."""
+    if is_kserve(cr):
+        return inference_service_of(cr)
     return groups_of(cr) if is_multi_node(cr) else deployment_of(cr)
 
 
 def other_workload(cr: Resource) -> Workload:
-    """The workload of the other kind, which is not to be there."""
+    """The workload of the other kind of the standalone platform, which is not to be there."""
     return deployment_of(cr) if is_multi_node(cr) else groups_of(cr)
 
 
@@ -72,6 +84,8 @@ def container_of(cr: Resource, role: str = LEADER) -> str:
 def live_template(cr: Resource, observed: Observed, role: str = LEADER) -> Manifest:
     """The template of such pods in the workload to have, as it is; empty if there is none."""
     spec = (live_workload(cr, observed) or {}).get("spec") or {}
+    if is_kserve(cr):
+        return {"spec": spec.get("predictor") or {}}
     if is_multi_node(cr):
         return (spec.get("leaderWorkerTemplate") or {}).get(f"{role}Template") or {}
     return spec.get("template") or {}
@@ -80,6 +94,8 @@ def live_template(cr: Resource, observed: Observed, role: str = LEADER) -> Manif
 def count_pods(cr: Resource, observed: Observed) -> int:
     """How many pods the workload is to have as it is; without one, as if it had one replica."""
     spec = (live_workload(cr, observed) or {}).get("spec") or {}
+    if is_kserve(cr):
+        return int((spec.get("predictor") or {}).get("minReplicas", 1))
     replicas = int(spec.get("replicas", 1))
     return replicas * pipeline_size(cr) if is_multi_node(cr) else replicas
 

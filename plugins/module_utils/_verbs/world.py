@@ -9,6 +9,7 @@ import copy
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Read
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import CONTROLLERS
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import identity
 
 Json = dict[str, t.Any]
@@ -16,16 +17,28 @@ Key = tuple[str, str, str]
 Ask = t.Callable[[Read], t.Any]
 
 _CLUSTER_WIDE = {"Node"}
+_KSERVE = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "kserve-controller-manager",
+        "namespace": "kserve",
+        "labels": dict([CONTROLLERS.selector.split("=")]),
+    },
+}
 
 
 class Facts:
     """A cluster of which only these objects are known. It serves every kind.
 
-    ``native_images``: images that hold a single model in the native layout.
+    ``native_images``: images that hold a single model in the native layout. Without a controller of
+    KServe among the objects, there is one with its own settings, whose mode is the standard one.
     """
 
     def __init__(self, objects: t.Iterable[Json], native_images: t.Iterable[str] = ()) -> None:
         self._objects = {identity(item): item for item in objects}
+        if not self.ask(CONTROLLERS):
+            self._objects[identity(_KSERVE)] = _KSERVE
         self._native_images = set(native_images)
 
     def ask(self, read: Read) -> t.Any:
@@ -33,7 +46,7 @@ class Facts:
         if read.how in ("object", "presence"):
             return shown(self._objects.get(key_of(read)), read)
         if read.how in ("list", "objects"):
-            return [shown(item, read) for key, item in self._objects.items() if is_in(key, read)]
+            return [shown(item, read) for item in self._objects.values() if is_in(item, read)]
         if read.how == "protocol":
             return "native" if read.image in self._native_images else "legacy"
         if read.how == "http":
@@ -75,16 +88,11 @@ class World:
 
     def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
         """A list of the base, with what was changed here."""
-        changed = {key: item for key, item in self._changed.items() if is_in(key, read)}
+        changed = [item for item in self._changed.values() if item and is_in(item, read)]
         if found is None and not changed:
             return None
-        names = {(key[1], key[2]) for key in changed}
-        kept = [
-            item
-            for item in found or []
-            if (item["metadata"].get("namespace") or "", item["metadata"]["name"]) not in names
-        ]
-        return kept + [shown(item, read) for item in changed.values() if item is not None]
+        kept = [item for item in found or [] if (read.kind, *_name_of(item)) not in self._changed]
+        return kept + [shown(item, read) for item in changed]
 
 
 def key_of(read: Read) -> Key:
@@ -92,9 +100,17 @@ def key_of(read: Read) -> Key:
     return read.kind, "" if read.kind in _CLUSTER_WIDE else read.namespace, read.name
 
 
-def is_in(key: Key, read: Read) -> bool:
+def is_in(manifest: Json, read: Read) -> bool:
     """Whether an object is of the collection that is read."""
-    return key[0] == read.kind and (not read.namespace or key[1] == read.namespace)
+    kind, namespace, _name = identity(manifest)
+    if kind != read.kind or (read.namespace and namespace != read.namespace):
+        return False
+    label, _sign, value = read.selector.partition("=")
+    return not label or (manifest["metadata"].get("labels") or {}).get(label) == value
+
+
+def _name_of(item: Json) -> tuple[str, str]:
+    return item["metadata"].get("namespace") or "", item["metadata"]["name"]
 
 
 def shown(found: Json | None, read: Read) -> t.Any:

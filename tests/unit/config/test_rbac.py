@@ -30,7 +30,7 @@ PAST_THE_CACHE = {
     for watch in yaml.safe_load((ROOT / "watches.yaml").read_text())
     for entry in watch["blacklist"]
 }
-WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "LeaderWorkerSet"}
+WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "InferenceService", "LeaderWorkerSet"}
 PICKER = {"Role", "RoleBinding", "Service", "ServiceAccount", "InferencePool"}
 PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER | {"Pod", "Job", "NIMService"}
 """Kinds that a `desired` may list as unwanted."""

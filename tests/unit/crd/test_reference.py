@@ -266,6 +266,43 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         ): "Kubernetes refuses the Service",
         (
             "spec",
+            ".annotations",
+            "deployment mode annotation found but value is invalid, serving.kserve.io/deploymentMode is "
+            "one of Standard, Knative, ModelMesh, RawDeployment and Serverless",
+        ): "webhook",
+        (
+            "spec",
+            ".scale.enabled",
+            "nimservice.spec.scale (autoscaling) cannot be set when KServe runs in knative mode",
+        ): "webhook",
+        (
+            "spec",
+            ".expose.ingress.enabled",
+            "nimservice.spec.expose.ingress.enabled cannot be set when KServe runs in knative mode",
+        ): "webhook",
+        (
+            "spec",
+            ".expose.router.ingress",
+            "nimservice.spec.router.ingress cannot be set when KServe runs in knative mode",
+        ): "webhook",
+        (
+            "spec",
+            ".expose.router.gateway",
+            "nimservice.spec.router.gateway cannot be set when KServe runs in knative mode",
+        ): "webhook",
+        (
+            "spec",
+            ".metrics.enabled",
+            "nimservice.spec.metrics.enabled cannot be set when KServe runs in knative mode",
+        ): "webhook",
+        (
+            "spec",
+            ".draResources",
+            "several requests of one claim do not go with spec.inferencePlatform kserve, leave requests "
+            "out to use all of the claim, or give each an entry of its own",
+        ): "InferenceService refuses the pods",
+        (
+            "spec",
             ".multiNode.ray.rayPort",
             "must differ from the ports of spec.expose.service",
         ): "LeaderWorkerSet refuses the pods",

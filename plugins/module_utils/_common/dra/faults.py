@@ -46,17 +46,19 @@ def check_resources(resources: t.Sequence[t.Mapping[str, t.Any]], *, is_served: 
         _check_versions(resource, where)
 
 
-def check_single_requests(resources: t.Sequence[t.Mapping[str, t.Any]]) -> None:
-    """NimError if containers are to use several requests of one claim, in a LeaderWorkerSet.
+def check_single_requests(
+    resources: t.Sequence[t.Mapping[str, t.Any]], field: str, workload: str
+) -> None:
+    """NimError if containers are to use several requests of one claim, in such a workload.
 
-    Its API takes one entry for each claim in the `resources.claims` of a container, however it is
-    written.
+    As a custom resource, its API takes one entry for each claim in the `resources.claims` of a
+    container, however it is written. ``field`` of the spec asks for it.
     """
     for index, resource in enumerate(resources):
         if len(set(resource.get("requests") or ())) > 1:
             raise NimError(
                 f"spec.draResources[{index}].requests: several requests of one claim do not go"
-                " with spec.multiNode, as a LeaderWorkerSet takes one: make the NIMService anew,"
+                f" with {field}, as {workload} takes one: make the NIMService anew,"
                 " without requests to use all of the claim, or with an entry of its own for each",
                 reason=UNSUPPORTED,
             )

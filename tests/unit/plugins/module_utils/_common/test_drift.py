@@ -259,6 +259,18 @@ def test_claim_nothing_of_our_own():
             ),
             id="annotations on the pods of groups",
         ),
+        pytest.param(
+            entry(
+                {
+                    "f:spec": {
+                        "f:predictor": {"f:annotations": {"f:x": {}}, "f:labels": {"f:y": {}}}
+                    }
+                },
+                "kubectl-edit",
+                "Update",
+            ),
+            id="annotations and labels on the pods of an InferenceService",
+        ),
         pytest.param(entry(EXTRA_ENV, "kustomize", "Apply"), id="what another applier owns"),
         pytest.param(
             entry({"f:spec": {"f:loadBalancerIP": {}}}, "kube-vip", "Update"),

@@ -10,6 +10,8 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Read,
+    read_elsewhere,
+    read_labelled,
     read_nodes,
     read_object,
     read_objects,
@@ -79,6 +81,25 @@ def test_lists(cluster, see):
     assert found["Pod"][0]["spec"] == {"x": 1}
 
 
+def test_a_list_of_all_namespaces_by_label(cluster, see, answer):
+    """The operator's cache answers, and never says that there is nothing more."""
+    deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
+    page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
+    cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]
+    (found,) = see(read_labelled("Deployment", "a=b"))["Deployment?a=b"]
+    assert found == {"metadata": {"name": "d", "namespace": "n"}}
+    (asked,) = cluster.server.requests
+    assert asked.path == "/apis/apps/v1/deployments"
+    assert asked.query == {"labelSelector": "a=b"}
+
+
+def test_objects_elsewhere_are_told_apart(cluster, see):
+    cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
+    found = see(read_elsewhere("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))
+    assert found["ConfigMap/other/c"]["kind"] == "ConfigMap"
+    assert found["ConfigMap/c"] is None
+
+
 LOG = Read("log", "log", namespace="nim", name="p", container="main")
 
 
@@ -127,11 +148,18 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     assert paths == ["ngc", "odd", "no"], "a nameless Secret would be the list of all"
 
 
-def test_the_version_of_the_operator(see, monkeypatch):
+def test_what_the_operator_was_told(see, monkeypatch):
     monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
-    assert see(LOG)["operator"] == {"version": "1.2.3"}
+    monkeypatch.setenv("KSERVE_NAMESPACE", "serving")
+    assert see(LOG)["operator"] == {"version": "1.2.3", "kserve": "serving"}
 
 
 def test_other_kinds_are_refused(cluster, tmp_path):
     with pytest.raises(NimError, match="'Pod' is not one of NIM"):
         observe(Client(cluster.kubeconfig(tmp_path)), {"kind": "Pod"})
+
+
+def test_a_model_server_is_asked_for_its_namespace(see, monkeypatch):
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace: f"{url} of {namespace}")
+    read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
+    assert see(read)["model"] == "https://llm.nim.svc of nim"

@@ -88,28 +88,33 @@ def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
 class Cluster:
     """Makes what a pass wants, as the API server would, and nothing becomes ready."""
 
-    def __init__(self) -> None:
-        self.objects: dict[str, t.Any] = {}
+    def __init__(self, **answers: t.Any) -> None:
+        self.objects: Json = {}
+        self.answers = answers
 
-    def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
-        """What was deleted. ``refuse``: a kind that the API server does not know."""
-        from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
+    def look(self, cr: Json) -> Json:
+        """The answers to what a pass reads."""
         from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-        from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
-        from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
         from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
-        answers: Json = {}
+        answers: Json = dict(self.answers)
         while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
             for read in new:
                 is_object = read.how in ("object", "presence")
                 answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
-        plan = make_plan(cr, desired(cr, Observed(answers)), Observed(answers))
-        assert plan.refusals == []
-        for item in plan.apply:
+        return answers
+
+    def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
+        """What was deleted. ``refuse``: a kind that the API server does not know."""
+        from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
+        from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
+
+        plan = plan_for(cr, self.look(cr))
+        assert (plan["refusals"], plan["failure"]) == ([], "")
+        for item in plan["apply"]:
             if item["kind"] != refuse:
                 self.objects[key_of(item)] = copy.deepcopy(item)
-        gone = [key_of(item) for item in plan.prune]
+        gone = [key_of(item) for item in plan["prune"]]
         for key in gone:
             del self.objects[key]
         return gone

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import OPERATOR, Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 
 Json = dict[str, t.Any]
@@ -24,6 +24,8 @@ CASES = [
     "nim-serving-advanced-dra-manual-llm",
     "nim-serving-advanced-epp-nimservice",
     "nim-serving-advanced-multi-node-multi-node-nimservice",
+    "nim-serving-kserve-knative-llm",
+    "nim-serving-kserve-standard-llm",
     "nim-serving-standalone-autoscaling-llm",
     "nim-serving-standalone-basic-llm",
     "nim-serving-standalone-basic-multi-llm",
@@ -115,7 +117,7 @@ def load(case: str) -> tuple[Json, Observed, dict[str, Json]]:
     documents = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     given = {document["kind"]: document for document in documents if document}
     recorded = json.loads((CONFORMANCE / "expected" / f"{case}.json").read_text())["objects"]
-    cr, answers = given["NIMService"], {}
+    cr, answers = given["NIMService"], {OPERATOR: {"kserve": "kserve"}}
     if cache := given.get("NIMCache"):
         made = next(item for item in recorded.values() if item["kind"] == "NIMCache")
         answers[key_of(cache)] = cache | {"status": made["status"]}

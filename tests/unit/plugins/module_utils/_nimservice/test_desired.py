@@ -46,7 +46,6 @@ OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "Ser
             OPTIONAL,
             id="no cache: all but the workload",
         ),
-        pytest.param({"inferencePlatform": "kserve"}, [], [], id="not supported: hands off"),
         pytest.param(
             {"draResources": [{"claimCreationSpec": {"devices": [{"name": "gpu"}]}}] * 2},
             [*BASE, "ResourceClaimTemplate", "ResourceClaimTemplate", "Deployment"],

@@ -21,7 +21,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     ports,
     ray_port,
     tensor_size,
-    unsupported,
 )
 
 GATEWAY = {"name": "g", "namespace": "gw"}
@@ -98,23 +97,6 @@ def test_predicate(make: t.Any, predicate: t.Any, spec: dict[str, t.Any], wanted
 )
 def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
     assert list(ports(make.cr({"expose": expose})).items()) == list(wanted.items())
-
-
-@pytest.mark.parametrize(
-    ("spec", "named"),
-    [
-        pytest.param({}, [], id="plain"),
-        pytest.param({"inferencePlatform": "standalone"}, [], id="standalone"),
-        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, [], id="pipeline 2"),
-        pytest.param({"draResources": [{}]}, [], id="DRA"),
-        pytest.param({"inferencePlatform": "kserve"}, ["spec.inferencePlatform"], id="kserve"),
-        pytest.param(router(eppConfig={"containerSpec": {}}), [], id="endpoint picker"),
-    ],
-)
-def test_unsupported_names_the_fields(make: t.Any, spec: t.Any, named: list[str]) -> None:
-    message = unsupported(make.cr(spec))
-    assert [field for field in named if field in message] == named
-    assert bool(message) is bool(named)
 
 
 @pytest.mark.parametrize(

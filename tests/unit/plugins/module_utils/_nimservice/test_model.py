@@ -109,12 +109,17 @@ def test_read_answer_of_metadata(answer: t.Any, wanted: Answer | None) -> None:
 
 
 def test_model_reads_ask_for_metadata_after_404() -> None:
-    assert [read.url for read in model_reads(AT, Observed({}))] == [MODELS]
-    assert [read.url for read in model_reads(AT, Observed({MODELS: listed(BASE)}))] == [MODELS]
-    assert [read.url for read in model_reads(AT, Observed({MODELS: NOT_FOUND}))] == [
-        MODELS,
-        METADATA,
-    ]
+    def asked(answers: t.Any) -> list[str]:
+        return [read.url for read in model_reads(AT, "ns", Observed(answers))]
+
+    assert asked({}) == [MODELS]
+    assert asked({MODELS: listed(BASE)}) == [MODELS]
+    assert asked({MODELS: NOT_FOUND}) == [MODELS, METADATA]
+
+
+def test_an_endpoint_may_be_a_url() -> None:
+    (asked,) = model_reads("https://llm.ns.svc/", "ns", Observed({}))
+    assert (asked.url, asked.namespace) == ("https://llm.ns.svc/v1/models", "ns")
 
 
 KNOWN = {

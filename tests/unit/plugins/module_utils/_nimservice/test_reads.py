@@ -71,13 +71,6 @@ def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:
     assert keys(make.cr(deletionTimestamp="x"), make.observe()) == []
 
 
-def test_only_the_workload_is_read_of_what_is_not_supported(make: t.Any) -> None:
-    spec: dict[str, t.Any] = {"inferencePlatform": "kserve"}
-    assert keys(make.cr(spec), make.observe()) == ["Deployment/llm"]
-    spec["multiNode"] = {"parallelism": {"pipeline": 2}}
-    assert keys(make.cr(spec), make.observe()) == ["LeaderWorkerSet/llm-lws"]
-
-
 def test_the_registry_is_asked_for_a_new_image(make: t.Any) -> None:
     assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/llm": None}))
 

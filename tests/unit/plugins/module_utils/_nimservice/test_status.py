@@ -23,6 +23,7 @@ DOWN = {"status": 0, "body": "", "error": "connection refused"}
 ROLLED = 'deployment "llm" successfully rolled out\n'
 WAITING = f"Waiting for the model: GET {MODELS}: connection refused"
 PART = 'Waiting for deployment "llm" rollout to finish: 0 of 1 updated replicas are available...\n'
+PICKED = {"router": {"eppConfig": {"containerSpec": {}}}}
 MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
 
 
@@ -254,9 +255,6 @@ def test_a_cache_may_be_ahead_of_what_is_read(
     ("spec", "outcome", "reason"),
     [
         pytest.param(CACHE, Outcome(), "NIMCacheNotFound", id="the cache vanished"),
-        pytest.param(
-            {"inferencePlatform": "kserve"}, Outcome(), "NotSupported", id="of a later release"
-        ),
         pytest.param({}, Outcome(failure="x"), "Failed", id="bad spec"),
         pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
     ],
@@ -270,13 +268,6 @@ def test_one_that_turns_bad_says_why_and_what_runs(
     assert said.status["conditions"][1]["reason"] == reason
     assert (said.status["model"], said.status["availableReplicas"]) == (MODEL, 1)
     assert {event.kind for event in said.events} == {"Warning"}
-
-
-def test_not_supported_names_the_field_and_is_not_retried(make: t.Any) -> None:
-    said = assess(make.cr({"inferencePlatform": "kserve"}), make.observe(), Outcome())
-    assert "spec.inferencePlatform" in said.status["conditions"][1]["message"]
-    assert (said.error, said.in_transit) == ("", False)
-    assert [event.reason for event in said.events] == ["Failed"]
 
 
 def test_an_error_is_told_in_two_events(make: t.Any) -> None:
@@ -452,6 +443,108 @@ def test_a_second_pass_changes_nothing(make: t.Any) -> None:
         second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
         == written
     )
+
+
+URL, INNER = "http://llm.example.com", "http://llm-predictor.ns.svc.cluster.local"
+ADDRESSES = {"url": URL, "address": {"url": INNER}}
+ASKED = {f"{INNER}/v1/models": NAMED}
+ON_KSERVE = 'Waiting for InferenceService "llm" '
+
+
+def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
+    """The live InferenceService; ``ready``: status and message of its PredictorReady."""
+    fields = dict(zip(("status", "message"), ready, strict=False))
+    said = [{"type": "PredictorReady"} | fields] if ready else []
+    return {
+        "kind": "InferenceService",
+        "metadata": {"name": "llm", "namespace": "ns", "generation": generation},
+        "status": {"deploymentMode": "Standard", "conditions": said} | status,
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "answers", "message"),
+    [
+        pytest.param(None, {}, f"{ON_KSERVE}creation", id="not made"),
+        pytest.param(inference(), {}, f"{ON_KSERVE}reporting Predictor readiness", id="new"),
+        pytest.param(inference("False", "no GPU"), {}, "no GPU", id="not ready"),
+        pytest.param(
+            inference("True"),
+            {},
+            "Waiting for the model: external endpoint not available, nimservice llm",
+            id="no URL",
+        ),
+        pytest.param(
+            inference("True", url=URL),
+            {},
+            "Waiting for the model: cluster endpoint not available, nimservice llm",
+            id="no address",
+        ),
+        pytest.param(
+            inference("True", **ADDRESSES),
+            {f"{INNER}/v1/models": DOWN},
+            f"Waiting for the model: GET {INNER}/v1/models: connection refused",
+            id="a headless Service",
+        ),
+    ],
+)
+def test_on_kserve_not_ready(make: t.Any, live: t.Any, answers: t.Any, message: str) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    said = assess(cr, make.observe(*filter(None, [live]), **answers), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", message)
+    assert (said.in_transit, said.error) == (True, "")
+
+
+def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    (event,) = assess(cr, make.observe(inference("False", "no GPU")), Outcome()).events
+    assert event == Event("Normal", "NotReady", "NIMService llm not ready yet, msg: no GPU")
+
+
+@pytest.mark.parametrize(
+    ("mode", "more"),
+    [
+        pytest.param("Standard", [], id="standard"),
+        pytest.param(
+            "Knative",
+            [
+                Event(
+                    "Warning",
+                    "Ignored",
+                    "KServe runs in knative mode, where spec.replicas has no effect",
+                )
+            ],
+            id="Knative, O-62",
+        ),
+    ],
+)
+def test_on_kserve_ready(make: t.Any, mode: str, more: list[Event]) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    live = inference("True", "", deploymentMode=mode, **ADDRESSES)
+    said = assess(cr, make.observe(live, **ASKED), Outcome())
+    model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
+    pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
+    assert said.status == {"state": "Ready", "conditions": pair, "model": model}
+    assert said.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
+    settled = make.cr(cr["spec"], said.status | {"observedGeneration": 2})
+    assert assess(settled, make.observe(live), Outcome()).events == []
+
+
+def test_on_kserve_a_change_counts_as_not_ready(make: t.Any) -> None:
+    """Its status is that of what ran before."""
+    cr = make.cr({"inferencePlatform": "kserve"}, READY)
+    written = {"InferenceService/llm": inference("True", generation=2, **ADDRESSES)}
+    said = assess(cr, make.observe(inference("True", **ADDRESSES)), Outcome(written=written))
+    assert said.status["state"] == "NotReady"
+
+
+def test_on_kserve_a_missing_api_is_named(make: t.Any) -> None:
+    text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
+    refusal = Refusal("InferenceService", "llm", text)
+    cr = make.cr({"inferencePlatform": "kserve"})
+    said = assess(cr, make.observe(), Outcome(refusals=[refusal]))
+    assert said.status["conditions"][1]["reason"] == "DeploymentFailed"
+    assert said.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
 
 
 GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_objects,
     read_presence,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import CONTROLLERS
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.changes import publish
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.outlook import look_ahead
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.world import Facts, World
@@ -184,6 +185,46 @@ def test_facts_answer_as_a_cluster_does(read, answer):
     facts = Facts([POD, NODE], ["registry.example/native:1"])
     assert facts.ask(read) == answer
     assert World(facts.ask).ask(read) == answer
+
+
+CONTROLLER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "manager",
+        "namespace": "ks",
+        "labels": {"control-plane": "kserve-controller-manager"},
+    },
+}
+SETTINGS = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "inferenceservice-config", "namespace": "ks"},
+    "data": {"deploy": '{"defaultDeploymentMode": "Knative"}'},
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "mode"),
+    [([], "Standard"), ([CONTROLLER, SETTINGS], "Knative")],
+    ids=["unknown", "told"],
+)
+def test_the_mode_of_kserve(make_service, facts, mode):
+    outlook = look_ahead([make_service(inferencePlatform="kserve")], Facts(facts).ask)
+    annotations = find(outlook, "InferenceService")["metadata"]["annotations"]
+    assert annotations["serving.kserve.io/deploymentMode"] == mode
+    assert outlook.problems == {}
+
+
+def test_a_label_selects():
+    facts = Facts([CONTROLLER, POD])
+    assert facts.ask(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
+    world = World(facts.ask)
+    world.remove(("Deployment", "ks", "manager"))
+    assert world.ask(CONTROLLERS) == []
+    world.put(CONTROLLER)
+    world.put({**CONTROLLER, "metadata": {"name": "other", "namespace": "ks"}})
+    assert world.ask(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
 
 
 def test_a_world_has_what_was_put_into_it():

@@ -68,14 +68,14 @@ def test_check_resources_accepts(resources: t.Any, is_served: bool) -> None:
 )
 def test_a_single_request_of_each_claim_will_do(requests: t.Any) -> None:
     resource = {"resourceClaimTemplateName": "x", "requests": requests}
-    check_single_requests([resource, resource])
+    check_single_requests([resource, resource], "spec.x", "a Thing")
 
 
 def test_several_requests_of_a_claim_will_not_do() -> None:
     resources = [{"requests": ["a"]}, {"requests": ["a", "b"]}]
     with pytest.raises(NimError, match=r"spec\.draResources\[1\]\.requests") as raised:
-        check_single_requests(resources)
-    assert "spec.multiNode" in str(raised.value)
+        check_single_requests(resources, "spec.x", "a Thing")
+    assert "do not go with spec.x, as a Thing takes one" in str(raised.value)
     assert raised.value.reason == "DRAResourcesUnsupported"
 
 

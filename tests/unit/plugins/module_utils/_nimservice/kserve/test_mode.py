@@ -1,0 +1,244 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import (
+    MODE_ANNOTATION,
+    check_mode,
+    deployment_mode,
+    ignored_fields,
+    is_standard,
+    mode_reads,
+)
+
+KSERVE = {"inferencePlatform": "kserve"}
+CONTROLLERS = "Deployment?control-plane=kserve-controller-manager"
+CONFIG = "ConfigMap/kserve/inferenceservice-config"
+ONE = {CONTROLLERS: [{"metadata": {"name": "c", "namespace": "kserve"}}]}
+INFERENCE = "InferenceService/llm"
+GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
+
+
+def config(**keys: t.Any) -> dict[str, t.Any]:
+    """KServe's settings, and the one controller that shows where they are."""
+    data = {key: item if isinstance(item, str) else json.dumps(item) for key, item in keys.items()}
+    return {**ONE, CONFIG: {"kind": "ConfigMap", "metadata": {}, "data": data}}
+
+
+def default(mode: t.Any) -> dict[str, t.Any]:
+    return config(deploy={"defaultDeploymentMode": mode})
+
+
+def live(mode: str) -> dict[str, t.Any]:
+    metadata = {"name": "llm", "namespace": "ns"}
+    return {"kind": "InferenceService", "metadata": metadata, "status": {"deploymentMode": mode}}
+
+
+def asked_for(make: t.Any, annotation: str | None = None, **spec: t.Any) -> t.Any:
+    annotations = {} if annotation is None else {MODE_ANNOTATION: annotation}
+    return make.cr(KSERVE | {"annotations": annotations} | spec)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answers", "mode"),
+    [
+        pytest.param("Standard", default("Knative"), "Standard", id="annotation before default"),
+        pytest.param("RawDeployment", default("Knative"), "RawDeployment", id="old name"),
+        pytest.param("Serverless", default("Standard"), "Serverless", id="other old name"),
+        pytest.param("ModelMesh", default("Standard"), "ModelMesh", id="ModelMesh"),
+        pytest.param("", default("Knative"), "Knative", id="empty annotation"),
+        pytest.param(None, default("Knative"), "Knative", id="default"),
+        pytest.param(None, default("RawDeployment"), "RawDeployment", id="default of old"),
+        pytest.param(None, {**ONE, CONFIG: None}, "Standard", id="no ConfigMap"),
+        pytest.param(None, config(ingress={}), "Standard", id="no such key"),
+        pytest.param(
+            "Knative",
+            config(
+                deploy={"defaultDeploymentMode": "Standard"},
+                inferenceService={"serviceAnnotationDisallowedList": [MODE_ANNOTATION]},
+            ),
+            "Standard",
+            id="annotation that KServe ignores",
+        ),
+        pytest.param(
+            "Knative",
+            config(inferenceService={"serviceAnnotationDisallowedList": ["other"]}),
+            "Knative",
+            id="another is ignored",
+        ),
+        pytest.param(
+            None,
+            {"operator": {"kserve": "kserve"}, CONFIG: default("Knative")[CONFIG]},
+            "Knative",
+            id="told where",
+        ),
+    ],
+)
+def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) -> None:
+    assert deployment_mode(asked_for(make, annotation), make.observe(**answers)) == mode
+
+
+@pytest.mark.parametrize("mode", ["Standard", "RawDeployment", "Knative", "Serverless"])
+@pytest.mark.parametrize(
+    "answers",
+    [default("ModelMesh"), {}, {CONTROLLERS: []}, config(deploy="[")],
+    ids=["another default", "nothing read", "no controller", "bad settings"],
+)
+def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> None:
+    cr, observed = asked_for(make, "ModelMesh"), make.observe(live(mode), **answers)
+    assert deployment_mode(cr, observed) == mode
+    assert mode_reads(cr, observed) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answers", "message"),
+    [
+        pytest.param(
+            "standard",
+            default("Standard"),
+            "deployment mode annotation found but value is invalid: standard",
+            id="annotation",
+        ),
+        pytest.param(
+            None,
+            default(""),
+            "invalid deploy config, defaultDeploymentMode is required",
+            id="empty default",
+        ),
+        pytest.param(
+            None,
+            config(deploy={}),
+            "invalid deploy config, defaultDeploymentMode is required",
+            id="no default",
+        ),
+        pytest.param(
+            None,
+            default("Raw"),
+            "invalid deployment mode. Supported modes are Knative, Standard, ModelMesh and"
+            " RawDeployment, Serverless",
+            id="unknown default",
+        ),
+        pytest.param(None, config(deploy="{"), "key deploy of ConfigMap kserve/", id="not JSON"),
+        pytest.param(None, config(deploy="[]"), "is not a JSON object", id="not an object"),
+        pytest.param(
+            "Standard",
+            {CONTROLLERS: [], "InferenceService": []},
+            "no KServe controller deployment found with label"
+            " control-plane=kserve-controller-manager; set the KSERVE_NAMESPACE env var to specify"
+            " the target KServe namespace explicitly",
+            id="no controller",
+        ),
+        pytest.param(
+            "Standard",
+            {CONTROLLERS: ONE[CONTROLLERS] * 2},
+            "expected exactly one KServe controller deployment with label"
+            " control-plane=kserve-controller-manager, found 2; set the KSERVE_NAMESPACE env var",
+            id="two controllers",
+        ),
+        pytest.param(
+            None,
+            {CONTROLLERS: [], "InferenceService": None},
+            'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1":'
+            " install KServe, for spec.inferencePlatform: kserve",
+            id="no KServe at all",
+        ),
+    ],
+)
+def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: str) -> None:
+    with pytest.raises(NimError) as raised:
+        deployment_mode(asked_for(make, annotation), make.observe(**answers))
+    assert str(raised.value).startswith(message) or message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reads"),
+    [
+        pytest.param({}, [], id="the InferenceService comes first"),
+        pytest.param({INFERENCE: None}, [CONTROLLERS], id="then the controller"),
+        pytest.param({INFERENCE: live("")}, [CONTROLLERS], id="KServe has not seen it"),
+        pytest.param({INFERENCE: None, **ONE}, [CONTROLLERS, CONFIG], id="then its settings"),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: ONE[CONTROLLERS] * 2}, [CONTROLLERS], id="two of them"
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: []},
+            [CONTROLLERS, "InferenceService"],
+            id="none: is there a KServe?",
+        ),
+        pytest.param(
+            {INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG], id="told where"
+        ),
+        pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
+    ],
+)
+def test_reads(make: t.Any, answers: t.Any, reads: list[str]) -> None:
+    assert [read.key for read in mode_reads(asked_for(make), make.observe(**answers))] == reads
+
+
+KNATIVE = "cannot be set when KServe runs in knative mode"
+
+
+@pytest.mark.parametrize(
+    ("spec", "messages"),
+    [
+        pytest.param({}, [], id="plain"),
+        pytest.param({"scale": {"enabled": False}, "metrics": {}}, [], id="off"),
+        pytest.param(
+            {"scale": {"enabled": True}}, ["nimservice.spec.scale (autoscaling)"], id="scale"
+        ),
+        pytest.param(
+            {"expose": {"ingress": {"enabled": True}}},
+            ["nimservice.spec.expose.ingress.enabled"],
+            id="legacy ingress",
+        ),
+        pytest.param(
+            {"expose": {"router": {"ingress": {"ingressClass": "x"}}}},
+            ["nimservice.spec.router.ingress"],
+            id="ingress",
+        ),
+        pytest.param(
+            {"expose": {"router": GATEWAY}}, ["nimservice.spec.router.gateway"], id="gateway"
+        ),
+        pytest.param(
+            {"metrics": {"enabled": True}, "scale": {"enabled": True}},
+            ["nimservice.spec.scale (autoscaling)", "nimservice.spec.metrics.enabled"],
+            id="two",
+        ),
+    ],
+)
+def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -> None:
+    cr = make.cr(KSERVE | spec)
+    for mode in ("Standard", "RawDeployment", "ModelMesh"):
+        check_mode(cr, mode)
+    for mode in ("Knative", "Serverless"):
+        if not messages:
+            check_mode(cr, mode)
+            continue
+        with pytest.raises(NimError) as raised:
+            check_mode(cr, mode)
+        assert str(raised.value) == "; ".join(f"{field} {KNATIVE}" for field in messages)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fields"),
+    [
+        ("Knative", ["spec.replicas", "spec.userID"]),
+        ("Serverless", ["spec.replicas", "spec.userID"]),
+        ("Standard", []),
+        ("", []),
+    ],
+)
+def test_what_knative_ignores(make: t.Any, mode: str, fields: list[str]) -> None:
+    cr = make.cr(KSERVE | {"userID": 5})
+    assert ignored_fields(cr, make.observe(live(mode))) == fields
+
+
+def test_only_two_modes_are_deployments() -> None:
+    modes = ("Standard", "RawDeployment", "Knative", "Serverless", "ModelMesh")
+    assert [mode for mode in modes if is_standard(mode)] == ["Standard", "RawDeployment"]
