@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import typing as t
 from pathlib import Path
 
+import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
@@ -61,6 +63,17 @@ class VerbAction(PlainAction):
     def say(text: str) -> None:
         """Talk, for stderr."""
         Display().display(text, stderr=True)
+
+
+def collection_version() -> str:
+    """The version of this collection, as it is installed or in a working tree."""
+    root = Path(__file__).parents[2]
+    try:
+        installed = json.loads((root / "MANIFEST.json").read_text())
+        return str(installed["collection_info"]["version"])
+    except OSError:
+        text = (root / "galaxy.yml").read_text()
+        return f"{yaml.safe_load(text)['version']} (a working tree)"
 
 
 def wanted_resources(client: Client, arguments: dict[str, t.Any]) -> list[dict[str, t.Any]]:
