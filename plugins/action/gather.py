@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 import tempfile
 import time
 import typing as t
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 from ansible.release import __version__ as ansible_version
@@ -24,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._verb import (
     CONNECTION_SPEC,
     VerbAction,
     collection_version,
+    heeding_signals,
 )
 
 Json = dict[str, t.Any]
@@ -55,15 +57,8 @@ class ActionModule(VerbAction):
             self.say(f"would write {file}")
             return {"changed": False, "skipped": True}
         client = self.connect(arguments)
-        handle, draft = _start_draft(file)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                archive = self._fill(client, arguments, stream, file, started)
-            os.replace(draft, file)
-        except OSError as error:
-            raise NimError(f"path: {file}: {error.strerror}") from error
-        finally:
-            Path(draft).unlink(missing_ok=True)
+        with heeding_signals(), _drafting(file) as stream:
+            archive = self._fill(client, arguments, stream, file, started)
         return self._tell(file, archive, arguments["output"])
 
     def _fill(
@@ -97,7 +92,7 @@ class ActionModule(VerbAction):
                     "kubernetes": server,
                     "ansible-core": ansible_version,
                     "python": platform.python_version(),
-                    "kubernetes (Python package)": metadata.version("kubernetes"),
+                    "kubernetes (Python package)": _client_version(),
                 },
             }
         )
@@ -120,15 +115,26 @@ class ActionModule(VerbAction):
         return {"changed": True} | found
 
 
+def _client_version() -> str:
+    return str(getattr(sys.modules.get("kubernetes"), "__version__", ""))
+
+
 def _find_place(path: str, started: datetime) -> Path:
     """The file to write; in a folder, one that is named after the time."""
     file = Path(path).expanduser().absolute()
     return file / f"nim-gather-{started:%Y%m%dT%H%M%SZ}{_SUFFIX}" if file.is_dir() else file
 
 
-def _start_draft(file: Path) -> tuple[int, str]:
-    """A new file beside it, of mode 0600."""
+@contextmanager
+def _drafting(file: Path) -> t.Iterator[t.BinaryIO]:
+    """A file of mode 0600 that takes its name when it is complete."""
     try:
-        return tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+        handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            os.replace(draft, file)
+        finally:
+            Path(draft).unlink(missing_ok=True)
     except OSError as error:
         raise NimError(f"path: {file}: {error.strerror}") from error

@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._verbs.offers import li
 from ansible_collections.nimops.nim.plugins.plugin_utils._verb import (
     CONNECTION_SPEC,
     VerbAction,
+    heeding_signals,
     read_texts,
 )
 
@@ -105,7 +106,8 @@ class ActionModule(VerbAction):
             tolerations=arguments["tolerations"],
             seconds=arguments["wait_timeout"],
         )
-        return ask_image(client, inquiry, self.say), {}
+        with heeding_signals():
+            return ask_image(client, inquiry, self.say), {}
 
     @staticmethod
     def _find_products(client: Client) -> list[str]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import threading
 import typing as t
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -63,6 +66,30 @@ class VerbAction(PlainAction):
     def say(text: str) -> None:
         """Talk, for stderr."""
         Display().display(text, stderr=True)
+
+
+@contextmanager
+def heeding_signals() -> t.Iterator[None]:
+    """Within this, who ends the command has what was begun undone first.
+
+    Since ansible-core 2.19 a signal ends a worker at once; here it becomes an exception, once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: t.Any) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def collection_version() -> str:

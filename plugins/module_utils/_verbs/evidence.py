@@ -70,7 +70,7 @@ def join_log(head: str, end: str, is_end_cut: bool) -> str:
 
 
 def is_about(event: Json, items: t.Iterable[Json]) -> bool:
-    """Whether an event is about one of these objects, or what was there before and named after it."""
+    """Whether an event is about one of these objects, or a lost one that was named after one."""
     involved = event.get("involvedObject") or {}
     name = str(involved.get("name") or "")
     for item in items:
@@ -105,8 +105,9 @@ def _time_of(event: Json) -> str:
 
 
 def show_node(node: Json) -> Json:
-    """Labels, taints, what it has room for and how it is; no addresses, no images."""
+    """Labels, taints, what it has room for and how it is; no addresses, ids, images."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
+    info = status.get("nodeInfo") or {}
     conditions = [
         {key: item.get(key) for key in ("type", "status", "reason", "message")}
         for item in status.get("conditions") or []
@@ -119,7 +120,7 @@ def show_node(node: Json) -> Json:
         "allocatable": status.get("allocatable") or {},
         "capacity": status.get("capacity") or {},
         "conditions": conditions,
-        "nodeInfo": status.get("nodeInfo") or {},
+        "nodeInfo": {key: value for key, value in info.items() if not key.endswith(("ID", "UUID"))},
     }
 
 

@@ -14,6 +14,7 @@ import time
 import typing as t
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
@@ -309,8 +310,9 @@ class _Gathering:
             what = f"Secret {namespace}/{name}"
             path = collection_path("v1", "secrets", namespace, name)
             try:
-                found = self._call(lambda path=path: self._client.get_presence(path))
-                exists: bool | None = found is not None
+                exists: bool | None = (
+                    self._call(partial(self._client.get_presence, path)) is not None
+                )
             except ApiError as error:
                 self._note(what, error)
                 exists = None
@@ -345,11 +347,11 @@ class _Gathering:
         if is_previous:
             query["previous"] = "true"
         url = f"{collection_path('v1', 'pods', container.namespace, container.pod)}/log"
-        head = self._call(lambda: self._client.get_text(url, _HEAD_BYTES, **query))
+        head: str = self._call(lambda: self._client.get_text(url, _HEAD_BYTES, **query))
         if len(head.encode()) < _HEAD_BYTES:
             return head
         query["tailLines"] = str(_END_LINES)
-        end = self._call(lambda: self._client.get_text(url, _END_BYTES, **query))
+        end: str = self._call(lambda: self._client.get_text(url, _END_BYTES, **query))
         self._archive.note_cut(
             path, f"it is longer than its beginning and its last {_END_LINES} lines, which are here"
         )

@@ -181,7 +181,7 @@ def _hide_line(match: re.Match[str]) -> str:
 
 
 def _redact_map(value: Json, references: t.Collection[str]) -> Json:
-    redacted = {}
+    redacted: Json = {}
     is_pair = isinstance(value.get("name"), str) and "value" in value
     for key, item in value.items():
         if key == _NOTED or (is_pair and key == "value" and _is_hidden(value["name"], item)):
