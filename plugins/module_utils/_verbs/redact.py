@@ -123,10 +123,10 @@ def redact_text(text: str) -> str:
         text = _TOKENS.sub(MARK, text)
     text = _USER.sub(f"\\g<scheme>{MARK}@", text)
     text = _BEARER.sub(f"\\g<head>{MARK}", _HEADER.sub(f"\\g<head>{MARK}", text))
-    text = _BLOCK.sub(_hide_block, text)
+    text = _LINE.sub(_hide_line, _BLOCK.sub(_hide_block, text))
     for pattern in (_FLAG, _PAIR, _NAMED):
         text = _hide_all(pattern, text)
-    return _LINE.sub(_hide_line, text)
+    return text
 
 
 def _telling_words(name: str) -> list[str]:
@@ -172,10 +172,11 @@ def _hide_block(match: re.Match[str]) -> str:
 
 
 def _hide_line(match: re.Match[str]) -> str:
-    """What a line of YAML or of a settings file says to its end, spaces included."""
+    """What a line of YAML or of a settings file says to its end, if it is not in quotes."""
     value = match["value"]
     is_one_of_many = match["sep"] == "=" and bool(re.search(r"[:=].", value))
-    if is_one_of_many or value.rstrip(" ,\r") == MARK or not _must_hide(match["name"], value):
+    is_quoted = value[0] in "\\\"'"
+    if is_one_of_many or is_quoted or not _must_hide(match["name"], value):
         return match[0]
     return match["head"] + MARK
 
