@@ -95,12 +95,12 @@ class Client:
             return file.read_text().strip() if file.is_file() else "default"
         try:
             found, _base = _read_kubeconfig(self._path or _DEFAULT_KUBECONFIG)
-            loader = kubernetes.config.kube_config.KubeConfigLoader(
+            context = kubernetes.config.kube_config.KubeConfigLoader(
                 found, active_context=self._context
-            )
-        except Exception as error:  # as in _server, which says more of it
+            ).current_context["context"]
+        except Exception as error:  # as in _server
             raise self._unusable(error) from error
-        return str(loader.current_context["context"].safe_get("namespace") or "default")
+        return str(context["namespace"]) if "namespace" in context else "default"
 
     @cached_property
     def _server(self) -> _Server:

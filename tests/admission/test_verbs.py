@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""render, apply and plan agree with each other, on a real API server, without an operator."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.drift import (
+    has_wanted,
+    own_entry,
+    unwanted_fields,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.changes import publish, to_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.cluster import (
+    list_resources,
+    preview,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import (
+    Text,
+    custom_resources,
+    stored,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.outlook import look_ahead
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.rollout import pass_over, submit
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.world import Facts
+
+Json = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ROOT.parent / "shared/conformance/cases"
+SAMPLES = ROOT / "config/samples"
+NAMESPACE = "nimops-verbs"
+PASSES = 120
+
+
+def files() -> list[Any]:
+    samples = [item for item in sorted(SAMPLES.glob("*.yaml")) if item.stem != "kustomization"]
+    cases = sorted(CASES.glob("*.yaml"))
+    return [pytest.param(item, id=item.stem) for item in [*samples, *cases]]
+
+
+def kubectl(*arguments: str) -> str:
+    return subprocess.run(
+        ["kubectl", *arguments], check=True, capture_output=True, text=True, timeout=120
+    ).stdout
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Client]:
+    """Of a namespace that is empty."""
+    kubectl("create", "namespace", NAMESPACE)
+    yield Client()
+    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+def everything() -> list[Json]:
+    """All objects of the namespace, and the nodes."""
+    served = set(kubectl("api-resources", "-o", "name").split())
+    plurals = [
+        f"{plural}.{version.split('/')[0]}" if "/" in version else plural
+        for kind, (version, plural) in KINDS.items()
+        if kind not in ("Event", "Node")
+    ]
+    names = ",".join(name for name in plurals if name in served)
+    found = json.loads(
+        kubectl("-n", NAMESPACE, "get", names, "-o", "json", "--show-managed-fields")
+    )
+    nodes = json.loads(kubectl("get", "nodes", "-o", "json"))
+    return [*found["items"], *nodes["items"]]
+
+
+def versions() -> dict[str, str]:
+    return {
+        item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
+        for item in everything()
+        if item["kind"] not in ("Node", "Pod", "Job")
+    }
+
+
+@pytest.mark.parametrize("file", files())
+def test_render_apply_and_plan_agree(client: Client, file: Path) -> None:
+    given = custom_resources([Text(file.name, file.read_text())], "default")
+    for resource in given:
+        resource["metadata"]["namespace"] = NAMESPACE
+    reconcile(client, given)
+    before, planned = look_and_plan(client, given)
+    assert planned == []
+    assert versions() == before, "plan wrote something"
+
+    live = {(item["kind"], item["metadata"]["name"]): item for item in everything()}
+    known = [live[item["kind"], item["metadata"]["name"]] for item in given]
+    facts = Facts([item for item in live.values() if is_fact(item)])
+    rendered = render(known, facts)
+    assert to_yaml_stream(rendered) == to_yaml_stream(render(known, facts))
+    for item in rendered:
+        name = (item["kind"], item["metadata"]["name"])
+        if name in live:
+            assert is_as_applied(live[name], item), name
+        else:  # what was there while the cache was filled
+            assert item["kind"] in ("Job", "Pod"), name
+    again = preview(client, list_resources(client, NAMESPACE), is_given=False)
+    assert again.changes == []
+
+
+def reconcile(client: Client, given: list[Json]) -> None:
+    """Until each cache holds its model, or cannot, and nothing is left to write."""
+    rollout = submit(client, given)
+    for _number in range(PASSES):
+        wrote = rollout.wrote
+        pass_over(client, rollout, lambda _text: None)
+        caches = [item for key, item in rollout.standings.items() if key[0] == "NIMCache"]
+        is_over = not any(item.is_awaited for item in caches if item.state != "Ready")
+        if wrote == rollout.wrote and is_over:
+            return
+        time.sleep(0.5)
+    pytest.fail("; ".join(rollout.unready()))
+
+
+def look_and_plan(client: Client, given: list[Json]) -> tuple[dict[str, str], list[Json]]:
+    """Versions and plan of a moment in which no controller wrote, either."""
+    for _number in range(20):
+        before = versions()
+        found = preview(client, given)
+        if versions() == before:
+            break
+        time.sleep(0.5)
+    return before, [change.to_dict() for change in found.changes]
+
+
+def render(resources: list[Json], facts: Facts) -> list[Json]:
+    outlook = look_ahead([stored(item) for item in resources], facts.ask)
+    return [publish(wanted.child.manifest) for wanted in outlook.wanted.values()]
+
+
+def to_yaml_stream(objects: list[Json]) -> str:
+    return "".join(f"---\n{to_yaml(item)}" for item in objects)
+
+
+def is_fact(item: Json) -> bool:
+    """What is no child, but decides what the children are."""
+    is_manifest = item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-manifest")
+    return is_manifest or item["kind"] in ("Node", "NIMCache")
+
+
+def is_as_applied(live: Json, rendered: Json) -> bool:
+    """Whether that is what was applied: all of it, and nothing else."""
+    entry = own_entry(live)
+    assert entry is not None
+    if rendered["kind"] == "Secret":  # a key is made when it is written
+        rendered = {**rendered, "data": live["data"]}
+    return has_wanted(live, rendered) and not unwanted_fields(entry["fieldsV1"], rendered)

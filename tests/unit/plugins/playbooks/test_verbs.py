@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verbs as people call them: what is on stdout, what on stderr, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+
+SERVICE = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm"},
+    "spec": {
+        "image": {"repository": "registry.example/llm", "tag": "1"},
+        "storage": {"emptyDir": {}},
+        "replicas": 1,
+    },
+}
+KINDS = ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
+TEXT = yaml.safe_dump(SERVICE)
+
+
+@pytest.fixture
+def call(cluster, tmp_path):
+    """Run a verb; (exit code, stdout, stderr)."""
+    if not os.environ.get("ANSIBLE_COLLECTIONS_PATH"):
+        pytest.skip("ANSIBLE_COLLECTIONS_PATH does not say where this collection is installed")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("K8S_AUTH_")}
+    environment = kept | {
+        "ANSIBLE_HOME": str(tmp_path / "ansible"),
+        "ANSIBLE_STDOUT_CALLBACK": "nimops.nim.pipe",
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+        "ANSIBLE_NOCOLOR": "true",
+        "KUBECONFIG": cluster.kubeconfig(tmp_path),
+        "NIMOPS_REGISTRIES": "",
+    }
+
+    def run(verb, *options, stdin="", callback="nimops.nim.pipe", **variables):
+        process = subprocess.run(
+            [
+                *(sys.executable, "-m", "ansible", "playbook", f"nimops.nim.{verb}", *options),
+                *("--extra-vars", json.dumps(variables)),
+            ],
+            env=environment | {"ANSIBLE_STDOUT_CALLBACK": callback},
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return process.returncode, process.stdout, process.stderr
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "nim.yaml").write_text(TEXT)
+    return "nim.yaml"
+
+
+def test_render_to_a_pipe(call, file):
+    first, second = call("render", files=[file]), call("render", files="-", stdin=TEXT)
+    assert first == second
+    code, out, err = first
+    assert (code, err) == (0, "")
+    assert [item["kind"] for item in yaml.safe_load_all(out)] == KINDS
+
+
+def test_render_as_json(call, file):
+    code, out, _err = call("render", files=[file], output="json", nim_namespace="there")
+    listed = json.loads(out)
+    assert code == 0
+    assert listed["kind"] == "List"
+    assert {item["metadata"]["namespace"] for item in listed["items"]} == {"there"}
+
+
+def test_render_to_files(call, file, tmp_path):
+    """Check mode makes none, a second run changes none."""
+    code, out, _err = call("render", "--check", files=[file], output_dir="out")
+    assert (code, out, (tmp_path / "out").exists()) == (0, "", False)
+    code, out, err = call("render", files=[file], output_dir="out")
+    assert (code, out) == (0, "")
+    assert "wrote out/default/deployment-llm.yaml" in err
+    names = sorted(item.name for item in (tmp_path / "out/default").iterdir())
+    assert names == sorted(f"{kind.lower()}-llm.yaml" for kind in KINDS)
+    assert call("render", files=[file], output_dir="out") == (0, "", "")
+
+
+def test_render_with_facts(call, tmp_path):
+    service = {**SERVICE, "spec": {**SERVICE["spec"], "storage": {"nimCache": {"name": "m"}}}}
+    cache = {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": "m", "namespace": "default"},
+        "spec": {"source": {"hf": {}}, "storage": {}},
+        "status": {"state": "Ready", "pvc": "kept"},
+    }
+    (tmp_path / "facts.yaml").write_text(yaml.safe_dump(cache))
+    code, out, _err = call("render", files="-", stdin=yaml.safe_dump(service), facts="facts.yaml")
+    assert code == 0
+    assert "claimName: kept" in out
+    code, out, err = call("render", files="-", stdin=yaml.safe_dump(service))
+    assert code == 0
+    assert "Deployment" not in out
+    assert "NIMService default/llm: NIMCache m not found" in err
+
+
+def test_render_of_what_cannot_be_served(call, tmp_path):
+    spec = {**SERVICE["spec"], "storage": {}}
+    code, out, err = call("render", files="-", stdin=yaml.safe_dump({**SERVICE, "spec": spec}))
+    assert code == 2
+    assert "kind: Service\n" in out
+    assert "NIMService default/llm: neither external PVC name" in err
+    assert "FAILED: cannot be served as it is: NIMService default/llm" in err
+
+
+WRONG = {
+    "no files": ({}, "missing required arguments: files"),
+    "no such file": ({"files": "nowhere.yaml"}, "nowhere.yaml: No such file or directory"),
+    "no stdin": ({"files": "-"}, "files: hold no custom resource of apps.nvidia.com"),
+    "not yaml": ({"files": "-", "stdin": "a: ["}, "stdin: is not YAML"),
+    "unknown field": (
+        {"files": "-", "stdin": TEXT.replace("replicas", "replica")},
+        "stdin: NIMService llm: spec.replica: is unknown; the fields here are affinity, ",
+    ),
+    "a choice": ({"files": "nim.yaml", "output": "xml"}, "value of output must be one of"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_read_is_an_error_of_its_own(call, file, given, message):
+    code, out, err = call("render", **given)
+    assert (code, out) == (4, "")
+    assert message in err
+
+
+def test_plan_then_apply_then_plan(call, cluster, file, answer):
+    dry = answer(200, {**SERVICE, "metadata": {"name": "llm", "namespace": "default"}})
+    path = api_path("NIMService", "default", "llm")
+    cluster.refuse["PATCH", path] = [dry]
+    code, out, err = call("plan", files=[file])
+    assert code == 2
+    assert [line for line in out.splitlines() if line.startswith("+")] == [
+        f"+ create {kind} default/llm" for kind in ["NIMService", *KINDS]
+    ]
+    assert out.endswith("6 to create\n")
+    assert err == "FAILED: 6 to create\n"
+    assert cluster.objects == {}
+
+    code, out, err = call("apply", files=[file], wait=False)
+    assert (code, out) == (0, "")
+    assert err.startswith("NIMService default/llm: NotReady: Waiting for deployment")
+    assert len([item for item in cluster.objects if "/events/" not in item]) == 6
+
+    assert call("plan")[:2] == (0, "no changes\n")
+    code, out, _err = call("plan", output="json")
+    assert json.loads(out) == {"changes": [], "problems": {}, "notes": {}, "summary": "no changes"}
+
+    del cluster.objects[api_path("Service", "default", "llm")]
+    code, out, _err = call("plan", output="json")
+    (change,) = json.loads(out)["changes"]
+    assert (code, change["action"], change["kind"]) == (2, "create", "Service")
+
+
+def test_apply_in_check_mode(call, cluster, file, answer):
+    dry = answer(200, {**SERVICE, "metadata": {"name": "llm", "namespace": "default"}})
+    cluster.refuse["PATCH", api_path("NIMService", "default", "llm")] = [dry, dry]
+    code, out, err = call("apply", "--check", files=[file])
+    assert (code, out) == (0, "")
+    assert "+ create Deployment default/llm" in err
+    code, out, err = call("apply", "--check", "--diff", files=[file])
+    assert (code, err) == (0, "")
+    assert "+++ after: Deployment default/llm (create)" in out
+    assert cluster.objects == {}
+
+
+def test_apply_says_why_not(call, file):
+    code, out, err = call("apply", files=[file], wait_timeout=0)
+    assert (code, out) == (2, "")
+    assert "FAILED: not Ready after 0 s: NIMService default/llm: NotReady: Waiting for" in err
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply", "status"])
+def test_without_a_cluster(call, file, verb):
+    code, out, err = call(verb, files=[file], kubeconfig="/nowhere")
+    assert (code, out) == (4, "")
+    assert err.startswith("ERROR: no usable kubeconfig /nowhere: it does not exist")
+
+
+def test_status(call, cluster, file):
+    assert call("status") == (0, "", "no custom resources in the cluster\n")
+    assert call("apply", files=[file], wait=False)[0] == 0
+    code, out, err = call("status")
+    assert (code, err) == (0, "")
+    head, line = out.splitlines()
+    assert head.split()[:4] == ["NAMESPACE", "KIND", "NAME", "STATE"]
+    assert line.split()[:5] == ["default", "NIMService", "llm", "NotReady", "NotReady:"]
+    (found,) = json.loads(call("status", output="json", nim_namespace="default")[1])
+    assert (found["name"], found["replicas"], found["gpus"]) == ("llm", 1, 0)
+    assert json.loads(call("status", output="json", nim_namespace="other")[1]) == []
+
+
+def test_with_ansible_s_own_callback(call, file):
+    code, out, _err = call("render", files=[file], callback="default")
+    assert code == 0
+    assert "TASK [Render]" in out
+    assert "kind: Deployment" in out
