@@ -88,7 +88,7 @@ class Archive:
             self._more[kind] += 1
             return
         notes.append({"what": what, "why": why})
-        self._listed += len(what.encode()) + len(why.encode()) + 64
+        self._listed += len(f"{what}{why}".encode(errors="replace")) + 64
 
     def _put(self, path: str, content: bytes) -> bool:
         """Compress it on trial first."""
