@@ -20,6 +20,8 @@ _SPARE = 64 << 10
 
 _MAX_NOTES = 200
 _LEAST_CUT = 4 << 10
+_SHRINKS = (8, 4, 2, 1)
+"""How much smaller logs may become by compression; whatever it does, 1 fits."""
 
 Json = dict[str, t.Any]
 
@@ -44,6 +46,11 @@ class Archive:
         self.unread: list[Json] = []
         self._more = {"cut": 0, "unread": 0}
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for anything worth while."""
+        return self._room("") < _LEAST_CUT
+
     def add(self, path: str, content: bytes) -> bool:
         """Put a file into it; whether there was room. If not, it is noted as cut."""
         if self._put(path, content):
@@ -55,9 +62,9 @@ class Archive:
         """As `add`, but of what is too large put in as many of the last lines as fit."""
         if self._put(path, content):
             return True
-        room = self._limit - self.size - self._reserve(path) - 4 * _BLOCK
-        if room >= _LEAST_CUT:
-            kept = content[-room:].partition(b"\n")[2]
+        room = self._room(path) - 4 * _BLOCK
+        for times in _SHRINKS if room >= _LEAST_CUT else ():
+            kept = content[-room * times :].partition(b"\n")[2]
             if self._put(path, kept):
                 self.note_cut(path, f"only its last {len(kept)} of {len(content)} bytes had room")
                 return True
@@ -94,7 +101,7 @@ class Archive:
         """Compress it on trial first."""
         trial = self._compressor.copy()
         data = trial.compress(self._entry(path, content)) + trial.flush(zlib.Z_SYNC_FLUSH)
-        if self.size + len(data) + self._reserve(path) > self._limit:
+        if len(data) > self._room(path):
             return False
         self._compressor = trial
         self._write(data)
@@ -102,10 +109,10 @@ class Archive:
         self._listed += len(path.encode()) + 64
         return True
 
-    def _reserve(self, path: str) -> int:
-        """What the index and the end may take at most; compressed it is less."""
-        notes = len(path.encode()) + 256
-        return self._listed + notes + _SPARE
+    def _room(self, path: str) -> int:
+        """How many bytes more it may have, besides the index, which may take all that it says."""
+        index = self._listed + len(path.encode()) + 256 + _SPARE
+        return self._limit - self.size - index
 
     def _entry(self, path: str, content: bytes) -> bytes:
         info = tarfile.TarInfo(str(PurePosixPath(self._folder, path)))

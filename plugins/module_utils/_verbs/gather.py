@@ -184,7 +184,8 @@ class _Gathering:
         for version in sorted(wanted):
             found = self._read(collection_path(version), version)
             listed = (found or {}).get("resources") or []
-            served[version] = sorted(item["name"] for item in listed if "/" not in item["name"])
+            listed.sort(key=lambda item: item["name"])
+            served[version] = [item["name"] for item in listed if "/" not in item["name"]]
             self._found.sorts += [
                 _sort_of(version, item)
                 for item in listed
@@ -225,7 +226,7 @@ class _Gathering:
         found = self._call(lambda: self._client.get(path))
         if found is None:
             raise NimError(f"{sort.kind} {namespace}/{name} does not exist")
-        return {**found, "apiVersion": sort.version, "kind": sort.kind}
+        return {"apiVersion": sort.version, "kind": sort.kind, **found}
 
     # what is taken
 
@@ -325,6 +326,11 @@ class _Gathering:
     def _take_logs(self) -> None:
         count = len(self._found.containers)
         for number, (place, container) in enumerate(self._found.containers, 1):
+            if self._archive.is_full:
+                what = f"the logs of {count - number + 1} containers"
+                self._archive.note_cut(what, "there was no room left")
+                self._say(f"{what}: there was no room left")
+                return
             for is_previous in (False, True) if container.has_previous else (False,):
                 self._take_log(place, container, is_previous)
             if number % 10 == 0 or number == count:
@@ -378,7 +384,7 @@ class _Gathering:
             if not (token := (page.get("metadata") or {}).get("continue")):
                 break
             query["continue"] = token
-        shown = [{**item, "apiVersion": sort.version, "kind": sort.kind} for item in items]
+        shown = [{"apiVersion": sort.version, "kind": sort.kind, **item} for item in items]
         return sorted(shown, key=lambda item: (_namespace(item), item["metadata"]["name"]))
 
     def _read(self, path: str, what: str) -> Json | None:

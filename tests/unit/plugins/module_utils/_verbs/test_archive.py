@@ -71,18 +71,18 @@ def test_the_same_gives_the_same():
     assert Opened(fill).bytes == Opened(fill).bytes
 
 
-@pytest.mark.parametrize("size", [1, 100 * KIB, 180 * KIB, 250 * KIB, 1024 * KIB])
+@pytest.mark.parametrize("size", [1, 100 * KIB, 180 * KIB, 400 * KIB])
 @pytest.mark.parametrize("method", ["add", "add_end"])
 def test_it_is_never_larger_than_its_limit(method, size):
     def fill(archive):
-        for number in range(20):
-            getattr(archive, method)(f"{number}.log", noise(size))
+        for number in range(8):
+            getattr(archive, method)(f"{number}.log", noise(size + number))
 
     opened = Opened(fill)
     assert len(opened.bytes) <= LIMIT
     there = {item["path"] for item in opened.index["files"]}
     cut = {item["what"] for item in opened.index["cut"]}
-    assert there | cut == {f"{number}.log" for number in range(20)}
+    assert there | cut == {f"{number}.log" for number in range(8)}
     if method == "add":
         assert not there & cut
 
@@ -112,6 +112,19 @@ def test_small_files_go_on_where_a_large_one_had_no_room():
         assert archive.add("small", b"x")
 
     assert Opened(fill).index["files"] == [{"path": "small", "bytes": 1}]
+
+
+def test_it_knows_when_it_is_full():
+    seen = []
+
+    def fill(archive):
+        seen.append(archive.is_full)
+        for number in range(8):
+            archive.add_end(f"{number}", noise(400 * KIB + number))
+        seen.append(archive.is_full)
+
+    Opened(fill)
+    assert seen == [False, True]
 
 
 def test_notes_are_bounded_too():
