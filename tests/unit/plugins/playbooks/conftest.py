@@ -15,7 +15,7 @@ import pytest
 
 @pytest.fixture
 def start(cluster, tmp_path):
-    """Start a verb; its process."""
+    """Start a verb, or a playbook of a test's own (*.yml); its process."""
     if not os.environ.get("ANSIBLE_COLLECTIONS_PATH"):
         pytest.skip("ANSIBLE_COLLECTIONS_PATH does not say where this collection is installed")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("K8S_AUTH_")}
@@ -30,9 +30,10 @@ def start(cluster, tmp_path):
     }
 
     def start_verb(verb, *options, callback="nimops.nim.pipe", **variables):
+        playbook = verb if verb.endswith(".yml") else f"nimops.nim.{verb}"
         return subprocess.Popen(
             [
-                *(sys.executable, "-m", "ansible", "playbook", f"nimops.nim.{verb}", *options),
+                *(sys.executable, "-m", "ansible", "playbook", playbook, *options),
                 *("--extra-vars", json.dumps(variables)),
             ],
             env=environment | {"ANSIBLE_STDOUT_CALLBACK": callback},
