@@ -91,10 +91,13 @@ class Archive:
 
     def _note(self, kind: str, what: str, why: str) -> None:
         notes: list[Json] = getattr(self, kind)
+        note = {"what": what, "why": why}
+        if note in notes:
+            return
         if len(notes) >= _MAX_NOTES:
             self._more[kind] += 1
             return
-        notes.append({"what": what, "why": why})
+        notes.append(note)
         self._listed += len(f"{what}{why}".encode(errors="replace")) + 64
 
     def _put(self, path: str, content: bytes) -> bool:

@@ -32,8 +32,9 @@ _PARTS = (
     *("password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey"),
     *("privatekey", "dockerconfig", "dockercfg", "signature", "cookie"),
 )
-_WORDS = {"auth", "authorization", "bearer", "jwt", "pass", "pat", "psk", "pwd", "sig"}
+_WORDS = {"auth", "bearer", "jwt", "pass", "pat", "psk", "pwd", "sig"}
 _COUNTED = ("token", "tokens")
+_HEADER_NAME = "authorization"
 _KEYS = {"key", "keys"}
 _KINDS_OF_KEY = {
     *("access", "account", "api", "auth", "client", "encryption", "host", "license", "master"),
@@ -133,6 +134,8 @@ def _telling_words(name: str) -> list[str]:
     words = [word.lower() for word in _WORD.findall(name)]
     found = [word for word in words if word in _WORDS or any(part in word for part in _PARTS)]
     found += [word for word in words if word.endswith(_COUNTED)]
+    if words and words[-1] == _HEADER_NAME:  # but not rbac.authorization.k8s.io
+        found.append(words[-1])
     if words and words[-1] in _KEYS and len(words) > 1:
         is_loud = name == name.upper()
         if is_loud or words[-2] in _KINDS_OF_KEY:

@@ -131,7 +131,7 @@ def test_notes_are_bounded_too():
     def fill(archive):
         for number in range(5000):
             archive.note_unread("what" * 50 + str(number), "why" * 100)
-            archive.note_cut("x", "y")
+            archive.note_cut("x", f"y{number}")
             archive.add(f"{number}", noise(200))
 
     opened = Opened(fill)
@@ -145,3 +145,12 @@ def test_bytes_that_are_no_text_do_no_harm():
     name = "\udcff.yaml"
     opened = Opened(lambda archive: archive.note_unread(name, "x"))
     assert opened.index["unread"][0]["what"] == "?.yaml"
+
+
+def test_what_is_noted_twice_is_told_once():
+    def fill(archive):
+        archive.note_unread("x", "y")
+        archive.note_unread("x", "y")
+        archive.note_unread("x", "z")
+
+    assert [item["why"] for item in Opened(fill).index["unread"]] == ["y", "z"]

@@ -43,6 +43,7 @@ TEXTS = {
     "a flag in quotes": f'--password "{S} {S}"',
     "a header": f"X-Api-Key: {S}",
     "basic authorization": f"Authorization: Basic {S}",
+    "basic authorization in a log": f"2026Z sent Authorization: Basic {S} kept",
     "basic authorization in JSON": f'{{"Authorization": "Basic {S}"}}',
     "bearer": f"curl -H 'Authorization: Bearer {S}' kept",
     "bearer in prose": f"sent bearer {S}",
@@ -126,7 +127,17 @@ def test_the_rest_stays(text):
             (name, False)
             for name in ("key", "topologyKey", "author", "tokenizer", "monkey", "path")
         ],
-        *[(name, False) for name in ("model", "NIM_CACHE_PATH", "passthrough", "design", "keys")],
+        *[
+            (name, False)
+            for name in (
+                "rbac.authorization.k8s.io/v1",
+                "model",
+                "NIM_CACHE_PATH",
+                "passthrough",
+                "design",
+                "keys",
+            )
+        ],
     ],
 )
 def test_names(name, is_one):
