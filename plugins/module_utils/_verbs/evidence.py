@@ -62,11 +62,16 @@ def _waits_for(state: Json, status: Json) -> str:
     return str(waiting.get("reason") or "waiting") if waiting else ""
 
 
-def join_log(head: str, end: str, is_end_cut: bool) -> str:
-    """Beginning and end of a log, in whole lines: half a line may be half of a secret."""
-    first = head.rpartition("\n")[0]
-    last = end.rpartition("\n")[0] if is_end_cut else end
-    return f"{first}{_CUT}{last}"
+def join_log(head: str, end: str) -> tuple[str, bool]:
+    """Beginning and end of a log, and whether that is all of it.
+
+    In whole lines: half a line may be half of a secret.
+    """
+    first = end.partition("\n")[0]
+    overlap = f"\n{head}".find(f"\n{first}\n") if first else -1
+    if overlap >= 0:
+        return head[:overlap] + end, True
+    return f"{head.rpartition(chr(10))[0]}{_CUT}{end}", False
 
 
 def is_about(event: Json, items: t.Iterable[Json]) -> bool:

@@ -49,8 +49,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._verbs.redact import (
 Json = dict[str, t.Any]
 Say = t.Callable[[str], None]
 
-_HEAD_BYTES, _END_BYTES, _END_LINES = 1 << 20, 4 << 20, 5000
-"""Of a container's log: its beginning, and if that is not all, its end."""
+_HEAD_BYTES, _END_BYTES, _END_LINES = 1 << 20, 4 << 20, (5000, 500, 50)
+"""Of a container's log: its beginning, and if that is not all, as many of its last lines as fit."""
 
 _PAGE = "500"
 _CALL_SECONDS = 60.0
@@ -356,12 +356,17 @@ class _Gathering:
         head: str = self._call(lambda: self._client.get_text(url, _HEAD_BYTES, **query))
         if len(head.encode()) < _HEAD_BYTES:
             return head
-        query["tailLines"] = str(_END_LINES)
-        end: str = self._call(lambda: self._client.get_text(url, _END_BYTES, **query))
-        self._archive.note_cut(
-            path, f"it is longer than its beginning and its last {_END_LINES} lines, which are here"
-        )
-        return join_log(head, end, len(end.encode()) >= _END_BYTES)
+        for lines in _END_LINES:
+            query["tailLines"] = str(lines)
+            end: str = self._call(lambda: self._client.get_text(url, _END_BYTES, **query))
+            if len(end.encode()) < _END_BYTES:
+                break
+        else:
+            end = end.rpartition("\n")[0]
+        text, is_whole = join_log(head, end)
+        if not is_whole:
+            self._archive.note_cut(path, "of a long log, here are the beginning and the last lines")
+        return text
 
     # how it is read and put
 

@@ -76,6 +76,7 @@ _MAKES = (
 """Without one of these, there is no need to look for tokens: that is half of the time."""
 
 _USER = re.compile(r"(?P<scheme>[A-Za-z0-9+.-]://)[^\s/\"'<>]{1,1024}@")
+_USER_ALONE = re.compile(r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64}:)[^\s@/:\"'<>]{1,256}@(?!sha\d)")
 _HEADER = re.compile(
     rf"(?i)(?P<head>authorization{_QUOTE}\s*[:=]\s*{_QUOTE}(?:[A-Za-z]+\s+)?)[^\s\"',;\\]+"
 )
@@ -122,7 +123,9 @@ def redact_text(text: str) -> str:
     text = _PEM_REST.sub(MARK, _PEM.sub(f"-----BEGIN \\g<what>-----{MARK}", text))
     if any(make in text for make in _MAKES):
         text = _TOKENS.sub(MARK, text)
-    text = _USER.sub(f"\\g<scheme>{MARK}@", text)
+    if "@" in text:
+        text = _USER.sub(f"\\g<scheme>{MARK}@", text)
+        text = _USER_ALONE.sub(f"\\g<user>{MARK}@", text)
     text = _BEARER.sub(f"\\g<head>{MARK}", _HEADER.sub(f"\\g<head>{MARK}", text))
     text = _LINE.sub(_hide_line, _BLOCK.sub(_hide_block, text))
     for pattern in (_FLAG, _PAIR, _NAMED):
@@ -229,12 +232,14 @@ def _redact_data(value: Json) -> Json:
     rest = {key: item for key, item in value.items() if key not in _DATA}
     redacted = _redact_map(rest, _REFERENCES)
     for field in _DATA:
-        if value.get(field):
+        if isinstance(value.get(field), dict):
             is_open = field == "data" and value["kind"] == "ConfigMap"
             redacted[field] = {
                 key: _redact_file(key, text) if is_open else f"({len(str(text))} characters)"
                 for key, text in value[field].items()
             }
+        elif value.get(field):
+            redacted[field] = MARK
     return redacted
 
 

@@ -46,10 +46,22 @@ def test_containers(state, has_previous, waits_for):
     assert (main.has_previous, main.waits_for) == (has_previous, waits_for)
 
 
-def test_a_log_is_joined_at_whole_lines():
-    cut = "\n--- nimops: here lines are left out ---\n"
-    assert join_log("a\nb\nhalf", "c\nd\n", False) == f"a\nb{cut}c\nd\n"
-    assert join_log("a\nhalf", "c\nhalf", True) == f"a{cut}c"
+LOGS = {
+    "a gap": (
+        "a\nb\nhalf",
+        "c\nd\n",
+        "a\nb\n--- nimops: here lines are left out ---\nc\nd\n",
+        False,
+    ),
+    "no gap": ("a\nb\nc\nhal", "c\nhalf\nd\n", "a\nb\nc\nhalf\nd\n", True),
+    "all of it": ("a\nb", "a\nb\n", "a\nb\n", True),
+    "no end": ("a\nhalf", "", "a\n--- nimops: here lines are left out ---\n", False),
+}
+
+
+@pytest.mark.parametrize(("head", "end", "text", "is_whole"), LOGS.values(), ids=LOGS)
+def test_a_log_is_joined_at_whole_lines(head, end, text, is_whole):
+    assert join_log(head, end) == (text, is_whole)
 
 
 def event(called="e", time="2026-01-01T00:00:00Z", **involved):

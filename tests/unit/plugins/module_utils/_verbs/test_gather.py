@@ -302,7 +302,8 @@ def test_a_long_log_has_its_beginning_and_its_end(scene, take, monkeypatch):
         wanted = int(request.query.get("tailLines", 1000))
         return "".join(lines.splitlines(keepends=True)[-wanted:])
 
-    monkeypatch.setattr(gathering, "_END_LINES", 3)
+    monkeypatch.setattr(gathering, "_END_LINES", (900, 3))
+    monkeypatch.setattr(gathering, "_END_BYTES", 500)
     path = f"{NIM}pods/llm-1-a/main.log"
     scene.cluster.texts[f"{scene.path('Pod', 'llm-1-a')}/log"] = tell
     files, index, _said = take()

@@ -51,6 +51,7 @@ TEXTS = {
     "signed URL": f"https://s3.example/x?X-Amz-Signature={S}&X-Amz-Credential={S}",
     "user in URL": f"https://user:{S}@kept.example/x",
     "no user in URL": f"redis://:{S}@kept:6379/0",
+    "user without a URL": f"https_proxy=user:{S}@kept:3128",
     "token in URL": f"https://{S}@kept.example/x",
     "at in a password in URL": f"postgresql://u:{S}@{S}@kept/db",
     "a pair in YAML": f"- name: NGC_API_KEY\n  value: {S}\n- name: kept",
@@ -160,6 +161,7 @@ OBJECTS = {
         "metadata": {"managedFields": [{"manager": "m", "fieldsV1": {f"v:{S}": {}}}]}
     },
     "a Secret": {"kind": "Secret", "data": {"x": S}, "stringData": {"y": S}},
+    "what is named as a Secret": {"kind": "Secret", "data": S, "stringData": [S]},
     "a file": {"kind": "ConfigMap", "data": {"config.yaml": f"db:\n  password: {S}\n"}},
     "a value": {"kind": "ConfigMap", "data": {"authSecret": S, "api-key": S}},
     "docker": {"kind": "ConfigMap", "data": {".dockerconfigjson": f'{{"x":"{S}"}}'}},
