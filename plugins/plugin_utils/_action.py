@@ -29,6 +29,8 @@ class PlainAction(ActionBase):
 
     _requires_connection = False
     spec: t.ClassVar[dict[str, t.Any]] = {}
+    rules: t.ClassVar[dict[str, t.Any]] = {}
+    """Which options exclude or need each other, as `validate_argument_spec` takes it."""
 
     def run(
         self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None
@@ -36,7 +38,7 @@ class PlainAction(ActionBase):
         """Ansible's entry point."""
         result = super().run(tmp, task_vars)
         self._task.args = to_plain(self._task.args)  # before the validator makes a deep copy
-        _valid, arguments = self.validate_argument_spec(argument_spec=self.spec)
+        _valid, arguments = self.validate_argument_spec(argument_spec=self.spec, **self.rules)
         try:
             return result | self.act(arguments)
         except (ApiError, NimError) as error:

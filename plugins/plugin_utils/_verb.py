@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import stat
+import threading
 import typing as t
+from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
 from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
@@ -61,6 +66,41 @@ class VerbAction(PlainAction):
     def say(text: str) -> None:
         """Talk, for stderr."""
         Display().display(text, stderr=True)
+
+
+@contextmanager
+def heeding_signals() -> t.Iterator[None]:
+    """Within this, who ends the command has what was begun undone first.
+
+    Since ansible-core 2.19 a signal ends a worker at once; here it becomes an exception, once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: t.Any) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def collection_version() -> str:
+    """The version of this collection, as it is installed or in a working tree."""
+    root = Path(__file__).parents[2]
+    try:
+        installed = json.loads((root / "MANIFEST.json").read_text())
+        return str(installed["collection_info"]["version"])
+    except OSError:
+        text = (root / "galaxy.yml").read_text()
+        return f"{yaml.safe_load(text)['version']} (a working tree)"
 
 
 def wanted_resources(client: Client, arguments: dict[str, t.Any]) -> list[dict[str, t.Any]]:

@@ -45,11 +45,18 @@ KINDS: dict[str, tuple[str, str]] = {
 
 def api_path(kind: str, namespace: str | None = None, name: str | None = None) -> str:
     """The path of a collection, or with ``name`` of one object; raises KeyError for other kinds."""
-    version, plural = KINDS[kind]
+    return collection_path(*KINDS[kind], namespace, name)
+
+
+def collection_path(
+    version: str, plural: str = "", namespace: str | None = None, name: str | None = None
+) -> str:
+    """The path of an API version, of a collection in it, or of one object in that."""
     parts = ["/api" if "/" not in version else "/apis", version]
     if namespace:
         parts += ["namespaces", quote(namespace, safe="")]
-    parts.append(plural)
+    if plural:
+        parts.append(plural)
     if name:
         parts.append(quote(name, safe=""))
     return "/".join(parts)

@@ -119,6 +119,21 @@ def select_profiles(
     return Selection(considered, selected, dropped, gpus)
 
 
+def is_choosy(wanted: Wanted, version: int) -> bool:
+    """Whether GPUs count: in version 1 for TensorRT engines only, and only if asked for."""
+    return version != 1 or bool(wanted.get("gpus")) or _is_in("tensorrt", wanted.get("engine"))
+
+
+def engine_of(tags: Tags) -> str:
+    """The engine that a profile is for, empty if it does not say."""
+    return tags.get("llm_engine") or tags.get("model_type") or tags.get("backend") or ""
+
+
+def gpu_of(tags: Tags) -> str:
+    """The GPU that a profile is for, or the expression that finds it; `none` if it names none."""
+    return _has(tags.get("gpu") or tags.get("key") or tags.get("product_name_regex"))
+
+
 def summarize(selection: Selection) -> str:
     """One line of at most `MAX_SUMMARY_BYTES` that tells the choice and what was dropped why."""
     chosen = len(selection.selected)
@@ -179,10 +194,6 @@ def _device(tags: Tags) -> str:
     return tags.get("gpu_device", "").removesuffix(_DEVICE_SUFFIX)
 
 
-def _gpu_name(tags: Tags) -> str:
-    return _has(tags.get("gpu") or tags.get("key") or tags.get("product_name_regex"))
-
-
 def _equal_tag(field_name: str, tag: str, *, fold: bool) -> Rule:
     """A given value must equal a tag."""
 
@@ -228,8 +239,7 @@ def _v1_engine(case: _Case) -> str:
 
 
 def _v1_gpus(case: _Case) -> str:
-    """GPUs count for TensorRT engines only, and only if asked for."""
-    if not case.wanted_gpus and not _is_in("tensorrt", case.want("engine")):
+    if not is_choosy(case.wanted, 1):
         return ""
     if not _is_in("tensorrt", _v1_backend(case.tags)):
         return f"gpus need a tensorrt engine, profile has {_has(_v1_backend(case.tags))}"
@@ -252,7 +262,7 @@ def _v1_wanted_gpus(case: _Case) -> str:
             return f"gpus wanted ids {', '.join(ids)}, profile has {_has(_device(case.tags))}"
     if found:
         return ""
-    return f"gpus wanted {_has(', '.join(products))}, profile has {_gpu_name(case.tags)}"
+    return f"gpus wanted {_has(', '.join(products))}, profile has {gpu_of(case.tags)}"
 
 
 def _v1_found_gpus(case: _Case) -> str:
@@ -261,12 +271,12 @@ def _v1_found_gpus(case: _Case) -> str:
         return ""
     if _matches_regex(case.tags, case.gpus):
         return ""
-    return f"gpus found {', '.join(case.gpus)}, profile has {_gpu_name(case.tags)}"
+    return f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
 
 
 def _v2_engine(case: _Case) -> str:
     tags, want = case.tags, case.want("engine")
-    have = tags.get("llm_engine") or tags.get("model_type") or tags.get("backend") or ""
+    have = engine_of(tags)
     backend = "tensorrt" if have.lower() == "triton" else have.lower()
     if not want or want.lower().removesuffix("_llm") in backend:
         return ""
@@ -290,7 +300,7 @@ def _v2_wanted_gpus(case: _Case) -> str:
         return f"gpus wanted ids {', '.join(ids)}, profile has {_has(device)}"
     named = (case.tags.get("gpu"), case.tags.get("key"))
     if products and not any(_is_in(product, *named) for product in products):
-        return f"gpus wanted {', '.join(products)}, profile has {_gpu_name(case.tags)}"
+        return f"gpus wanted {', '.join(products)}, profile has {gpu_of(case.tags)}"
     return ""
 
 
@@ -300,7 +310,7 @@ def _v2_found_gpus(case: _Case) -> str:
         return ""
     if any(_is_in(name, *case.gpus) for name in named) or _matches_regex(case.tags, case.gpus):
         return ""
-    return f"gpus found {', '.join(case.gpus)}, profile has {_gpu_name(case.tags)}"
+    return f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
 
 
 _V1_RULES: tuple[tuple[str, Rule], ...] = (

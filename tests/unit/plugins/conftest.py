@@ -163,11 +163,14 @@ def kube_status(code: int, message: str, reason: str = "") -> Answer:
 class FakeCluster:
     """Objects by path, merge patches, server-side apply without conflicts, and discovery.
 
-    ``refuse`` maps (method, path) to answers that are given first, one a request.
+    ``refuse`` maps (method, path) to answers that are given first, one a request; ``texts`` paths,
+    such as those of logs, to what is there, or to who tells it.
     """
 
     def __init__(self) -> None:
         self.objects: dict[str, Json] = {}
+        self.texts: dict[str, str | t.Callable[[Request], str]] = {}
+        self.kinds = dict(KINDS)
         self.refuse: dict[tuple[str, str], list[Answer]] = {}
         self.missing_kinds: set[str] = set()
         self._version = 100
@@ -197,9 +200,12 @@ class FakeCluster:
         return getattr(self, f"_{request.method.lower()}")(request)
 
     def _get(self, request: Request) -> Answer:
+        if request.path in self.texts:
+            text = self.texts[request.path]
+            return Answer(200, text(request) if callable(text) else text)
         if request.path in self.objects:
             return Answer(200, self.objects[request.path])
-        if request.path.rsplit("/", 1)[-1] in {plural for _version, plural in KINDS.values()}:
+        if request.path.rsplit("/", 1)[-1] in {plural for _version, plural in self.kinds.values()}:
             folder, plural = request.path.rsplit("/", 1)
             everywhere = re.compile(f"{re.escape(folder)}(/namespaces/[^/]+)?/{plural}/[^/]+")
             below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
@@ -246,7 +252,7 @@ class FakeCluster:
         return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
 
     def _kinds(self) -> dict[str, tuple[str, str]]:
-        return {kind: item for kind, item in KINDS.items() if kind not in self.missing_kinds}
+        return {kind: item for kind, item in self.kinds.items() if kind not in self.missing_kinds}
 
 
 def _group_of(version: str) -> Json:

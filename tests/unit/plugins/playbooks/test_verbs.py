@@ -6,9 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -26,41 +23,6 @@ SERVICE = {
 }
 KINDS = ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
 TEXT = yaml.safe_dump(SERVICE)
-
-
-@pytest.fixture
-def call(cluster, tmp_path):
-    """Run a verb; (exit code, stdout, stderr)."""
-    if not os.environ.get("ANSIBLE_COLLECTIONS_PATH"):
-        pytest.skip("ANSIBLE_COLLECTIONS_PATH does not say where this collection is installed")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("K8S_AUTH_")}
-    environment = kept | {
-        "ANSIBLE_HOME": str(tmp_path / "ansible"),
-        "ANSIBLE_STDOUT_CALLBACK": "nimops.nim.pipe",
-        "ANSIBLE_LOCALHOST_WARNING": "false",
-        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
-        "ANSIBLE_NOCOLOR": "true",
-        "KUBECONFIG": cluster.kubeconfig(tmp_path),
-        "NIMOPS_REGISTRIES": "",
-    }
-
-    def run(verb, *options, stdin="", callback="nimops.nim.pipe", **variables):
-        process = subprocess.run(
-            [
-                *(sys.executable, "-m", "ansible", "playbook", f"nimops.nim.{verb}", *options),
-                *("--extra-vars", json.dumps(variables)),
-            ],
-            env=environment | {"ANSIBLE_STDOUT_CALLBACK": callback},
-            cwd=tmp_path,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return process.returncode, process.stdout, process.stderr
-
-    return run
 
 
 @pytest.fixture
