@@ -1,22 +1,24 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whom a model server's HTTPS is believed, and which of them is told who the operator is.
+"""Whom a model server's HTTPS is believed, and which of them is told who asks.
 
-The operator's token opens the cluster, so it goes only where the cluster itself vouches for the
-peer: to a Service of the namespace whose model is asked for, whose certificate the cluster's own
-authority has signed. That authority is a file that an administrator mounts; without it, no token is
-ever sent.
+A model server is run by a tenant, who sees what it is sent, so the token is never the operator's
+own: it is one that an administrator provides for the purpose. It goes only where the cluster itself
+vouches for the peer: to a Service of the namespace whose model is asked for, whose certificate the
+cluster's own authority has signed. That authority is a file that an administrator mounts.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from pathlib import Path
 
 AUTHORITY = Path("/etc/pki/tls/service-ca/service-ca.crt")
-TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+TOKEN_VARIABLE = "NIMOPS_MODEL_TOKEN"
+"""The environment variable that says in which file the token is; without it, none is sent."""
 
 
 def make_context(url: str) -> ssl.SSLContext | None:
@@ -32,7 +34,8 @@ def authorization(url: str, namespace: str) -> dict[str, str]:
     """The header that says who asks, empty if the URL's server is not to know."""
     if not is_in_cluster(url, namespace) or not _read(AUTHORITY):
         return {}
-    token = _read(TOKEN).strip()
+    file = os.environ.get(TOKEN_VARIABLE)
+    token = _read(Path(file)).strip() if file else ""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""HTTPS to model servers: whose certificates count, and who is given the operator's token."""
+"""HTTPS to model servers: whose certificates count, and who is given a token."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def authority():
 
 @pytest.fixture
 def mounted(tmp_path, monkeypatch, authority):
-    """The files of a pod: the cluster's authority and the operator's token."""
+    """The files of a pod: the cluster's authority and a token for model servers."""
     monkeypatch.setattr(trust, "AUTHORITY", tmp_path / "ca.crt")
-    monkeypatch.setattr(trust, "TOKEN", tmp_path / "token")
+    monkeypatch.setenv("NIMOPS_MODEL_TOKEN", str(tmp_path / "token"))
     trust.AUTHORITY.write_bytes(pem(authority[0]))
-    trust.TOKEN.write_text("t0ken\n")
+    (tmp_path / "token").write_text("t0ken\n")
 
 
 @pytest.fixture
@@ -163,9 +163,15 @@ def test_the_token_goes_to_services_of_the_namespace_only(mounted):
     assert authorization(INSIDE.replace("https", "http"), "ns") == {}
 
 
-@pytest.mark.parametrize("missing", ["AUTHORITY", "TOKEN"])
-def test_without_one_of_the_files_no_token_is_sent(mounted, missing):
-    getattr(trust, missing).unlink()
+@pytest.mark.parametrize("missing", ["ca.crt", "token"])
+def test_without_one_of_the_files_no_token_is_sent(mounted, tmp_path, missing):
+    (tmp_path / missing).unlink()
+    assert authorization(INSIDE, "ns") == {}
+
+
+def test_no_token_is_sent_that_was_not_provided_for_it(mounted, monkeypatch):
+    """Least of all the operator's own, which opens the cluster."""
+    monkeypatch.delenv("NIMOPS_MODEL_TOKEN")
     assert authorization(INSIDE, "ns") == {}
 
 
