@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 
 import pytest
 import yaml
+from ansible.errors import AnsibleFilterError
 from jinja2.nativetypes import NativeEnvironment
 
+ROOT = Path(__file__).resolve().parents[4]
 PLUGINS = "ansible_collections.nimops.nim.plugins.filter"
 
 
@@ -57,7 +61,41 @@ def test_device_claim():
     ]
 
 
-@pytest.mark.parametrize("name", ["plan", "device_claim"])
+def test_select_profiles():
+    chosen, others = run_examples("select_profiles").values()
+    assert chosen["ansible.builtin.debug"]["msg"] == ["big"]
+    assert others["ansible.builtin.debug"]["msg"] == ["precision wanted fp8, profile has bf16"]
+
+
+def test_status():
+    (example,) = run_examples("status").values()
+    assert example["ansible.builtin.debug"]["msg"] == ["NIMCache models not found"]
+
+
+def test_all_filters_have_their_examples_run():
+    """Here, or in test_generate_keys_filter.py."""
+    filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
+    assert filters == {"plan", "device_claim", "generate_keys", "select_profiles", "status"}
+
+
+WRONG = {
+    "no text": ("select_profiles", ({},), "the input must be a manifest as text in YAML"),
+    "no manifest": ("select_profiles", ("[]",), "select_profiles: "),
+    "no wishes": ("select_profiles", ("{}", "fp8"), "wanted must be as spec.source.ngc.model"),
+    "no resource": ("status", ("llm",), "the input must be a whole custom resource"),
+    "another kind": ("status", ({"kind": "Pod", "metadata": {}},), "kind 'Pod' is not one of"),
+    "no answers": ("status", ({"kind": "NIMService", "metadata": {}}, "x"), "observed: give what"),
+}
+
+
+@pytest.mark.parametrize(("name", "given", "message"), WRONG.values(), ids=WRONG)
+def test_what_a_filter_cannot_take(name, given, message):
+    door = importlib.import_module(f"{PLUGINS}.{name}").FilterModule().filters()[name]
+    with pytest.raises(AnsibleFilterError, match=re.escape(message)):
+        door(*given)
+
+
+@pytest.mark.parametrize("name", ["plan", "device_claim", "select_profiles", "status"])
 def test_what_an_example_shows_stands_in_it(name):
     """Comments below `msg` are the result, line by line."""
     plugin = importlib.import_module(f"{PLUGINS}.{name}")
