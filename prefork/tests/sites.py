@@ -56,7 +56,18 @@ def children(pid: int) -> dict[int, str]:
 
 
 def open_files(pid: int) -> list[str]:
-    """What the descriptors of a process are, without the numbers that differ from one socket to the next."""
+    """What the descriptors of a process are, without the numbers that differ from one socket to the next.
+
+    Told when two looks agree: what a client has left is closed a moment later.
+    """
+    found = None
+    while found != (now := _open_files(pid)):
+        found = now
+        time.sleep(0.3)
+    return now
+
+
+def _open_files(pid: int) -> list[str]:
     found = []
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):

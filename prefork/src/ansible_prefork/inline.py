@@ -311,6 +311,9 @@ def install() -> None:
             if not isinstance(self._rpc_queue, _RequestQueue):
                 self._rpc_queue = _RequestQueue()
             inline._prefork_requests = self._rpc_queue
-        return queue_task(self, *arguments, **named)
+        try:
+            return queue_task(self, *arguments, **named)
+        finally:
+            inline._prefork_requests = None
 
     strategy.StrategyBase._queue_task = queue_inline
