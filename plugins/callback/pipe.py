@@ -1,13 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
-# SPDX-License-Identifier: Apache-2.0
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
 
 """A stdout callback that leaves stdout to data."""
 
 from __future__ import annotations
-
-import typing as t
-
-from ansible.plugins.callback import CallbackBase
 
 DOCUMENTATION = r"""
 name: pipe
@@ -23,6 +21,10 @@ requirements:
   - Set it with E(ANSIBLE_STDOUT_CALLBACK), or as C(stdout_callback) in C(ansible.cfg).
 options: {}
 """
+
+import typing as t
+
+from ansible.plugins.callback import CallbackBase
 
 
 class CallbackModule(CallbackBase):

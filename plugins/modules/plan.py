@@ -36,6 +36,7 @@ options:
       - By default the custom resources of the cluster, or of O(namespace), as they are.
     type: list
     elements: str
+    required: false
     default: []
   output:
     description: The format.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML for ConfigMaps, that every reader takes for the same data."""
+"""YAML that every reader takes for the same data, and YAML of others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ try:
     import yaml
 
     _BASE: t.Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    _LOADER: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
-    _BASE = object
+    _BASE = _LOADER = object
 
 _NUMBER_OF_YAML_1_2 = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$|0o[0-7]+$")
 
@@ -28,6 +29,26 @@ if _BASE is not object:
     )
 
 
-def dump_yaml(data: t.Any) -> str:
-    """The data as text, keys sorted at every level."""
-    return str(yaml.dump(data, Dumper=_Dumper, default_flow_style=False, allow_unicode=True))
+def dump_yaml(data: t.Any, *, sort_keys: bool = True) -> str:
+    """The data as text, keys sorted at every level, or as they stand."""
+    return str(
+        yaml.dump(
+            data,
+            Dumper=_Dumper,
+            sort_keys=sort_keys,
+            default_flow_style=False,
+            allow_unicode=True,
+        )
+    )
+
+
+def load_yaml(text: str) -> list[t.Any]:
+    """All documents of a stream; ValueError says where it is broken."""
+    try:
+        return list(yaml.load_all(text, Loader=_LOADER))
+    except yaml.YAMLError as error:
+        problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+        if problem and mark:
+            said = f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+            raise ValueError(said) from error
+        raise ValueError(" ".join(str(error).split())) from error

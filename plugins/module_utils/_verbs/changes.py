@@ -10,7 +10,6 @@ import json
 import typing as t
 from dataclasses import dataclass
 
-import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._common.drift import (
     has_wanted,
@@ -23,6 +22,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import dump_yaml
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.outlook import (
     THOUGHT,
     Outlook,
@@ -41,7 +41,6 @@ _TEMPLATES = {
 }
 """kind → the field of its spec whose change replaces its pods"""
 
-_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _OWN_METADATA = ("labels", "annotations")
 _NOTED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -208,9 +207,4 @@ def hide_secrets(manifest: Json) -> Json:
 
 def to_yaml(value: Json | None) -> str:
     """YAML with the keys in their order; empty for None."""
-    if value is None:
-        return ""
-    text: str = yaml.dump(
-        value, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, allow_unicode=True
-    )
-    return text
+    return "" if value is None else dump_yaml(value, sort_keys=False)

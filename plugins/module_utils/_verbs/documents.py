@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     API_VERSION,
     GROUP,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import load_yaml
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
     fill_in,
     find_faults,
@@ -22,7 +22,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
 
 Json = dict[str, t.Any]
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_FAULTS = 20
 
 
@@ -44,9 +43,9 @@ class Text:
 def parse(text: Text) -> list[Json]:
     """The objects of a YAML stream, also those in lists; NimError says where it is broken."""
     try:
-        documents = list(yaml.load_all(text.content, Loader=_LOADER))
-    except yaml.YAMLError as error:
-        raise NimError(f"{text.source}: is not YAML: {_explain(error)}") from error
+        documents = load_yaml(text.content)
+    except ValueError as error:
+        raise NimError(f"{text.source}: is not YAML: {error}") from error
     found: list[Json] = []
     for number, document in enumerate(documents, 1):
         if document is None:
@@ -136,10 +135,3 @@ def _require_object(document: t.Any, where: str) -> None:
         missing.append("metadata.name")
     if missing:
         raise NimError(f"{where}: has no {', '.join(missing)}")
-
-
-def _explain(error: yaml.YAMLError) -> str:
-    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
-    if problem and mark:
-        return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
-    return " ".join(str(error).split())

@@ -9,7 +9,7 @@ import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 
-Live = t.Mapping[str, t.Any] | None
+Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
 
 
 def predictor_standing(name: str, live: Live, *, is_changed: bool = False) -> tuple[bool, str]:
