@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from sites import Site, children, make_site, open_files, wait_for
@@ -139,8 +140,10 @@ def endure(site: Site, count: int, restart_after: int, say: object = print) -> l
         for which, small, large in zip(("parent", "module parent"), before, after, strict=True):
             if large > small * TOLERANCE:
                 problems.append(f"{which}: {name} memory grew from {small:.1f} to {large:.1f} MiB")
-    if last.files != first.files:
-        problems.append(f"descriptors: {first.files} have become {last.files}")
+    for which, before, after in zip(("parent", "module parent"), first.files, last.files, strict=True):
+        old, new = Counter(before), Counter(after)
+        if old != new:
+            problems.append(f"descriptors of the {which}: gone {dict(old - new)}, new {dict(new - old)}")
     left = [*site.temporary.rglob("*"), *site.home.rglob("ansible-local-*")]
     problems.extend(f"left: {path}" for path in left)
     if list_files(site) != files:

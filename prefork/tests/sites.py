@@ -56,7 +56,7 @@ def children(pid: int) -> dict[int, str]:
 
 
 def open_files(pid: int) -> list[str]:
-    """What the descriptors of a process are, without the numbers that differ from one socket to the next.
+    """What the descriptors of a process are, without the numbers that differ from one socket or file without a name to the next.
 
     Told when two looks agree: what a client has left is closed a moment later.
     """
@@ -71,7 +71,7 @@ def _open_files(pid: int) -> list[str]:
     found = []
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
-            found.append(re.sub(r":\[\d+\]", "", os.readlink(entry.path)))
+            found.append(re.sub(r":\[\d+\]|#\d+", "", os.readlink(entry.path)))
     return sorted(found)
 
 
