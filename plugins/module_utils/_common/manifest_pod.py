@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     BEGIN_MARK,
     END_MARK,
@@ -20,7 +19,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     phase_of,
     why_not_running,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
+    refuse_foreign,
+    standing_of,
+)
 
 LOG = "log"
 
@@ -69,13 +71,7 @@ def follow_pod(
     cr: Resource, pod: dict[str, t.Any] | None, name: str, log: str | None
 ) -> PodReading:
     """Follow the pod ``name``; NimError if it is not ours, or if the log cannot be read."""
-    standing = standing_of(pod, cr)
-    if standing == "foreign":
-        raise NimError(
-            f"Pod {name} exists and was not made for this {cr['kind']}: delete or rename it",
-            reason="ReconcileFailed",
-        )
-    if standing == "leaving":
+    if refuse_foreign(pod, cr, f"Pod {name}") == "leaving":
         return PodReading(False, f"Pod {name} to be gone")
     phase = phase_of(pod)
     if phase in ("Failed", "Succeeded"):

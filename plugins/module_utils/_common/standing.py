@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     MANAGED_BY,
     MANAGED_BY_LABEL,
@@ -34,6 +35,17 @@ def standing_of(live: Manifest | None, cr: Resource) -> Standing:
     labels = live["metadata"].get("labels") or {}
     unowned = controller_of(live) is None and labels.get(MANAGED_BY_LABEL) == MANAGED_BY
     return "ours" if unowned else "foreign"
+
+
+def refuse_foreign(live: Manifest | None, cr: Resource, what: str) -> Standing:
+    """`standing_of`; NimError if ``what``, such as Pod x, is somebody else's."""
+    standing = standing_of(live, cr)
+    if standing == "foreign":
+        raise NimError(
+            f"{what} exists and was not made for this {cr['kind']}: delete or rename it",
+            reason="ReconcileFailed",
+        )
+    return standing
 
 
 def is_of_namesake(live: Manifest, cr: Resource) -> bool:

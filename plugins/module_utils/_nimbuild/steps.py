@@ -35,7 +35,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
-from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
+    refuse_foreign,
+    standing_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.build_pod import build_engine_pod
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.manifest_pod import (
     LOCAL_MANIFEST,
@@ -135,13 +138,7 @@ def is_claim_lost(cache: Manifest, observed: Observed) -> bool:
 def _build(cr: Resource, cache: Manifest, observed: Observed) -> Step:
     name = build_pod_name(cr)
     pod = observed.object("Pod", name)
-    standing = standing_of(pod, cr)
-    if standing == "foreign":
-        raise NimError(
-            f"Pod {name} exists and was not made for this NIMBuild: delete or rename it",
-            reason="ReconcileFailed",
-        )
-    if standing == "leaving":
+    if refuse_foreign(pod, cr, f"Pod {name}") == "leaving":
         return Step("waiting", ("WaitingForPod", f"waiting for Pod {name} to be gone"))
     if pod is None:
         return _start(cr, cache, observed)
