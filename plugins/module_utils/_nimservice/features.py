@@ -35,6 +35,13 @@ def is_kserve(cr: Resource) -> bool:
     return bool(cr["spec"].get("inferencePlatform") == "kserve")
 
 
+def is_served(cr: Resource) -> bool:
+    """Whether a pass has served this very spec without a failure."""
+    status = cr.get("status") or {}
+    is_seen = status.get("observedGeneration") == cr["metadata"].get("generation")
+    return bool(is_seen and status.get("state") != "Failed")
+
+
 def storage(cr: Resource) -> Fields:
     """`spec.storage`, empty if unset."""
     return cr["spec"].get("storage") or {}

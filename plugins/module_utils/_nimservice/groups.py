@@ -21,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_dom
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     is_multi_node,
+    is_served,
     name_of,
     namespace_of,
     ray_port,
@@ -97,11 +98,9 @@ def _may_have_groups(cr: Resource, observed: Observed) -> bool:
     was restored from a backup has no status), when the spec changes, and while something fails: not
     in passes that find nothing to do.
     """
-    status = cr.get("status") or {}
-    if not status:
+    if not cr.get("status"):
         return live_workload(cr, observed) is not None
-    is_seen = status.get("observedGeneration") == cr["metadata"].get("generation")
-    return not is_seen or status.get("state") == "Failed"
+    return not is_served(cr)
 
 
 def _config_maps(cr: Resource) -> Names:

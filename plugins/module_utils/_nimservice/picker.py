@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
+    is_served,
     name_of,
     namespace_of,
     picker,
@@ -143,10 +144,8 @@ def _has_failed(cr: Resource) -> bool:
 
 
 def _may_have_leftovers(cr: Resource) -> bool:
-    """Whether this spec was not yet served without a failure; one that is new had none before."""
-    if not (status := cr.get("status")):
-        return False
-    return _has_failed(cr) or status.get("observedGeneration") != cr["metadata"].get("generation")
+    """Whether a picker may be left of another spec; a service that is new had none before."""
+    return bool(cr.get("status")) and not is_served(cr)
 
 
 def _is_known_to_wait(cr: Resource, observed: Observed) -> bool:
