@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIE
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.keys import generate_keys
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import refusal_text
 
 Json = dict[str, t.Any]
 
@@ -66,7 +67,6 @@ def _path(manifest: Json) -> str:
 
 
 def _refusal(manifest: Json, error: ApiError) -> Refusal:
-    kind, message = manifest["kind"], str(error)
-    if error.status == 404 and "page not found" in message:
-        message = f'no matches for kind "{kind}" in version "{manifest["apiVersion"]}"'
+    kind = manifest["kind"]
+    message = refusal_text(str(error), kind, manifest["apiVersion"])
     return Refusal(kind, manifest["metadata"]["name"], message)

@@ -9,6 +9,7 @@ import difflib
 import json
 import typing as t
 from dataclasses import dataclass
+from functools import cached_property
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._common.drift import (
@@ -63,6 +64,10 @@ class Change:
 
     def diff(self) -> str:
         """The difference as unified diff of YAML; empty if no content differs."""
+        return self._diff
+
+    @cached_property
+    def _diff(self) -> str:
         lines = difflib.unified_diff(
             to_yaml(self.before).splitlines(), to_yaml(self.after).splitlines(), lineterm="", n=3
         )

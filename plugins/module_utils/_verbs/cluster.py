@@ -99,11 +99,7 @@ def list_children(client: Client, kinds: t.Iterable[str], namespace: str) -> lis
     return [
         {"apiVersion": KINDS[kind][0], "kind": kind, **item}
         for kind in kinds
-        if kind in KINDS
-        for item in (client.get(api_path(kind, namespace), labelSelector=selector) or {}).get(
-            "items"
-        )
-        or []
+        for item in client.list_objects(api_path(kind, namespace), labelSelector=selector) or []
     ]
 
 

@@ -58,8 +58,6 @@ _FURTHER = {
     "ControllerRevision": ("apps/v1", "controllerrevisions"),
     "DaemonSet": ("apps/v1", "daemonsets"),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices"),
-    "InferencePool": ("inference.networking.k8s.io/v1", "inferencepools"),
-    "InferenceService": ("serving.kserve.io/v1beta1", "inferenceservices"),
     "ReplicaSet": ("apps/v1", "replicasets"),
     "StatefulSet": ("apps/v1", "statefulsets"),
 }

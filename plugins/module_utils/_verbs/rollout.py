@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import is_controlled_by
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Read
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     API_VERSION,
@@ -147,8 +148,7 @@ def _follow(rollout: Rollout, resource: Json, child: t.Any) -> None:
     """Reconcile custom resources of ours that a custom resource has made, too."""
     if not isinstance(child, dict) or child.get("apiVersion") != API_VERSION:
         return
-    owners = child["metadata"].get("ownerReferences") or []
-    if any(owner.get("uid") == resource["metadata"].get("uid") for owner in owners):
+    if is_controlled_by(child, resource):
         rollout.standings.setdefault(identity(child), Standing())
 
 
