@@ -96,6 +96,13 @@ def test_all_modules_have_their_examples_run():
     assert modules == known | {"profiles", "gather"}
 
 
+def options_of(fragment):
+    """The options of a part of the collection's documentation fragment."""
+    part = fragment.removeprefix("nimops.nim._cluster").removeprefix(".") or "documentation"
+    shared = importlib.import_module(f"{PLUGINS}.doc_fragments._cluster").ModuleDocFragment
+    return set(yaml.safe_load(getattr(shared, part.upper()))["options"])
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_playbook_has_every_option(verb):
     """Under its own name, but for what Jinja has a meaning for."""
@@ -108,8 +115,9 @@ def test_a_playbook_has_every_option(verb):
     assert task[f"nimops.nim.{verb}"] == {
         name: f"{{{{ {variable} | default(omit) }}}}" for name, variable in variables.items()
     }
-    documented = set(yaml.safe_load(module.DOCUMENTATION).get("options", {}))
-    assert documented | {"kubeconfig", "context", "files", "namespace"} >= options >= documented
+    documentation = yaml.safe_load(module.DOCUMENTATION)
+    shared = [options_of(name) for name in documentation["extends_documentation_fragment"]]
+    assert set(documentation.get("options", {})).union(*shared) == options
 
 
 SNIPPETS = re.findall(

@@ -333,20 +333,3 @@ def test_examples(call, cluster, image, service, tmp_path, verb):
     code, out, err = call("examples.yml", callback="ansible.builtin.default")
     assert code == 0, out + err
     assert f"ok={len(tasks)} " in out
-
-
-@pytest.mark.parametrize("verb", ["profiles", "gather"])
-def test_the_playbook_has_every_option(verb):
-    """Under its own name, but for what Jinja has a meaning for."""
-    module = importlib.import_module(f"ansible_collections.nimops.nim.plugins.modules.{verb}")
-    action = importlib.import_module(f"ansible_collections.nimops.nim.plugins.action.{verb}")
-    (play,) = yaml.safe_load((ROOT / "playbooks" / f"{verb}.yml").read_text())
-    ((task,),) = [play["tasks"]]
-    options = set(action.ActionModule.spec)
-    assert set(task[f"nimops.nim.{verb}"]) == options
-    variables = {name: {"namespace": "nim_namespace"}.get(name, name) for name in options}
-    assert task[f"nimops.nim.{verb}"] == {
-        name: f"{{{{ {variable} | default(omit) }}}}" for name, variable in variables.items()
-    }
-    documented = set(yaml.safe_load(module.DOCUMENTATION)["options"])
-    assert documented | {"kubeconfig", "context"} == options
