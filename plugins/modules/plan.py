@@ -27,7 +27,7 @@ description:
 notes:
   - As a command, C(ansible-playbook nimops.nim.plan -e files=nim.yaml). It exits with 0 if nothing would change, with
     2 if something would, with 4 if that cannot be told.
-  - The rights of C(nimservice-viewer-role) and its like, and to read what they make, are enough.
+  - The right to read the custom resources, what they make, and nodes is enough.
 options:
   files:
     description:
