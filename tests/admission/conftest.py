@@ -12,6 +12,7 @@ import copy
 import json
 import os
 import subprocess
+import sys
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ import yaml
 from kubernetes import client, config
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "sandbox"))
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
 PLURALS = {

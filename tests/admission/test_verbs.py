@@ -33,11 +33,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.outlook import look_ahead
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.rollout import pass_over, submit
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.world import Facts
+from nimops_sandbox import podlog
 
 Json = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = ROOT.parent / "shared/conformance/cases"
+CONFORMANCE = ROOT.parent / "shared/conformance"
+CASES = CONFORMANCE / "cases"
 SAMPLES = ROOT / "config/samples"
 NAMESPACE = "nimops-verbs"
 PASSES = 120
@@ -49,9 +51,14 @@ def files() -> list[Any]:
     return [pytest.param(item, id=item.stem) for item in [*samples, *cases]]
 
 
-def kubectl(*arguments: str) -> str:
+def kubectl(*arguments: str, stdin: str | None = None) -> str:
     return subprocess.run(
-        ["kubectl", *arguments], check=True, capture_output=True, text=True, timeout=120
+        ["kubectl", *arguments],
+        input=stdin,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
     ).stdout
 
 
@@ -62,6 +69,40 @@ def client(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     kubectl("create", "namespace", NAMESPACE)
     yield Client()
     kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+@pytest.fixture
+def environment(client: Client, file: Path, tmp_path: Path) -> Iterator[None]:
+    """What the shared cases were written for: a KServe, and another manifest in the pods' logs."""
+    if file.parent != CASES:
+        yield
+        return
+    kserve = str(CONFORMANCE / "environment/kserve.yaml")
+    log = tmp_path / "manifest.log"
+    podlog.write_log((CONFORMANCE / "environment/manifest.yaml").read_text(), log)
+    caches = [item for item in resources_of(file) if item["kind"] == "NIMCache"]
+    for cache in caches:
+        kubectl("create", "-f", "-", stdin=json.dumps(logs(f"{cache['metadata']['name']}-pod", log)))
+    kubectl("apply", "-f", kserve)
+    yield
+    kubectl("delete", "-f", kserve, "--wait=true")
+
+
+def logs(pod: str, file: Path) -> Json:
+    """What makes the sandbox's kwok give a file, in the runtime's format, as a pod's log."""
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Logs",
+        "metadata": {"namespace": NAMESPACE, "name": pod},
+        "spec": {"logs": [{"logsFile": str(file)}]},
+    }
+
+
+def resources_of(file: Path) -> list[Json]:
+    resources = custom_resources([Text(file.name, file.read_text())], "default")
+    for resource in resources:
+        resource["metadata"]["namespace"] = NAMESPACE
+    return resources
 
 
 def everything() -> list[Json]:
@@ -88,11 +129,10 @@ def versions() -> dict[str, str]:
     }
 
 
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("file", files())
 def test_render_apply_and_plan_agree(client: Client, file: Path) -> None:
-    given = custom_resources([Text(file.name, file.read_text())], "default")
-    for resource in given:
-        resource["metadata"]["namespace"] = NAMESPACE
+    given = resources_of(file)
     reconcile(client, given)
     before, planned = look_and_plan(client, given)
     assert planned == []
