@@ -41,7 +41,6 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared/conformance"
 CASES = CONFORMANCE / "cases"
 SAMPLES = ROOT / "config/samples"
-NAMESPACE = "nimops-verbs"
 PASSES = 120
 
 
@@ -62,50 +61,69 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
     ).stdout
 
 
-@pytest.fixture
-def client(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    """Of a namespace that is empty; no registry is asked, but such as run here."""
-    monkeypatch.setenv("NIMOPS_REGISTRIES", "127.0.0.1,localhost")
-    kubectl("create", "namespace", NAMESPACE)
-    yield Client()
-    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
-
-
-@pytest.fixture
-def environment(client: Client, file: Path, tmp_path: Path) -> Iterator[None]:
-    """What the shared cases were written for: a KServe, and another manifest in the pods' logs."""
-    if file.parent != CASES:
+@pytest.fixture(scope="module")
+def kserve(cluster: Any) -> Iterator[None]:
+    """A KServe, which some of the shared cases need."""
+    if not CASES.is_dir():
         yield
         return
-    kserve = str(CONFORMANCE / "environment/kserve.yaml")
-    log = tmp_path / "manifest.log"
-    podlog.write_log((CONFORMANCE / "environment/manifest.yaml").read_text(), log)
-    caches = [item for item in resources_of(file) if item["kind"] == "NIMCache"]
-    for cache in caches:
-        kubectl("create", "-f", "-", stdin=json.dumps(logs(f"{cache['metadata']['name']}-pod", log)))
-    kubectl("apply", "-f", kserve)
+    objects = str(CONFORMANCE / "environment/kserve.yaml")
+    kubectl("apply", "-f", objects)
     yield
-    kubectl("delete", "-f", kserve, "--wait=true")
+    kubectl("delete", "-f", objects)
 
 
-def logs(pod: str, file: Path) -> Json:
-    """What makes the sandbox's kwok give a file, in the runtime's format, as a pod's log."""
+@pytest.fixture(scope="module")
+def namespaces(cluster: Any) -> Iterator[list[str]]:
+    """All that were made; each goes away while the next one is used."""
+    made: list[str] = []
+    yield made
+    kubectl("wait", "namespace", "--for=delete", "--timeout=90s", *made)
+
+
+@pytest.fixture
+def namespace(file: Path, namespaces: list[str]) -> Iterator[str]:
+    """An empty one for a file."""
+    name = f"verbs-{file.stem.replace('_', '-')}"[:63].rstrip("-")
+    kubectl("create", "namespace", name)
+    namespaces.append(name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def client(kserve: None, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """No registry is asked, but such as run here."""
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "127.0.0.1,localhost")
+    return Client()
+
+
+@pytest.fixture
+def given(file: Path, namespace: str, tmp_path: Path) -> list[Json]:
+    """The custom resources of a file. The shared ones are about another manifest."""
+    resources = custom_resources([Text(file.name, file.read_text())], "default")
+    for resource in resources:
+        resource["metadata"]["namespace"] = namespace
+    if file.parent == CASES:
+        log = tmp_path / "manifest.log"
+        podlog.write_log((CONFORMANCE / "environment/manifest.yaml").read_text(), log)
+        for cache in (item for item in resources if item["kind"] == "NIMCache"):
+            kubectl("create", "-f", "-", stdin=json.dumps(logs(cache, log)))
+    return resources
+
+
+def logs(cache: Json, file: Path) -> Json:
+    """What makes the sandbox's kwok give the file as the log of the pod that reads a manifest."""
+    metadata = {**cache["metadata"], "name": f"{cache['metadata']['name']}-pod"}
     return {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
         "kind": "Logs",
-        "metadata": {"namespace": NAMESPACE, "name": pod},
+        "metadata": {key: metadata[key] for key in ("namespace", "name")},
         "spec": {"logs": [{"logsFile": str(file)}]},
     }
 
 
-def resources_of(file: Path) -> list[Json]:
-    resources = custom_resources([Text(file.name, file.read_text())], "default")
-    for resource in resources:
-        resource["metadata"]["namespace"] = NAMESPACE
-    return resources
-
-
-def everything() -> list[Json]:
+def everything(namespace: str) -> list[Json]:
     """All objects of the namespace, and the nodes."""
     served = set(kubectl("api-resources", "-o", "name").split())
     plurals = [
@@ -115,30 +133,28 @@ def everything() -> list[Json]:
     ]
     names = ",".join(name for name in plurals if name in served)
     found = json.loads(
-        kubectl("-n", NAMESPACE, "get", names, "-o", "json", "--show-managed-fields")
+        kubectl("-n", namespace, "get", names, "-o", "json", "--show-managed-fields")
     )
     nodes = json.loads(kubectl("get", "nodes", "-o", "json"))
     return [*found["items"], *nodes["items"]]
 
 
-def versions() -> dict[str, str]:
+def versions(namespace: str) -> dict[str, str]:
     return {
         item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
-        for item in everything()
+        for item in everything(namespace)
         if item["kind"] not in ("Node", "Pod", "Job")
     }
 
 
-@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("file", files())
-def test_render_apply_and_plan_agree(client: Client, file: Path) -> None:
-    given = resources_of(file)
+def test_render_apply_and_plan_agree(client: Client, given: list[Json], namespace: str) -> None:
     reconcile(client, given)
-    before, planned = look_and_plan(client, given)
+    before, planned = look_and_plan(client, given, namespace)
     assert planned == []
-    assert versions() == before, "plan wrote something"
+    assert versions(namespace) == before, "plan wrote something"
 
-    live = {(item["kind"], item["metadata"]["name"]): item for item in everything()}
+    live = {(item["kind"], item["metadata"]["name"]): item for item in everything(namespace)}
     known = [live[item["kind"], item["metadata"]["name"]] for item in given]
     facts = Facts([item for item in live.values() if is_fact(item)])
     rendered = render(known, facts)
@@ -149,7 +165,7 @@ def test_render_apply_and_plan_agree(client: Client, file: Path) -> None:
             assert is_as_applied(live[name], item), name
         else:  # what was there while the cache was filled
             assert item["kind"] in ("Job", "Pod"), name
-    again = preview(client, list_resources(client, NAMESPACE), is_given=False)
+    again = preview(client, list_resources(client, namespace), is_given=False)
     assert again.changes == []
 
 
@@ -167,12 +183,14 @@ def reconcile(client: Client, given: list[Json]) -> None:
     pytest.fail("; ".join(rollout.unready()))
 
 
-def look_and_plan(client: Client, given: list[Json]) -> tuple[dict[str, str], list[Json]]:
+def look_and_plan(
+    client: Client, given: list[Json], namespace: str
+) -> tuple[dict[str, str], list[Json]]:
     """Versions and plan of a moment in which no controller wrote, either."""
     for _number in range(20):
-        before = versions()
+        before = versions(namespace)
         found = preview(client, given)
-        if versions() == before:
+        if versions(namespace) == before:
             break
         time.sleep(0.5)
     return before, [change.to_dict() for change in found.changes]
