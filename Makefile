@@ -62,9 +62,13 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 
+# pytest-ansible plays a task in pytest's own process, and has Ansible's loader find the collection, not PYTHONPATH.
+PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovider --ansible-unit-inject-only
+
 .PHONY: unit
 unit: collection ## The unit tests, against the installed collection
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile tests/unit
+	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
 
 .PHONY: prefork
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory

@@ -43,12 +43,12 @@ class Read:
     ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
     hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only,
     of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
-    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace; answer: a list,
-    None if the API server does not serve the kind), ``log`` (of a pod's container; answer: text,
-    empty while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
-    behind the Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str,
-    "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy",
-    or "" if the registry gave no answer).
+    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace, with such a label
+    if one is given; answer: a list, None if the API server does not serve the kind), ``log`` (of a
+    pod's container; answer: text, empty while there is none), ``http`` (GET of ``url``, where a
+    service of ``namespace`` is, behind the Service ``name`` if that is given; answer: {"status":
+    int, "body": str, "error": str, "late": bool}), ``protocol`` (model-download protocol of
+    ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
     """
 
     key: str
@@ -77,9 +77,10 @@ def read_presence(kind: str, namespace: str, name: str) -> Read:
     return Read(object_key(kind, name), "presence", kind, namespace, name)
 
 
-def read_objects(kind: str, namespace: str) -> Read:
-    """A read of all objects of a kind in a namespace."""
-    return Read(kind, "objects", kind, namespace)
+def read_objects(kind: str, namespace: str, selector: str = "") -> Read:
+    """A read of all objects of a kind in a namespace, or of those with a label."""
+    key = f"{kind}?{selector}" if selector else kind
+    return Read(key, "objects", kind, namespace, selector=selector)
 
 
 def read_elsewhere(kind: str, namespace: str, name: str) -> Read:

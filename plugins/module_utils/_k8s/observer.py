@@ -72,7 +72,8 @@ def _read_list(client: Client, read: Read) -> list[Json]:
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
-    return client.list_objects(api_path(read.kind, read.namespace))
+    query = {"labelSelector": read.selector} if read.selector else {}
+    return client.list_objects(api_path(read.kind, read.namespace), **query)
 
 
 def _read_log(client: Client, read: Read) -> str:

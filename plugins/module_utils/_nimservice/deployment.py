@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.part import
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.pod import build_template
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.probes import build_probes
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.strategy import build_strategy
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     container_of,
     deployment_of,
@@ -32,18 +33,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
     selector_labels,
 )
 
-ROLLING_UPDATE = {
-    "type": "RollingUpdate",
-    "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
-}
-
 
 def build_deployment(cr: Resource, observed: Observed, store: Store) -> Manifest:
     """The Deployment. NimError if the profile's GPU count cannot be read."""
     replicas = choose_replicas(cr, observed.object("Deployment", name_of(cr)))
     part = Part(container_of(cr), live_template(cr, observed), build_probes(cr))
     spec: dict[str, t.Any] = {
-        "strategy": ROLLING_UPDATE,
+        "strategy": build_strategy(cr, observed),
         "selector": {"matchLabels": selector_labels(deployment_of(cr))},
         "template": build_template(cr, observed, store, part),
     }

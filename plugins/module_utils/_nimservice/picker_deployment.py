@@ -16,9 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     without_empty,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.containers import pull_policy
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
-    ROLLING_UPDATE,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     name_of,
@@ -39,6 +36,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker_conf
     config_place,
     picker_name,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.strategy import ROLLING_UPDATE
 
 POOL_GROUP = "inference.networking.k8s.io"
 

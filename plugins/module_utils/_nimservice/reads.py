@@ -46,6 +46,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store impor
     Store,
     select_store,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.strategy import (
+    strategy_reads,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     DEPLOYMENT,
     INFERENCE_SERVICE,
@@ -73,6 +76,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
     found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
     found += platform_reads(cr, observed)
     found += group_reads(cr, observed)
+    found += strategy_reads(cr, observed)
     found += dra_reads(cr, observed)
     found += picker_reads(cr, observed)
     if is_known(cr, observed):

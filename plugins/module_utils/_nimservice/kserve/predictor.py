@@ -16,9 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     Labels,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
-    ROLLING_UPDATE,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     has_ingress,
@@ -49,6 +46,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.probes impo
     build_probes,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.strategy import ROLLING_UPDATE
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     INFERENCE_SERVICE,
     container_of,

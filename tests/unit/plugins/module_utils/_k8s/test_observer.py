@@ -93,6 +93,15 @@ def test_a_list_of_all_namespaces_by_label(cluster, see, answer):
     assert asked.query == {"labelSelector": "a=b"}
 
 
+def test_objects_by_label(cluster, see, answer):
+    pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": {"phase": "Pending"}}
+    path = "/api/v1/namespaces/nim/pods"
+    cluster.refuse["GET", path] = [answer(200, {"items": [pod]})]
+    assert see(read_objects("Pod", "nim", "app=llm"))["Pod?app=llm"] == [pod]
+    (asked,) = cluster.server.requests
+    assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm"})
+
+
 def test_objects_elsewhere_are_told_apart(cluster, see):
     cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
     found = see(read_elsewhere("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))

@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cluster of the unit tests, for the collection as Ansible's own loader finds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+SERVERS = Path(__file__).resolve().parents[1] / "unit/plugins/conftest.py"
+
+
+@pytest.fixture(scope="session")
+def servers() -> ModuleType:
+    """Imported once the loader is there: this file itself is read before."""
+    spec = importlib.util.spec_from_file_location("servers", SERVERS)
+    assert spec
+    assert spec.loader
+    module = sys.modules["servers"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def cluster(servers: Any) -> Iterator[Any]:
+    fake = servers.FakeCluster()
+    yield fake
+    fake.server.close()

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All modules and filters as a play of one task runs them, by pytest-ansible.
+
+In a pytest of their own (`make unit`): Ansible's loader of collections stays in the process.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible.template import trust_as_template
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Host management is deprecated"),
+    pytest.mark.filterwarnings("ignore:AnsibleCollectionFinder has already been configured"),
+]
+
+PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
+NIM = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm", "namespace": "nim"},
+    "spec": {
+        "image": {"repository": "registry.example/llm", "tag": "1"},
+        "storage": {"emptyDir": {}},
+        "replicas": 1,
+    },
+}
+MANIFEST = "{big: {model: m, tags: {precision: fp8}}, small: {model: m, tags: {precision: bf16}}}"
+
+
+@pytest.fixture
+def run(localhost, cluster, tmp_path, monkeypatch):
+    """Run one task; its result."""
+    monkeypatch.setenv("K8S_AUTH_KUBECONFIG", cluster.kubeconfig(tmp_path))
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "")
+
+    def run_module(name, **arguments):
+        return getattr(localhost, name)(**arguments)["localhost"]
+
+    return run_module
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "nim.json").write_text(json.dumps(NIM))
+    return [str(tmp_path / "nim.json")]
+
+
+def test_observe_and_report(run, cluster):
+    stored = cluster.put(api_path("NIMService", "nim", "llm"), NIM)
+    seen = run("nimops.nim.observe", resource=stored)
+    assert (seen["changed"], seen["steps"]) == (False, ["apply"])
+    assert json.loads(seen["observed"])["resource"]["kind"] == "NIMService"
+    assert [item["kind"] for item in seen["plan"]["apply"]][-1] == "Deployment"
+
+    said = run("nimops.nim.report", observed=seen["observed"])
+    assert (said["changed"], said["status"]["state"]) == (True, "NotReady")
+    live = cluster.objects[api_path("NIMService", "nim", "llm")]
+    assert live["status"]["state"] == "NotReady"
+    again = run("nimops.nim.report", resource=live, observed=seen["observed"])
+    assert again["changed"] is False
+
+
+def test_requeue_after(run):
+    assert run("nimops.nim.requeue_after", period="5s")["period"] == "5s"
+    failed = run("nimops.nim.requeue_after", error="so it is")
+    assert (failed["failed"], failed["msg"]) == (True, "so it is")
+
+
+WRONG = {
+    "a kind of others": ({"resource": {**NIM, "kind": "Pod"}}, "kind 'Pod' is not one of"),
+    "no resource": ({}, "missing required arguments: resource"),
+    "not a resource": ({"resource": 1}, "cannot be converted to a dict"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
+def test_what_observe_cannot_take(run, given, message):
+    found = run("nimops.nim.observe", **given)
+    assert found["failed"] is True
+    assert message in found["msg"]
+
+
+def test_plan_and_apply(run, cluster, files):
+    planned = run("nimops.nim.plan", files=files)
+    assert {change["action"] for change in planned["changes"]} == {"create"}
+    assert {call.query.get("dryRun") for call in cluster.calls("PATCH")} == {"All"}
+    failed = run("nimops.nim.apply", files=files, wait_timeout=1)
+    assert failed["failed"] is True
+    assert failed["msg"].startswith("not Ready after 1 s: NIMService nim/llm: NotReady")
+    assert cluster.objects[api_path("Deployment", "nim", "llm")]["spec"]["replicas"] == 1
+
+
+def test_profiles_and_gather(run, cluster, tmp_path):
+    (tmp_path / "manifest.yaml").write_text(MANIFEST)
+    offered = run("nimops.nim.profiles", manifest=str(tmp_path / "manifest.yaml"), gpus=["H100"])
+    assert [profile["id"] for profile in offered["profiles"]] == ["big", "small"]
+    cluster.put(api_path("NIMService", "nim", "llm"), NIM)
+    found = run("nimops.nim.gather", namespace="nim", path=str(tmp_path / "all.tar.gz"))
+    assert (tmp_path / "all.tar.gz").stat().st_size == found["bytes"]
+
+
+def test_render_and_status(run, cluster, files, tmp_path):
+    found = run("nimops.nim.render", files=files, output_dir=str(tmp_path))
+    assert (found["changed"], found["count"]) == (True, 5)
+    cluster.put(api_path("NIMService", "nim", "llm"), NIM)
+    (line,) = run("nimops.nim.status", namespace="nim")["resources"]
+    assert (line["kind"], line["name"], line["state"]) == ("NIMService", "llm", "")
+
+
+FILTERS = {
+    "plan": (NIM, "nimops.nim.plan({})).apply | map(attribute='kind') | first", "ServiceAccount"),
+    "status": (NIM, "nimops.nim.status({})).state", "NotReady"),
+    "select_profiles": (
+        MANIFEST,
+        "nimops.nim.select_profiles({'precision': 'fp8'})).selected",
+        ["big"],
+    ),
+    "generate_keys": ([NIM], "nimops.nim.generate_keys)[0].kind", "NIMService"),
+    "device_claim": (
+        [{"name": "gpu"}],
+        "nimops.nim.device_claim).requests[0].exactly.selectors[0].cel.expression",
+        'device.driver == "gpu.nvidia.com"',
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "expression", "wanted"), FILTERS.values(), ids=FILTERS)
+def test_filters(run, given, expression, wanted):
+    template = trust_as_template(f"{{{{ ({json.dumps(given)} | {expression} }}}}")
+    assert run("ansible.builtin.debug", msg=template)["msg"] == wanted
+
+
+@pytest.mark.parametrize("kind", ["modules", "filter"])
+def test_none_is_left_out(kind):
+    text = Path(__file__).read_text()
+    names = [item.stem for item in (PLUGINS / kind).glob("[a-z]*.py")]
+    ways = {"modules": 'run("nimops.nim.{}"', "filter": '    "{}": ('}
+    assert [name for name in names if ways[kind].format(name) not in text] == []
