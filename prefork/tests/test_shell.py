@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import stat
 import subprocess
@@ -74,6 +75,13 @@ def test_the_home_directory(monkeypatch):
     assert shell.answer(command) == by_shell(command).stdout == "/home/of-me\n"
 
 
+def test_the_home_directory_of_a_user(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/of-me")
+    me = pwd.getpwuid(os.getuid())
+    command = wrap(PLUGIN.expand_user("~", username=me.pw_name))
+    assert shell.answer(command) == by_shell(command).stdout == f"{me.pw_dir}\n"
+
+
 def exists(tmp_path):
     (tmp_path / "ansible-tmp-1.5-42-7").mkdir()
     return make(tmp_path)
@@ -102,7 +110,8 @@ def is_a_link(tmp_path):
         pytest.param(lambda _path: make("x"), id="relative"),
         pytest.param(lambda path: make(path, mode=0o755), id="for all users"),
         pytest.param(lambda path: remove(path / "something"), id="no temporary directory"),
-        pytest.param(lambda _path: wrap(PLUGIN.expand_user("~nobody")), id="another user's home"),
+        pytest.param(lambda _path: wrap("echo ~nobody-of-that-name"), id="the home of nobody"),
+        pytest.param(lambda _path: wrap("echo ~root/x"), id="more than a home"),
         pytest.param(lambda path: make(path) + " -x", id="more arguments"),
         pytest.param(lambda path: make(path).replace("sleep 0", "sleep 1"), id="another command"),
         pytest.param(lambda path: make(path).replace("/bin/sh", "/bin/bash"), id="another shell"),

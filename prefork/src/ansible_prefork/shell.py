@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from typing import Any
 from ansible_prefork import client
 
 PATH = r"/[\w./-]*"
-HOME = re.compile(r"echo ~ && sleep 0", re.ASCII)
+HOME = re.compile(r"echo ~(?P<user>[\w-]*) && sleep 0", re.ASCII)
 MAKE = re.compile(
     rf'\( umask 77 && mkdir -p "` echo (?P<base>{PATH}) `"&& mkdir "` echo (?P<path>{PATH}) `"'
     r' && echo (?P<name>[\w.-]+)="` echo (?P=path) `" \) && sleep 0',
@@ -49,8 +50,13 @@ def answer(command: Any) -> str | None:
     return None
 
 
-def _show_home(_found: re.Match[str]) -> str | None:
+def _show_home(found: re.Match[str]) -> str | None:
     home = os.environ.get("HOME", "")
+    if found["user"]:
+        try:
+            home = pwd.getpwnam(found["user"]).pw_dir
+        except KeyError:
+            return None
     return f"{home}\n" if re.fullmatch(PATH, home, re.ASCII) else None
 
 

@@ -27,7 +27,7 @@ class Sizes:
     rounds: int = 3
     warm: int = 2
     unchanged: int = 10
-    created: int = 3
+    created: int = 6
     few: int = 100
     many: int = 500
     changes: int = 5
