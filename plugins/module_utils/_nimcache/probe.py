@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     NOT_FOUND,
@@ -19,7 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod im
     follow_pod,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.standing import standing_of
+from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
+    refuse_foreign,
+    standing_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
     is_hf_style,
     is_optimized,
@@ -60,9 +62,10 @@ def probe_image(cr: Resource, observed: Observed) -> Probe:
         return Probe(NATIVE)
     if not needs_probe(cr, observed):
         return Probe(cache_type)
+    what = f"ConfigMap {config_map_name(cr)}"
     config_map = observed.object("ConfigMap", config_map_name(cr))
-    if config_map is not None:
-        return _wait_for_gone(cr, config_map)
+    if refuse_foreign(config_map, cr, what) == "leaving":
+        return Probe(waiting=f"{what} to be gone")
     return _probe_by_pod(cr, observed)
 
 
@@ -120,16 +123,6 @@ def kept_manifest(cr: Resource, observed: Observed, probe: Probe) -> ModelManife
             reason="NoModelManifest",
         )
     return parse_manifest(text)
-
-
-def _wait_for_gone(cr: Resource, config_map: Manifest) -> Probe:
-    name = config_map_name(cr)
-    if standing_of(config_map, cr) == "leaving":
-        return Probe(waiting=f"ConfigMap {name} to be gone")
-    raise NimError(
-        f"ConfigMap {name} exists and was not made for this NIMCache: delete or rename it",
-        reason="ReconcileFailed",
-    )
 
 
 def _probe_by_pod(cr: Resource, observed: Observed) -> Probe:

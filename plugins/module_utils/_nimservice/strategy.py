@@ -55,8 +55,9 @@ def _widened(live: t.Mapping[str, t.Any], pods: t.Sequence[t.Mapping[str, t.Any]
 
     A pod that was made just now was not tried on the nodes yet, so what was given stays given.
     """
-    homeless, replicas = sum(map(_finds_no_node, pods)), int(live["spec"]["replicas"])
-    count = homeless + max(1, replicas // 4) if homeless else 0
+    unschedulable = sum(map(_finds_no_node, pods))
+    replicas = int(live["spec"]["replicas"])
+    count = unschedulable + max(1, replicas // 4) if unschedulable else 0
     return min(max(count, _given(live)), replicas)
 
 

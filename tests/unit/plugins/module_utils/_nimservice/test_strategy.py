@@ -36,7 +36,7 @@ def pods(*reasons: str) -> list[dict[str, t.Any]]:
     ]
 
 
-HOMELESS, ON_NODE = "Unschedulable", ""
+UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
 
 
 @pytest.mark.parametrize(
@@ -44,16 +44,16 @@ HOMELESS, ON_NODE = "Unschedulable", ""
     [
         pytest.param(deployment(3, 3, 2), None, "25%", id="no update: some find no node"),
         pytest.param(
-            deployment(3, 1, 2), [HOMELESS], 2, id="one finds no node: one more gives way"
+            deployment(3, 1, 2), [UNSCHEDULABLE], 2, id="one finds no node: one more gives way"
         ),
-        pytest.param(deployment(3, 1, 1), [HOMELESS] * 2, 3, id="two find none"),
-        pytest.param(deployment(12, 1, 8), [HOMELESS] * 4, 7, id="and a quarter of many"),
-        pytest.param(deployment(2, 1, 0), [HOMELESS] * 2, 2, id="never more than there are"),
+        pytest.param(deployment(3, 1, 1), [UNSCHEDULABLE] * 2, 3, id="two find none"),
+        pytest.param(deployment(12, 1, 8), [UNSCHEDULABLE] * 4, 7, id="and a quarter of many"),
+        pytest.param(deployment(2, 1, 0), [UNSCHEDULABLE] * 2, 2, id="never more than there are"),
         pytest.param(deployment(3, 1, 2), [ON_NODE], "25%", id="it fails otherwise"),
         pytest.param(deployment(3, 1, 2), [], "25%", id="it was not tried on the nodes"),
         pytest.param(deployment(3, 1, 1, 2), [], 2, id="stays given meanwhile"),
-        pytest.param(deployment(4, 1, 1, 2), [HOMELESS] * 2, 3, id="more is given"),
-        pytest.param(deployment(3, 3, 2, 2), [HOMELESS], "25%", id="taken back after the update"),
+        pytest.param(deployment(4, 1, 1, 2), [UNSCHEDULABLE] * 2, 3, id="more is given"),
+        pytest.param(deployment(3, 3, 2, 2), [UNSCHEDULABLE], "25%", id="taken back after the update"),
         pytest.param(deployment(0, 0, 0), [], "25%", id="scaled down"),
     ],
 )
