@@ -208,8 +208,9 @@ def test_a_parent_that_ends_hands_its_place_to_the_next(site):
     assert stubborn.wait(timeout=20) == 0
 
 
-def test_a_client_that_waits_while_its_parent_ends_runs_stock(site):
-    # The parent is stopped while a client connects, so that it finds the client and its end at once.
+def test_a_client_that_waits_while_its_parent_ends_is_not_lost(site):
+    # The parent is stopped while a client connects, so that it finds the client and its end at once. Who is first decides
+    # whether the run is ended with it, or done: by it, by the next parent, or stock.
     parent = site.parent()
     site.answer("pass")
     os.kill(parent.pid, signal.SIGSTOP)
@@ -218,7 +219,7 @@ def test_a_client_that_waits_while_its_parent_ends_runs_stock(site):
     os.kill(parent.pid, signal.SIGTERM)
     os.kill(parent.pid, signal.SIGCONT)
     out, err = waiting.communicate(timeout=20)
-    assert (waiting.returncode, out) in ((0, f"{os.getpid()}\n"), (-signal.SIGTERM, ""))
+    assert (waiting.returncode, out.strip().isdigit()) in ((0, True), (-signal.SIGTERM, False))
     assert "is gone" not in err
     assert parent.wait(timeout=20) == 0
 
