@@ -53,7 +53,9 @@ UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
         pytest.param(deployment(3, 1, 2), [], "25%", id="it was not tried on the nodes"),
         pytest.param(deployment(3, 1, 1, 2), [], 2, id="stays given meanwhile"),
         pytest.param(deployment(4, 1, 1, 2), [UNSCHEDULABLE] * 2, 3, id="more is given"),
-        pytest.param(deployment(3, 3, 2, 2), [UNSCHEDULABLE], "25%", id="taken back after the update"),
+        pytest.param(
+            deployment(3, 3, 2, 2), [UNSCHEDULABLE], "25%", id="taken back after the update"
+        ),
         pytest.param(deployment(0, 0, 0), [], "25%", id="scaled down"),
     ],
 )
