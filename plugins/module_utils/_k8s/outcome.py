@@ -36,7 +36,7 @@ def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry:
         if error := result.get("error"):
             refusals.append(_refusal(want, error))
         elif result.get("result"):
-            applied[key_of(want)] = _with_template(want, result["result"])
+            applied[key_of(want)] = result["result"]
     for reference, result in zip(plan.get("prune", []), _results(deleted), strict=False):
         error = result.get("error")
         if error and status_code(str(error.get("msg"))) != 404:
@@ -50,15 +50,6 @@ def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry:
         failure=failure or plan.get("failure", ""),
         failure_reason=("" if failure else plan.get("failure_reason", "")) or "Failed",
     )
-
-
-def _with_template(want: Json, found: Json) -> Json:
-    """What was applied stands for the template of pods, which the module is not to send back."""
-    template = (want.get("spec") or {}).get("template")
-    spec = found.get("spec") or {}
-    if template is None or "template" in spec:
-        return found
-    return {**found, "spec": {**spec, "template": template}}
 
 
 def _results(result: Json) -> list[Json]:

@@ -224,21 +224,3 @@ def test_a_dry_run_writes_nothing():
 def test_failures(plan, failure, expected):
     found = outcome(plan, failure=failure)
     assert (found.failure, found.failure_reason) == expected
-
-
-def test_the_template_of_pods_is_not_sent_back():
-    template = {"spec": {"containers": []}}
-    want = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "a"},
-        "spec": {"template": template},
-    }
-    live = {**want, "spec": {"replicas": 1}, "status": {"replicas": 1}}
-    found = make_outcome({"apply": [want]}, {"result": live}, {}, "", dry=False)
-    assert found.written == {
-        "Deployment/a": {**live, "spec": {"replicas": 1, "template": template}}
-    }
-    sent = {**live, "spec": {"template": {"spec": {}}}}
-    found = make_outcome({"apply": [want]}, {"result": sent}, {}, "", dry=False)
-    assert found.written == {"Deployment/a": sent}
