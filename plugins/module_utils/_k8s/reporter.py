@@ -32,7 +32,7 @@ MAX_EVENT_MESSAGE = 1024
 _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object's name may have 253 characters; a dot and a digest follow."""
 _CONFLICT_TRIES = 4
-_MAX_PERIOD, _MAX_SELDOM = 15, 300
+_MAX_SELDOM = 300
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
 
@@ -132,7 +132,7 @@ def look_again(resource: Json, status: Json, now: datetime, *, seldom: bool = Fa
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
     if seldom:
         return f"{min(_MAX_SELDOM, max(5, int(elapsed / 4)))}s"
-    seconds = min(_MAX_PERIOD, max(1, int(elapsed / 10)))
+    seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
     return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
 
 

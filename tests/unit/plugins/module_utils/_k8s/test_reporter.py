@@ -307,8 +307,9 @@ def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
         (19, "1s"),
         (20, "2s"),
         (45, "4s"),
-        (149, "14s"),
-        (150, "15s"),
+        (60, "5s"),
+        (600, "5s"),
+        (601, "15s"),
         (86400, "15s"),
     ],
 )
