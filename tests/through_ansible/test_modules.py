@@ -20,17 +20,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:AnsibleCollectionFinder has already been configured"),
 ]
 
-PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
-NIM = {
-    "apiVersion": "apps.nvidia.com/v1alpha1",
-    "kind": "NIMService",
-    "metadata": {"name": "llm", "namespace": "nim"},
-    "spec": {
-        "image": {"repository": "registry.example/llm", "tag": "1"},
-        "storage": {"emptyDir": {}},
-        "replicas": 1,
-    },
-}
+ROOT = Path(__file__).resolve().parents[2]
+NIM_FILE = ROOT / "tests/nimservice.json"
+NIM = json.loads(NIM_FILE.read_text())
 MANIFEST = "{big: {model: m, tags: {precision: fp8}}, small: {model: m, tags: {precision: bf16}}}"
 
 
@@ -44,12 +36,6 @@ def run(localhost, cluster, tmp_path, monkeypatch):
         return getattr(localhost, name)(**arguments)["localhost"]
 
     return run_module
-
-
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "nim.json").write_text(json.dumps(NIM))
-    return [str(tmp_path / "nim.json")]
 
 
 def test_observe_and_report(run, cluster):
@@ -87,11 +73,11 @@ def test_what_observe_cannot_take(run, given, message):
     assert message in found["msg"]
 
 
-def test_plan_and_apply(run, cluster, files):
-    planned = run("nimops.nim.plan", files=files)
+def test_plan_and_apply(run, cluster):
+    planned = run("nimops.nim.plan", files=[str(NIM_FILE)])
     assert {change["action"] for change in planned["changes"]} == {"create"}
     assert {call.query.get("dryRun") for call in cluster.calls("PATCH")} == {"All"}
-    failed = run("nimops.nim.apply", files=files, wait_timeout=1)
+    failed = run("nimops.nim.apply", files=[str(NIM_FILE)], wait_timeout=1)
     assert failed["failed"] is True
     assert failed["msg"].startswith("not Ready after 1 s: NIMService nim/llm: NotReady")
     assert cluster.objects[api_path("Deployment", "nim", "llm")]["spec"]["replicas"] == 1
@@ -106,8 +92,8 @@ def test_profiles_and_gather(run, cluster, tmp_path):
     assert (tmp_path / "all.tar.gz").stat().st_size == found["bytes"]
 
 
-def test_render_and_status(run, cluster, files, tmp_path):
-    found = run("nimops.nim.render", files=files, output_dir=str(tmp_path))
+def test_render_and_status(run, cluster, tmp_path):
+    found = run("nimops.nim.render", files=[str(NIM_FILE)], output_dir=str(tmp_path))
     assert (found["changed"], found["count"]) == (True, 5)
     cluster.put(api_path("NIMService", "nim", "llm"), NIM)
     (line,) = run("nimops.nim.status", namespace="nim")["resources"]
@@ -140,6 +126,6 @@ def test_filters(run, given, expression, wanted):
 @pytest.mark.parametrize("kind", ["modules", "filter"])
 def test_none_is_left_out(kind):
     text = Path(__file__).read_text()
-    names = [item.stem for item in (PLUGINS / kind).glob("[a-z]*.py")]
+    names = [item.stem for item in (ROOT / "plugins" / kind).glob("[a-z]*.py")]
     ways = {"modules": 'run("nimops.nim.{}"', "filter": '    "{}": ('}
     assert [name for name in names if ways[kind].format(name) not in text] == []

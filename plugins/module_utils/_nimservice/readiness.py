@@ -24,6 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service imp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     live_workload,
     other_workload,
+    replica_counts,
 )
 
 DEADLINE_REASON = "ProgressDeadlineExceeded"
@@ -75,7 +76,7 @@ def rollout_of(deployment: t.Mapping[str, t.Any] | None) -> Readiness:
         return Readiness(False, "", moving=True)
     name = deployment["metadata"]["name"]
     status = deployment.get("status") or {}
-    wanted = (deployment.get("spec") or {}).get("replicas") or 0
+    wanted, updated, available = replica_counts(deployment)
     if not wanted:
         return Readiness(False, f'deployment "{name}" is scaled down')
     if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
@@ -84,11 +85,10 @@ def rollout_of(deployment: t.Mapping[str, t.Any] | None) -> Readiness:
         )
     if is_past_deadline(deployment):
         return Readiness(False, f'deployment "{name}" exceeded its progress deadline', stuck=True)
-    return _rollout_progress(name, wanted, status)
+    return _rollout_progress(name, wanted, updated, available)
 
 
-def _rollout_progress(name: str, wanted: int, status: t.Mapping[str, t.Any]) -> Readiness:
-    updated, available = (status.get(f"{what}Replicas") or 0 for what in ("updated", "available"))
+def _rollout_progress(name: str, wanted: int, updated: int, available: int) -> Readiness:
     waiting = f'Waiting for deployment "{name}" rollout to finish: '
     if updated < wanted:
         said = f"{updated} out of {wanted} new replicas have been updated...\n"

@@ -26,6 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
     deployment_of,
+    replica_counts,
     selector_labels,
 )
 
@@ -37,8 +38,8 @@ ROLLING_UPDATE = {
 
 def build_strategy(cr: Resource, observed: Observed) -> Manifest:
     """The Deployment's `spec.strategy`."""
-    live = observed.object(*deployment_of(cr))
-    count = _widened(live, observed.get(_pods_of(cr).key) or []) if live and _is_short(live) else 0
+    live = _short(cr, observed)
+    count = _widened(live, observed.get(_pods_of(cr).key) or []) if live else 0
     if not count:
         return ROLLING_UPDATE
     return ROLLING_UPDATE | {"rollingUpdate": {"maxUnavailable": count, "maxSurge": 0}}
@@ -46,8 +47,7 @@ def build_strategy(cr: Resource, observed: Observed) -> Manifest:
 
 def strategy_reads(cr: Resource, observed: Observed) -> list[Read]:
     """The pods, while an update is under way in which some are missing."""
-    live = observed.object(*deployment_of(cr))
-    return [_pods_of(cr)] if live and _is_short(live) else []
+    return [_pods_of(cr)] if _short(cr, observed) else []
 
 
 def _widened(live: t.Mapping[str, t.Any], pods: t.Sequence[t.Mapping[str, t.Any]]) -> int:
@@ -56,16 +56,16 @@ def _widened(live: t.Mapping[str, t.Any], pods: t.Sequence[t.Mapping[str, t.Any]
     A pod that was made just now was not tried on the nodes yet, so what was given stays given.
     """
     unschedulable = sum(map(_finds_no_node, pods))
-    replicas = int(live["spec"]["replicas"])
+    replicas, _updated, _available = replica_counts(live)
     count = unschedulable + max(1, replicas // 4) if unschedulable else 0
     return min(max(count, _given(live)), replicas)
 
 
-def _is_short(live: t.Mapping[str, t.Any]) -> bool:
-    """Whether some pods are yet to be replaced, and not all of those that are to be there are."""
-    replicas, status = live["spec"].get("replicas") or 0, live.get("status") or {}
-    updated, available = (status.get(f"{what}Replicas") or 0 for what in ("updated", "available"))
-    return updated < replicas and available < replicas
+def _short(cr: Resource, observed: Observed) -> Manifest | None:
+    """The live Deployment, if an update is under way and some pods are missing."""
+    live = observed.object(*deployment_of(cr))
+    replicas, updated, available = replica_counts(live or {})
+    return live if updated < replicas and available < replicas else None
 
 
 def _given(live: t.Mapping[str, t.Any]) -> int:

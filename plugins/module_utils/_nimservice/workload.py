@@ -100,6 +100,14 @@ def count_pods(cr: Resource, observed: Observed) -> int:
     return replicas * pipeline_size(cr) if is_multi_node(cr) else replicas
 
 
+def replica_counts(deployment: t.Mapping[str, t.Any]) -> tuple[int, int, int]:
+    """How many replicas a Deployment is to have, how many are updated, and how many available."""
+    wanted, status = (deployment.get("spec") or {}).get("replicas"), deployment.get("status") or {}
+    found = (wanted, status.get("updatedReplicas"), status.get("availableReplicas"))
+    wanted, updated, available = (int(count or 0) for count in found)
+    return wanted, updated, available
+
+
 def is_known(cr: Resource, observed: Observed) -> bool:
     """Whether the workload to have was read, whatever the answer."""
     return observed.has(object_key(*workload_of(cr)))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -17,16 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_name
 ROOT = Path(__file__).resolve().parents[4]
 PLUGINS = "ansible_collections.nimops.nim.plugins"
 VERBS = sorted(file.stem for file in (ROOT / "playbooks").glob("*.yml") if file.stem[:3] != "nim")
-NIM = {
-    "apiVersion": "apps.nvidia.com/v1alpha1",
-    "kind": "NIMService",
-    "metadata": {"name": "llm", "namespace": "nim"},
-    "spec": {
-        "image": {"repository": "registry.example/llm", "tag": "1"},
-        "storage": {"emptyDir": {}},
-        "replicas": 1,
-    },
-}
+NIM = json.loads((ROOT / "tests/nimservice.json").read_text())
 
 
 @pytest.fixture
