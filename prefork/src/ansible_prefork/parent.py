@@ -240,6 +240,9 @@ class Parent:
         return self._is_stale()
 
     def _accept(self) -> None:
+        # What waits when this is to end is sent away, not started to be killed.
+        if self.quit:
+            return
         # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
         # take the connection, which waits in the listener's queue.
         if self._is_stale():
