@@ -53,11 +53,17 @@ def without_server() -> Iterator[None]:
 
 
 def _forget_callbacks() -> None:
-    """Callback plugins, whose modules count from their import on, and what they have put around Display's methods."""
-    from ansible.plugins import loader
+    """Callback plugins, whose modules count from their import on, and what they have put around Display's methods.
+
+    Those of ansible-core itself keep nothing in their modules.
+    """
+    from ansible.plugins import callback, loader
     from ansible.utils.display import Display
 
+    own = tuple(f"{directory}{os.sep}" for directory in callback.__path__)
     for path, module in list(loader.callback_loader._module_cache.items()):
+        if path.startswith(own):
+            continue
         del loader.callback_loader._module_cache[path]
         sys.modules.pop(module.__name__, None)
     for name, value in list(vars(Display).items()):

@@ -17,14 +17,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import traceback
 import types
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from ansible_prefork import client, discovery, request, shell
+from ansible_prefork import client, discovery, kubernetes_core, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
@@ -67,6 +66,7 @@ class ModuleProgram:
             import_module_utils(name, path)
         sys.meta_path.append(_PayloadFinder)
         discovery.install(directory)
+        kubernetes_core.install()
         return [Path(sys.executable), Path(__file__).parent, *collection_directories().values(), *installed_versions()]
 
     def run(self, _wanted: request.Request) -> int:
@@ -203,6 +203,11 @@ def end_in_shell(status: int) -> tuple[int, bytes]:
     return 128 - code, message.encode()
 
 
+def _open_memory(name: str) -> BinaryIO:
+    """A file in memory, which costs less than one without a name on a disk."""
+    return open(os.memfd_create(name), "w+b", buffering=0)
+
+
 # A module whose task has run into its time limit goes on, as it does stock; it ends with the play at the latest.
 _open_connections: list[Any] = []
 
@@ -222,11 +227,7 @@ class WarmPopen:
         connection = client.connect(self.path)
         if connection is None:
             return self._communicate_stock(data)
-        with (
-            tempfile.TemporaryFile() as payload,
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
-        ):
+        with _open_memory("payload") as payload, _open_memory("stdout") as out, _open_memory("stderr") as err:
             payload.write(data)
             payload.seek(0)
             _open_connections.append(connection)
