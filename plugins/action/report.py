@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
@@ -14,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     RESOURCE,
     unpack,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
@@ -26,8 +28,8 @@ class ActionModule(PlainAction):
         "resource": {"type": "dict"},
         "observed": {"type": "raw", "default": {}},
         "plan": {"type": "dict", "default": {}},
-        "written": {"type": "dict", "default": {}},
-        "deleted": {"type": "dict", "default": {}},
+        "written": {"type": "str", "default": ""},
+        "deleted": {"type": "str", "default": ""},
         "failure": {"type": "str", "default": ""},
     }
 
@@ -39,5 +41,13 @@ class ActionModule(PlainAction):
             raise NimError("resource: missing, and the parameter observed does not hold it either")
         failure = arguments["failure"]
         plan = arguments["plan"] or (not failure and answers.get(PLAN)) or {}
-        outcome = make_outcome(plan, arguments["written"], arguments["deleted"], failure, dry=dry)
+        written, deleted = (self._registered(arguments[name]) for name in ("written", "deleted"))
+        outcome = make_outcome(plan, written, deleted, failure, dry=dry)
         return asdict(report(self.connect(arguments), resource, answers, outcome, dry=dry))
+
+    def _registered(self, name: str) -> dict[str, t.Any]:
+        """The result that a task has registered under a name, {} if there is none."""
+        result = self.variables.get(name, {})
+        if not isinstance(result, Mapping):
+            raise NimError(f"the variable {name} is not the result of a task")
+        return t.cast("dict[str, t.Any]", to_plain(result))

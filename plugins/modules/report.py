@@ -40,13 +40,16 @@ options:
     type: dict
     default: {}
   written:
-    description: The result of the M(kubernetes.core.k8s) task that applied the plan.
-    type: dict
-    default: {}
+    description:
+      - Name of the variable that the M(kubernetes.core.k8s) task that applied the plan has registered.
+      - The name, as Ansible would walk through the whole result to template it. If there is no such variable, the
+        task did not run.
+    type: str
+    default: ""
   deleted:
-    description: The result of the M(kubernetes.core.k8s) task that deleted what the plan prunes.
-    type: dict
-    default: {}
+    description: The same for the M(kubernetes.core.k8s) task that deleted what the plan prunes.
+    type: str
+    default: ""
   failure:
     description: Why the run failed, if it did.
     type: str
@@ -57,7 +60,7 @@ EXAMPLES = r"""
 - name: Tell the user how it went
   nimops.nim.report:
     observed: "{{ seen.observed }}"
-    written: "{{ written | default({}) }}"
+    written: applied
   register: said
 
 - name: Tell the user why it did not go

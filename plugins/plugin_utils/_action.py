@@ -37,6 +37,7 @@ class PlainAction(ActionBase):
     ) -> dict[str, t.Any]:
         """Ansible's entry point."""
         result = super().run(tmp, task_vars)
+        self.variables = task_vars or {}
         self._task.args = to_plain(self._task.args)  # before the validator makes a deep copy
         _valid, arguments = self.validate_argument_spec(argument_spec=self.spec, **self.rules)
         try:

@@ -49,8 +49,10 @@ def test_observe_and_report(run, cluster):
     assert (said["changed"], said["status"]["state"]) == (True, "NotReady")
     live = cluster.objects[api_path("NIMService", "nim", "llm")]
     assert live["status"]["state"] == "NotReady"
-    again = run("nimops.nim.report", resource=live, observed=seen["observed"])
+    again = run("nimops.nim.report", resource=live, observed=seen["observed"], written="absent")
     assert again["changed"] is False
+    wrong = run("nimops.nim.report", observed=seen["observed"], written="inventory_hostname")
+    assert wrong["msg"] == "the variable inventory_hostname is not the result of a task"
 
 
 def test_requeue_after(run):
