@@ -4,8 +4,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+
+import pytest
+from sites import wait_for
+
+from ansible_prefork import process
 
 CODE = """
 import os
@@ -29,3 +37,22 @@ def test_memory_holds_what_it_held_and_forks_have_their_own():
     assert done.returncode == 0, done.stderr
     # A kernel that knows no such pages, or has them switched off, leaves things as they are.
     assert int(done.stdout) >= 0
+
+
+@pytest.mark.parametrize("code", [0, 3, 255])
+def test_a_notice_is_there_before_the_fork_has_gone(code):
+    notice = process.Notice()
+    assert notice.take() is None
+    pid = os.fork()
+    if pid == 0:
+        notice.give(code)
+        time.sleep(60)
+        os._exit(1)
+    try:
+        wait_for(lambda: notice.take() is not None)
+        assert notice.take() == code
+        assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+        assert os.listdir(f"/proc/{pid}/fd") == []
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)

@@ -90,6 +90,7 @@ class Parent:
         self.idle = idle
         self.patience = patience
         self.runs: dict[int, socket.socket] = {}
+        self.notices: dict[int, process.Notice] = {}
         self.hangups = select.epoll()
         self.started = 0
         self.quit = False
@@ -257,13 +258,14 @@ class Parent:
         sys.stderr.flush()
         # A signal to the run that comes before it has its own handlers waits until then.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-        parent = os.getpid()
+        parent, notice = os.getpid(), process.Notice()
         pid = os.fork()
         if pid == 0:
-            self._be_run(connection, mask, parent)
+            self._be_run(connection, mask, parent, notice)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _send(connection, b"P" + pid.to_bytes(4, "little"))
         self.runs[pid] = connection
+        self.notices[pid] = notice
         self._watch_client(connection)
 
     def _watch_client(self, connection: socket.socket) -> None:
@@ -279,7 +281,9 @@ class Parent:
                 _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
-    def _be_run(self, connection: socket.socket, mask: set[int | signal.Signals], parent: int) -> NoReturn:
+    def _be_run(
+        self, connection: socket.socket, mask: set[int | signal.Signals], parent: int, notice: process.Notice
+    ) -> NoReturn:
         """The fork: read the request, become it, run it, and never return."""
         try:
             process.die_with_parent(parent)
@@ -293,9 +297,10 @@ class Parent:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             return self.program.run(wanted)
 
-        process.end_with(run)
+        process.end_with(run, notice)
 
     def _reap(self) -> None:
+        self._take_notices()
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -307,17 +312,31 @@ class Parent:
             if connection is None:
                 self.program.notice_end(pid)
             else:
-                _send(connection, b"X" + status.to_bytes(4, "little"))
-                with contextlib.suppress(OSError):
-                    self.hangups.unregister(connection)
-                connection.close()
+                self.notices.pop(pid, None)
+                self._answer(connection, status)
+
+    def _take_notices(self) -> None:
+        """Answer the clients of runs that are as good as ended."""
+        for pid, notice in list(self.notices.items()):
+            code = notice.take()
+            if code is not None:
+                del self.notices[pid]
+                self._answer(self.runs[pid], code << 8)
+
+    def _answer(self, connection: socket.socket, status: int) -> None:
+        if connection.fileno() < 0:
+            return
+        _send(connection, b"X" + status.to_bytes(4, "little"))
+        with contextlib.suppress(OSError):
+            self.hangups.unregister(connection)
+        connection.close()
 
     def _replace(self) -> NoReturn:
         """Start afresh in the same process: the listener, the running children and their connections stay."""
         state = State(
             self.listener.detach(),
             self.lock,
-            {pid: item.detach() for pid, item in self.runs.items()},
+            {pid: item.detach() for pid, item in self.runs.items() if item.fileno() >= 0},
             self.program.helper,
         )
         for number in (state.listener, state.lock, *state.runs.values()):
