@@ -49,9 +49,9 @@ EXAMPLES = r"""
     report: true
   register: seen
 
-- name: Show the labels of the nodes
+- name: Show the Service
   ansible.builtin.debug:
-    msg: "{{ (seen.observed | from_json).Node | map(attribute='metadata.labels') }}"
+    msg: "{{ (seen.observed | from_json)['Service/' ~ nim.metadata.name] }}"
 """
 
 RETURN = r"""

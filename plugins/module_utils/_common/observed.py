@@ -18,9 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.resources impor
 
 Manifest = dict[str, t.Any]
 
+TKGS = "TKGS"
 _ORCHESTRATORS = (
-    ("node.vmware.com/tkg", "TKGS"),
-    ("vsphere-tanzu", "TKGS"),
+    ("node.vmware.com/tkg", TKGS),
+    ("vsphere-tanzu", TKGS),
     ("node.openshift.io/os_id", "OpenShift"),
     ("cloud.google.com/gke-nodepool", "GKE"),
     ("eks.amazonaws.com/nodegroup", "EKS"),
@@ -43,12 +44,14 @@ class Read:
     ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
     hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only,
     of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
-    answer: a list of {"metadata": …}), ``objects`` (whole objects of a namespace, with such a label
-    if one is given; answer: a list, None if the API server does not serve the kind), ``log`` (of a
-    pod's container; answer: text, empty while there is none), ``http`` (GET of ``url``, where a
-    service of ``namespace`` is, behind the Service ``name`` if that is given; answer: {"status":
-    int, "body": str, "error": str, "late": bool}), ``protocol`` (model-download protocol of
-    ``image``; answer: "native", "legacy", or "" if the registry gave no answer).
+    answer: a list of {"metadata": …}), ``any`` (metadata of one object that has a label named
+    ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole objects of
+    a namespace, with such a label if one is given; answer: a list, None if the API server does not
+    serve the kind), ``log`` (of a pod's container; answer: text, empty while there is none),
+    ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the Service ``name`` if
+    that is given; answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol``
+    (model-download protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no
+    answer).
     """
 
     key: str
@@ -96,6 +99,19 @@ def read_labelled(kind: str, selector: str) -> Read:
 def read_nodes() -> Read:
     """A read of all nodes' metadata."""
     return Read(NODES, "list", "Node")
+
+
+def read_tanzu() -> list[Read]:
+    """Reads of whether the nodes are TKGS's, the only orchestrator that some pods have to know of.
+
+    All nodes' metadata would be megabytes in a large cluster, at each pass.
+    """
+    labels = [label for label, name in _ORCHESTRATORS if name == TKGS]
+    return [Read(_key_of_label(label), "any", "Node", selector=label) for label in labels]
+
+
+def _key_of_label(label: str) -> str:
+    return f"{NODES}?{label}"
 
 
 def pack(answers: t.Mapping[str, t.Any]) -> str:
@@ -156,7 +172,13 @@ class Observed:
 
     @property
     def orchestrator(self) -> str:
-        """Which Kubernetes this is: the first telling label of the first node that has one."""
+        """Which Kubernetes this is: the first telling label of the first node that has one.
+
+        With `read_tanzu` in the place of `read_nodes`, any other than TKGS is ``Kubernetes``.
+        """
+        for label, name in _ORCHESTRATORS:
+            if self.answers.get(_key_of_label(label)):
+                return name
         for labels in self.node_labels:
             for label, name in _ORCHESTRATORS:
                 if label in labels:

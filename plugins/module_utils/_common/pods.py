@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import TKGS
+
 DEFAULT_USER, DEFAULT_GROUP = 1000, 2000
 
 
@@ -34,7 +36,7 @@ def group_id(spec: t.Mapping[str, t.Any]) -> int:
 
 def seccomp(orchestrator: str) -> dict[str, t.Any]:
     """The seccomp part of a security context: TKGS insists on one."""
-    return {"seccompProfile": {"type": "RuntimeDefault"}} if orchestrator == "TKGS" else {}
+    return {"seccompProfile": {"type": "RuntimeDefault"}} if orchestrator == TKGS else {}
 
 
 def container_security(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

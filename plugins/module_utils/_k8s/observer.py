@@ -71,6 +71,12 @@ def _read_list(client: Client, read: Read) -> list[Json]:
     return [{"metadata": item["metadata"]} for item in found]
 
 
+def _read_any(client: Client, read: Read) -> list[Json]:
+    path = api_path(read.kind, read.namespace)
+    found = client.list_objects(path, labelSelector=read.selector, limit="1") or []
+    return [{"metadata": item["metadata"]} for item in found]
+
+
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
     query = {"labelSelector": read.selector} if read.selector else {}
     return client.list_objects(api_path(read.kind, read.namespace), **query)
@@ -105,6 +111,7 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "objects": _read_objects,
     "presence": _read_presence,
     "list": _read_list,
+    "any": _read_any,
     "log": _read_log,
     "http": _read_http,
     "protocol": _read_protocol,

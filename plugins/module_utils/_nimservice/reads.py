@@ -11,8 +11,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.errors import N
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
     Read,
-    read_nodes,
     read_object,
+    read_tanzu,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import FEATURES
@@ -59,7 +59,7 @@ _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
 
 
 def reads(cr: Resource, observed: Observed) -> list[Read]:
-    """The children, also those of features that are off, the cache and the nodes.
+    """The children, also those of features that are off, the cache, whether nodes are TKGS's.
 
     Then what depends on these: the image's protocol and the model server's answer.
     """
@@ -73,7 +73,7 @@ def reads(cr: Resource, observed: Observed) -> list[Read]:
         wanted.append(("PersistentVolumeClaim", claim_name(cr)))
     if cache_name(cr):
         wanted.append(("NIMCache", cache_name(cr)))
-    found = [read_nodes(), *(read_object(kind, namespace, item) for kind, item in wanted)]
+    found = [*read_tanzu(), *(read_object(kind, namespace, item) for kind, item in wanted)]
     found += platform_reads(cr, observed)
     found += group_reads(cr, observed)
     found += strategy_reads(cr, observed)

@@ -17,6 +17,7 @@ Key = tuple[str, str, str]
 Ask = t.Callable[[Read], t.Any]
 
 _CLUSTER_WIDE = {"Node"}
+_LISTS = ("list", "any", "objects")
 _KSERVE = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -45,8 +46,9 @@ class Facts:
         """The answer to a read, as `_k8s/observer.py` gives it of a real cluster."""
         if read.how in ("object", "presence"):
             return shown(self._objects.get(key_of(read)), read)
-        if read.how in ("list", "objects"):
-            return [shown(item, read) for item in self._objects.values() if is_in(item, read)]
+        if read.how in _LISTS:
+            found = [shown(item, read) for item in self._objects.values() if is_in(item, read)]
+            return found[:1] if read.how == "any" else found
         if read.how == "protocol":
             return "native" if read.image in self._native_images else "legacy"
         if read.how == "http":
@@ -82,7 +84,7 @@ class World:
                 return shown(self._changed[key], read)
             return self._base(read)
         found = self._base(read)
-        if read.how in ("list", "objects"):
+        if read.how in _LISTS:
             return self._amend(found, read)
         return found
 
@@ -105,8 +107,9 @@ def is_in(manifest: Json, read: Read) -> bool:
     kind, namespace, _name = identity(manifest)
     if kind != read.kind or (read.namespace and namespace != read.namespace):
         return False
-    label, _sign, value = read.selector.partition("=")
-    return not label or (manifest["metadata"].get("labels") or {}).get(label) == value
+    label, sign, value = read.selector.partition("=")
+    labels = manifest["metadata"].get("labels") or {}
+    return labels.get(label) == value if sign else not label or label in labels
 
 
 def _name_of(item: Json) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_nodes,
     read_object,
     read_objects,
+    read_tanzu,
     unpack,
 )
 
@@ -23,6 +24,8 @@ def test_reads_of_one_object_of_a_kind_and_of_nodes_do_not_collide():
     assert (one.key, one.how) == ("NIMService/llm", "object")
     assert (listed.key, listed.how, listed.namespace) == ("NIMService", "objects", "nim")
     assert (read_nodes().key, read_nodes().how) == ("Node", "list")
+    assert {read.how for read in read_tanzu()} == {"any"}
+    assert len({read.key for read in (*read_tanzu(), read_nodes())}) == 3
 
 
 def test_answers():

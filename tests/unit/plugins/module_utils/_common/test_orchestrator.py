@@ -28,6 +28,12 @@ def nodes(*labels):
             "TKGS",
             id="first label wins",
         ),
+        pytest.param(
+            {"Node?node.vmware.com/tkg": [], "Node?vsphere-tanzu": [{"metadata": {}}]},
+            "TKGS",
+            id="asked by label",
+        ),
+        pytest.param({"Node?vsphere-tanzu": []}, "Kubernetes", id="no node has the label"),
     ],
 )
 def test_the_orchestrator(answers, name):

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_object,
     read_objects,
     read_presence,
+    read_tanzu,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import observer
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -79,6 +80,19 @@ def test_lists(cluster, see):
     assert [set(item) for item in found["Node"]] == [{"metadata"}]
     assert found["Node"][0]["metadata"]["labels"] == {"gpu": "1"}
     assert found["Pod"][0]["spec"] == {"x": 1}
+
+
+def test_whether_any_node_has_a_label(cluster, see, answer):
+    node = {"metadata": {"name": "n", "labels": {"vsphere-tanzu": ""}}, "status": {"images": []}}
+    pages = [answer(200, {"items": None}), answer(200, {"items": [node]})]
+    cluster.refuse["GET", "/api/v1/nodes"] = pages
+    found = see(*read_tanzu())
+    assert found["Node?node.vmware.com/tkg"] == []
+    assert found["Node?vsphere-tanzu"] == [{"metadata": node["metadata"]}]
+    assert [call.query for call in cluster.server.requests] == [
+        {"labelSelector": "node.vmware.com/tkg", "limit": "1"},
+        {"labelSelector": "vsphere-tanzu", "limit": "1"},
+    ]
 
 
 def test_a_list_of_all_namespaces_by_label(cluster, see, answer):

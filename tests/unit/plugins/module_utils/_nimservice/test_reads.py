@@ -11,7 +11,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads impor
 MODELS = "http://10.0.0.1:8000/v1/models"
 PROTOCOL = "protocol/registry.example/nim:1.0"
 CHILDREN = [
-    "Node",
+    "Node?node.vmware.com/tkg",
+    "Node?vsphere-tanzu",
     "ServiceAccount/llm",
     "Role/llm",
     "RoleBinding/llm",
@@ -60,9 +61,9 @@ def test_first_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
 
 
 def test_a_new_one_has_no_leftovers(make: t.Any) -> None:
-    assert keys(make.cr(), make.observe()) == CHILDREN[:6]
+    assert keys(make.cr(), make.observe()) == CHILDREN[:7]
     assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
-        *CHILDREN[:6],
+        *CHILDREN[:7],
         "ServiceMonitor/llm",
     ]
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -167,11 +168,15 @@ def test_what_a_feature_left_goes(make_service):
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
 
+LABELLED = Read("Node?l", "any", "Node", selector=next(iter(NODE["metadata"]["labels"])))
+
 ANSWERS = {
     "an object": (read_object("Pod", "nim", "a"), POD),
     "no object": (read_object("Pod", "nim", "b"), None),
     "in another namespace": (read_object("Pod", "other", "a"), None),
     "a presence": (read_presence("Pod", "nim", "a"), {"metadata": POD["metadata"]}),
+    "a node with a label": (LABELLED, [{"metadata": NODE["metadata"]}]),
+    "no node with a label": (replace(LABELLED, selector="none"), []),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
     "objects": (read_objects("Pod", "nim"), [POD]),
     "a log": (Read("log", "log", "Pod", "nim", "a"), ""),

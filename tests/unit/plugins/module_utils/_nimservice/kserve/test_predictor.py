@@ -21,7 +21,7 @@ SIDE = {"name": "side", "image": {"repository": "r/side", "tag": "1"}, "env": [{
 VISIBILITY = "networking.kserve.io/visibility"
 VERSION = "app.kubernetes.io/operator-version"
 HPA = {"enabled": True, "hpa": {"minReplicas": 1, "maxReplicas": 3}}
-TKGS = {"Node": [{"metadata": {"labels": {"vsphere-tanzu": ""}}}]}
+TKGS = {"Node?vsphere-tanzu": [{"metadata": {"name": "a"}}]}
 
 
 def made(make: t.Any, spec: t.Any = None, mode: str = "Standard", **answers: t.Any) -> t.Any:
