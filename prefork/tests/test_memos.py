@@ -21,7 +21,7 @@ MARK = "m4rk"
 # What differs from run to run, or depends on files only, and is rightly not as it was before the play.
 ANY_PLAY = {
     r":(\w+!defaults\[0\]\[')?DEFAULT_LOCAL_TMP": "the temporary directory of the run, made by refresh_process",
-    r"^ansible\.utils\.vars:random_int$": "made anew by forget_run, as at import",
+    r"^ansible\.utils\.vars:random_int$": "made anew by refresh_process, as at import",
     r"^process:atexit$": "the removal of the run's temporary directory",
 }
 # Only the first play of its kind loads plugins; what is loaded is code and documentation, by name and path.

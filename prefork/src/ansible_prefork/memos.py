@@ -85,7 +85,6 @@ def forget_run() -> None:
     _forget_vault_secrets()
     _forget_messages(Display())
     ansible_vars.cur_id = 0
-    ansible_vars.random_int = f"{secrets.randbelow(2**32):08x}"
     _forget_collection_defaults()
     _forget_callbacks()
 
@@ -128,12 +127,15 @@ def _forget_collection_defaults() -> None:
 def refresh_process() -> None:
     """Redo what importing Ansible does once per process and what depends on this process.
 
-    Its temporary directory, its terminal, its colours, its standard streams, and the constants that are set per run.
+    Its identifiers, its temporary directory, its terminal, its colours, its standard streams, and the constants that are
+    set per run. What a play has left was forgotten in the parent.
     """
     from ansible import constants
     from ansible.utils import color
+    from ansible.utils import vars as ansible_vars
     from ansible.utils.display import Display
 
+    ansible_vars.random_int = f"{secrets.randbelow(2**32):08x}"
     constants.CACHE_PLUGIN_CONNECTION = constants.config.get_config_value("CACHE_PLUGIN_CONNECTION")
     _own_temporary_directory(constants)
     importlib.reload(color)

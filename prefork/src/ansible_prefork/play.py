@@ -290,7 +290,6 @@ def run_play(argv: list[str]) -> int:
     """ansible-playbook in this fork, whose environment, descriptors and directory are its own; the exit code."""
     from ansible.cli.playbook import PlaybookCLI
 
-    memos.forget_run()
     memos.refresh_process()
     for said in _SAID:
         said.repeat()
