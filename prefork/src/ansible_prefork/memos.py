@@ -127,8 +127,8 @@ def _forget_collection_defaults() -> None:
 def refresh_process() -> None:
     """Redo what importing Ansible does once per process and what depends on this process.
 
-    Its identifiers, its temporary directory, its terminal, its colours, its standard streams, and the constants that are
-    set per run. What a play has left was forgotten in the parent.
+    Its identifiers, its temporary directory, its terminal, its colours, its standard streams, and the constants that
+    are set per run. What a play has left was forgotten in the parent.
     """
     from ansible import constants
     from ansible.utils import color
