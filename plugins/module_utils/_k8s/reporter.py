@@ -49,7 +49,7 @@ class Report:
     period: str
 
 
-_NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
+NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
 """The custom resource was deleted meanwhile."""
 
 
@@ -71,12 +71,12 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
             break
         except ApiError as error:
             if error.status == 404:
-                return _NOTHING_TO_SAY
+                return NOTHING_TO_SAY
             if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
                 raise
         newest = _refetch(client, resource)
         if newest is None:
-            return _NOTHING_TO_SAY
+            return NOTHING_TO_SAY
         resource = newest
     if not dry:
         _write_events(client, resource, assessment.events, now)
