@@ -76,7 +76,8 @@ def passes(play, new_cluster, tmp_path_factory):
         cluster.objects[path]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         found["deleted"] = make_pass()
         marked = {"nodeSelector": {"__ansible_unsafe": TEXT, "gpu": "a"}, "env": [TEXT_VARIABLE]}
-        cluster.put(path, LLM | {"spec": LLM["spec"] | marked})
+        del cluster.objects[path]["metadata"]["deletionTimestamp"]
+        cluster.put(path, cluster.objects[path] | {"spec": LLM["spec"] | marked})
         found["marked"] = make_pass()
         found["marked"].pod = cluster.objects[DEPLOYMENT]["spec"]["template"]["spec"]
         del cluster.objects[path]
