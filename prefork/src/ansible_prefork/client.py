@@ -59,6 +59,7 @@ KEY_NAMES = frozenset(
         b"PAGER",
         b"EDITOR",
         b"AWX_LIB_DIRECTORY",
+        b"PREFORK_BEFORE_RUN",
         b"PREFORK_PRELOAD",
     )
 )
