@@ -21,12 +21,12 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements/dev.txt
+$(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork --editable supervisor >&2
 	@touch $@
 
 .PHONY: venv
@@ -43,12 +43,12 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 collection: build/.collection ## Build the collection and install it into build/collections
 
 .PHONY: image-files
-image-files: collection ## Make what the Dockerfile copies: the collection and the wheel of prefork, in build/
-	@rm -f build/ansible_prefork-*.whl
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build ./prefork >&2
+image-files: collection ## Make what the Dockerfile copies: the collection and the wheels of prefork and the supervisor, in build/
+	@rm -f build/ansible_prefork-*.whl build/nimops_supervisor-*.whl
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build ./prefork ./supervisor >&2
 
 .PHONY: test
-test: lint unit prefork sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -56,6 +56,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
+	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy tests/bench/nimops_bench tests/bench/chart.py
 	@$(BIN)/yamllint --strict .
@@ -73,6 +74,10 @@ unit: collection ## The unit tests, against the installed collection
 .PHONY: prefork
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
 	@$(BIN)/pytest -n auto --dist loadfile prefork/tests
+
+.PHONY: supervisor
+supervisor: venv ## The tests of the supervisor: guarded runs, restarts, what is left behind
+	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
 .PHONY: endurance
 endurance: venv ## 2,000 runs of one parent of prefork: memory, descriptors, files

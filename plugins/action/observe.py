@@ -8,8 +8,11 @@ Documented in plugins/modules/observe.py.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import typing as t
 from dataclasses import asdict
+from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.markers import (
     PREFIX,
@@ -28,6 +31,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_fo
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
 _STEPS = {"claim": "adopt", "apply": "apply", "prune": "prune"}
+_LAST_RUN = "last-run"
 _NOTHING: dict[str, t.Any] = {"steps": [], "error": "", "period": ""}
 
 
@@ -40,8 +44,10 @@ class ActionModule(PlainAction):
         """Run the reads of the resource's kind, and plan once what follows from them."""
         client = self.connect(arguments)
         resource = find_subject(client, arguments["resource"])
+        if resource is None or resource["metadata"].get("deletionTimestamp"):
+            _mark_last_run()
         if resource is None:
-            plan = dict.fromkeys(_STEPS.values(), [])
+            plan = {key: [] for key in _STEPS.values()}
             return {"changed": False, "observed": pack({}), "plan": plan, "status": {}} | _NOTHING
         answers = observe(client, resource)
         plan = plan_for(resource, answers)
@@ -66,3 +72,10 @@ class ActionModule(PlainAction):
         dry = self._task.check_mode
         outcome = make_outcome(plan, {}, {}, "", dry=dry)
         return found | asdict(report(client, resource, answers, outcome, dry=dry))
+
+
+def _mark_last_run() -> None:
+    """Tell who keeps the operator's work folders that this run's is not needed any more."""
+    if artifacts := os.environ.get("AWX_ISOLATED_DATA_DIR"):  # <work folder>/artifacts/<run>
+        with contextlib.suppress(OSError):
+            Path(artifacts).parents[1].joinpath(_LAST_RUN).touch(mode=0o600)

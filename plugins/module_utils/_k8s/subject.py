@@ -24,8 +24,8 @@ Json = dict[str, t.Any]
 def find_subject(client: Client, given: Json, *, strict: bool = True) -> Json | None:
     """The whole custom resource, None if it is gone; raises ApiError, NimError.
 
-    Without a ``spec``, ``given`` is a reference (``kind``, ``metadata`` with name and namespace): so
-    the operator's playbooks give it, and no text of a resource goes through Ansible's variables.
+    Without a ``spec``, ``given`` is a reference (``kind``, ``metadata`` with name and namespace).
+    So the operator's playbooks give it: no text of a resource goes through Ansible's variables.
 
     Keys that Ansible takes for its own are refused in what is given. In what is read they are left
     out, so that objects of before we refused them keep working, but refused (if this is ``strict``,
@@ -49,5 +49,5 @@ def _reference(given: Json) -> dict[str, str]:
     metadata = given.get("metadata")
     for key in ("name", "namespace"):
         if not isinstance(metadata, dict) or not isinstance(metadata.get(key), str):
-            raise NimError(f"resource.metadata.{key}: missing; give the whole resource, or its name")
+            raise NimError(f"resource.metadata.{key}: missing; give it, or the whole resource")
     return t.cast("dict[str, str]", metadata)

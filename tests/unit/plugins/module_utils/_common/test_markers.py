@@ -16,7 +16,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.markers import 
 CASES = [
     ("no map", "__ansible_unsafe", "__ansible_unsafe", []),
     ("a value is no key", {"a": "__ansible_unsafe"}, {"a": "__ansible_unsafe"}, []),
-    ("not at the beginning", {"x__ansible": 1, "_ansible": 1}, {"x__ansible": 1, "_ansible": 1}, []),
+    (
+        "not at the beginning",
+        {"x__ansible": 1, "_ansible": 1},
+        {"x__ansible": 1, "_ansible": 1},
+        [],
+    ),
     ("unsafe", {"a": {"__ansible_unsafe": "x"}}, {"a": {}}, [".a.__ansible_unsafe"]),
     ("vault", {"__ansible_vault": "x", "b": 1}, {"b": 1}, [".__ansible_vault"]),
     ("of a later version", {"__ansible_type": "x"}, {}, [".__ansible_type"]),
@@ -26,7 +31,12 @@ CASES = [
         {"l": [{"k": 2}, [{}]]},
         [".l[0].__ansiblex", ".l[1][0].__ansible_"],
     ),
-    ("keys that are no text", {1: {"__ansible_a": 1}, None: 2}, {1: {}, None: 2}, [".1.__ansible_a"]),
+    (
+        "keys that are no text",
+        {1: {"__ansible_a": 1}, None: 2},
+        {1: {}, None: 2},
+        [".1.__ansible_a"],
+    ),
 ]
 
 
