@@ -20,14 +20,14 @@ from nimops_supervisor import runtime
 
 PROGRAM = """\
 import sys
-from nimops_supervisor import annotations, guard, runtime, processes
+from nimops_supervisor import guard, mending, processes, runtime
 root = {root!r}
 guard.ROOT = guard.Path(root, "runner")
 runtime._MEND_SECONDS = 10.0
 runtime._WELL_SECONDS = {well}
 start = processes.start
 def fake(command, environment):
-    if command[-1] == annotations.__name__:
+    if command[-1] == mending.__name__:
         command = [sys.executable, root + "/mend.py"]
     return start(command, environment)
 processes.start = fake

@@ -6,7 +6,7 @@ The runtime writes the whole resource into `env/extravars`, where a key of a map
 as templates. Here the file becomes the name and the namespace of the resource, as the work folder's path has them: what
 the runtime has written is not even parsed.
 
-With prefork this is the hook PREFORK_BEFORE_RUN. Without, a program of the name `ansible-runner` stands in front of PATH.
+With prefork this is the hook PREFORK_BEFORE_RUN. Without, a program named `ansible-runner` stands in front of PATH.
 """
 
 from __future__ import annotations

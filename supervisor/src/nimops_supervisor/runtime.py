@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import annotations, folders, guard, health, processes, settings
+from nimops_supervisor import folders, guard, health, mending, processes, settings
 
 GUARD = """\
 #!{interpreter} -P
@@ -79,14 +79,14 @@ class Supervisor:
 
     def _mend(self) -> bool:
         """Take harmful annotations off all resources; whether there were any."""
-        command = [sys.executable, "-P", "-m", annotations.__name__]
+        command = [sys.executable, "-P", "-m", mending.__name__]
         pid = processes.start(command, self._environment)
         code = self._watch(pid, _MEND_SECONDS)
         if code is None:
             processes.send(pid, signal.SIGKILL)
             if not self._stopping:
                 say(f"annotations could not be looked at within {_MEND_SECONDS:.0f} s")
-        return code == annotations.MENDED
+        return code == mending.MENDED
 
     def _live(self) -> int:
         """Start the runtime, and return its exit code once nothing is left of it."""

@@ -29,7 +29,7 @@ def watched_namespaces() -> list[str]:
 def main() -> int:
     """Mend all resources, and say which."""
     find_collections()
-    from ansible_collections.nimops.nim.plugins.module_utils._k8s import (  # noqa: PLC0415
+    from ansible_collections.nimops.nim.plugins.module_utils._k8s import (  # type: ignore[import-untyped] # noqa: PLC0415
         client,
         runtime_annotations,
     )
