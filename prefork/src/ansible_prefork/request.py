@@ -37,25 +37,17 @@ class Request:
     ignored: list[int]
 
 
+class WithdrawnError(Exception):
+    """The client has not waited for its run."""
+
+
 def receive(connection: socket.socket) -> Request:
-    """Read one request; ValueError when it is not one, OSError when the client is gone or silent."""
+    """Read one request; ValueError when it is not one, WithdrawnError when the client is gone or silent."""
     connection.settimeout(RECEIVE_SECONDS)
-    received: list[int] = []
-    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_SPACE(253 * 4))
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            numbers = array.array("i")
-            numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
-            received.extend(numbers)
-    size = int.from_bytes(head, "little")
-    if len(head) < 8 or size > MAXIMUM_BYTES:
-        raise ValueError("not a request of a prefork client")
-    body = bytearray()
-    while len(body) < size:
-        chunk = connection.recv(size - len(body))
-        if not chunk:
-            raise OSError("the client is gone")
-        body += chunk
+    try:
+        body, received = _receive_parts(connection)
+    except OSError as problem:
+        raise WithdrawnError from problem
     connection.settimeout(None)
     protocol, argv, environment, directory, files, umask, ignored = marshal.loads(body)
     if protocol != client.PROTOCOL or len(files) != len(received):
@@ -69,6 +61,28 @@ def receive(connection: socket.socket) -> Request:
         umask,
         ignored,
     )
+
+
+def _receive_parts(connection: socket.socket) -> tuple[bytearray, list[int]]:
+    received: list[int] = []
+    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_SPACE(253 * 4))
+    if not head:
+        raise WithdrawnError
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers = array.array("i")
+            numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
+            received.extend(numbers)
+    size = int.from_bytes(head, "little")
+    if len(head) < 8 or size > MAXIMUM_BYTES:
+        raise ValueError("not a request of a prefork client")
+    body = bytearray()
+    while len(body) < size:
+        chunk = connection.recv(size - len(body))
+        if not chunk:
+            raise WithdrawnError
+        body += chunk
+    return body, received
 
 
 def place_files(files: list[int], received: list[int]) -> None:
