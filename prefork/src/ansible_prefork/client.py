@@ -77,7 +77,15 @@ PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME
 STOCK_SECONDS = 60
 MAXIMUM_FILES = 250
 MAXIMUM_ADDRESS = 107
+# The limits of a run, whole numbers; 0 for none.
+RUN_SECONDS = b"PREFORK_RUN_SECONDS"
+RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
+# How long a run that has taken too long may take to end, before it is killed.
+GRACE_SECONDS = 5
+OVERDUE = -1
+WRONG_SETTING = 2
 LOST = 70
+TIMED_OUT = 124
 NO_PROGRAM = 127
 
 
@@ -126,6 +134,14 @@ def parent_environment(environment: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 def is_off(environment: dict[bytes, bytes]) -> bool:
     return environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false")
+
+
+def get_limit(environment: dict[bytes, bytes], name: bytes) -> int:
+    text = environment.get(name) or b"0"
+    if not text.isdigit():
+        say(f"{name.decode()} is no whole number: correct or unset it")
+        posix._exit(WRONG_SETTING)
+    return int(text)
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
@@ -311,20 +327,37 @@ def peer(connection: _socket.socket) -> int:
     return int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 4), sys.byteorder)
 
 
-def follow(connection: _socket.socket, pid: int) -> int | None:
-    """Wait for the end of the run that has begun: its wait status, or None if it was lost."""
+def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | None:
+    """Wait for the end of the run that has begun: its wait status, None if it was lost, OVERDUE after that time."""
+    end = time.monotonic() + seconds if seconds else 0.0
     while True:
+        if end:
+            connection.settimeout(min(WORD_SECONDS, max(0.001, end - time.monotonic())))
         try:
             head = receive(connection, 5)
         except TimeoutError:
             status = ended_status(pid)
             if status is not None:
                 return status
+            if end and time.monotonic() >= end:
+                return OVERDUE
             continue
         if not head:
             return None
         if head[:1] == b"X":
             return int.from_bytes(head[1:], "little")
+
+
+def end_overdue(connection: _socket.socket, pid: int) -> None:
+    """Have a run end that has taken too long, and all that it has started."""
+    for number in (_signal.SIGTERM, _signal.SIGKILL):
+        for target in (-pid, pid):
+            try:
+                posix.kill(target, number)
+            except OSError:
+                pass
+        if follow(connection, pid, GRACE_SECONDS) != OVERDUE:
+            return
 
 
 def ended_status(pid: int) -> int | None:
@@ -493,6 +526,8 @@ def main() -> None:
     environment = dict(posix.environ)
     if is_off(environment):
         run_stock(name, environment, own)
+    seconds = get_limit(environment, RUN_SECONDS)
+    get_limit(environment, RUN_MEMORY)
     directory = parent_directory(environment)
     try:
         posix.mkdir(directory, 0o700)
@@ -524,8 +559,12 @@ def main() -> None:
         run_stock(name, environment, own)
         return
     forwarded.start(begun)
-    status = follow(connection, begun)
+    status = follow(connection, begun, seconds)
     forwarded.stop()
+    if status == OVERDUE:
+        say(f"the run took longer than {RUN_SECONDS.decode()}={seconds}: ended it")
+        end_overdue(connection, begun)
+        posix._exit(TIMED_OUT)
     if status is not None:
         end_as(status)
     say("the parent that had this run is gone, and the run with it: what it had done is done, run it again")

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from ansible_prefork import client
+from ansible_prefork import client, limits
 
 MAXIMUM_BYTES = 16 * 1024 * 1024
 RECEIVE_SECONDS = 10.0
@@ -35,6 +35,7 @@ class Request:
     received: list[int]
     umask: int
     ignored: list[int]
+    limits: limits.Limits
 
 
 class WithdrawnError(Exception):
@@ -60,6 +61,7 @@ def receive(connection: socket.socket) -> Request:
         received,
         umask,
         ignored,
+        limits.read(client.peer(connection)),
     )
 
 
@@ -172,5 +174,7 @@ def become(request: Request) -> None:
     os.umask(request.umask)
     set_environment(request.environment)
     os.chdir(request.directory)
+    limits.apply(request.limits)
+    limits.apply_memory_limit(client.get_limit(request.environment, client.RUN_MEMORY))
     sys.argv = list(request.argv)
     open_standard_streams()
