@@ -35,6 +35,7 @@ require_free_ports 8888 5050 "$metrics" "$health"
 
 kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
 kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
+apply_of_default admission
 
 if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	namespace=nimops-system account=nimops-controller-manager
