@@ -25,6 +25,11 @@ require_free_ports() {
 	done
 }
 
+# What config/default, or an overlay of it, has of a component.
+apply_component() {
+	kubectl kustomize "$1" | kubectl apply --server-side --force-conflicts --selector "app.kubernetes.io/component=$2" -f - >&2
+}
+
 for tool in kubectl ansible-operator ansible-runner; do
 	command -v "$tool" >/dev/null || fail "$tool is not on PATH: run 'make sandbox' and eval its last line"
 done
@@ -35,13 +40,12 @@ require_free_ports 8888 5050 "$metrics" "$health"
 
 kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
 kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
-apply_of_default admission
+apply_component config/default admission
 
 if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	namespace=nimops-system account=nimops-controller-manager
 	kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
-	kubectl kustomize config/default |
-		kubectl apply --server-side --force-conflicts --selector app.kubernetes.io/component=rbac -f - >&2
+	apply_component config/default rbac
 	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
 	limited=$PWD/build/operator.kubeconfig
 	mkdir -p build
