@@ -52,7 +52,7 @@ def test_annotations_of_all_our_kinds_are_looked_at():
     assert set(load_rule(ANNOTATIONS)["resources"]) == OWN
 
 
-@pytest.mark.parametrize(("name", "range_"), RANGES.items(), ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "range_"), RANGES.items(), ids=str)
 def test_annotation_has_the_range_that_the_operator_gives_it(name, range_):
     [rule] = [item for item in ANNOTATIONS["spec"]["validations"] if name in item["message"]]
     assert rule["message"] == f"metadata.annotations[{name}]: must be {range_}"
