@@ -109,6 +109,7 @@ admission: collection ## What the API server of $$KUBECONFIG accepts and refuses
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
+	@$(BIN)/molecule test --scenario-name namespaced
 
 .PHONY: scenario-kind
 scenario-kind: collection ## The same on a cluster of kind, where there is a container engine

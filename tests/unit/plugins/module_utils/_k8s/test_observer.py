@@ -116,6 +116,37 @@ def test_objects_by_label(cluster, see, answer):
     assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm"})
 
 
+@pytest.mark.parametrize(
+    ("read", "path"),
+    [
+        (read_nodes(), "/api/v1/nodes"),
+        (read_tanzu()[0], "/api/v1/nodes"),
+        (read_labelled("Deployment", "a=b"), "/apis/apps/v1/deployments"),
+    ],
+    ids=["nodes", "a node", "all namespaces"],
+)
+def test_who_may_not_look_at_the_whole_cluster_finds_nothing_there(
+    cluster, see, refused, read, path
+):
+    cluster.refuse["GET", path] = [refused(403, "is forbidden")]
+    assert see(read)[read.key] == []
+
+
+@pytest.mark.parametrize(
+    ("read", "path", "code"),
+    [
+        (read_nodes(), "/api/v1/nodes", 500),
+        (read_objects("Pod", "nim"), "/api/v1/namespaces/nim/pods", 403),
+        (read_elsewhere("ConfigMap", "kserve", "c"), "/api/v1/namespaces/kserve/configmaps/c", 403),
+    ],
+    ids=["another error", "one namespace", "one object"],
+)
+def test_other_refusals_are_errors(cluster, see, refused, read, path, code):
+    cluster.refuse["GET", path] = [refused(code, "no")]
+    with pytest.raises(ApiError):
+        see(read)
+
+
 def test_objects_elsewhere_are_told_apart(cluster, see):
     cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
     found = see(read_elsewhere("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))
