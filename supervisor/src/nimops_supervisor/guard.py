@@ -14,11 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
+
+from ansible_prefork.limits import apply_memory_limit
 
 from nimops_supervisor import settings
 
@@ -91,9 +92,7 @@ def limit_process() -> None:
     if seconds := settings.run_seconds():
         # After ansible-runner itself should have ended the play.
         signal.alarm(seconds + settings.GRACE_SECONDS)
-    if mebibytes := settings.run_mebibytes():
-        limit = mebibytes << 20
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    apply_memory_limit(settings.run_mebibytes())
 
 
 def find_next(own: Path, path: str) -> str | None:
