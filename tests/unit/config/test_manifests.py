@@ -169,7 +169,7 @@ def test_hardened_switches_off_what_tenants_rarely_need():
 
 
 @pytest.mark.parametrize(
-    ("probe", "path"), [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")]
+    ("probe", "path"), [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")]
 )
 def test_probes_ask_where_the_operator_answers(probe, path):
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
