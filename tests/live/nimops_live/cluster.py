@@ -15,7 +15,7 @@ import time
 import typing as t
 import urllib.parse
 
-from .errors import BenchError
+from .errors import LiveError
 
 Json = dict[str, t.Any]
 
@@ -34,18 +34,20 @@ CHILDREN = (
 Resource = tuple[str, str]
 
 
-class NotFoundError(BenchError):
+class NotFoundError(LiveError):
     """There is no such object."""
 
 
 def kubectl(*arguments: str) -> str:
-    """The output of kubectl; BenchError with its words if it fails."""
+    """The output of kubectl; LiveError with its words if it fails."""
     try:
         done = subprocess.run(["kubectl", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise BenchError("kubectl is not on PATH: use make bench, or make sandbox") from None
+        raise LiveError(
+            "kubectl is not on PATH: start it by its make command, or see make sandbox"
+        ) from None
     if done.returncode:
-        raise BenchError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
+        raise LiveError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -63,7 +65,9 @@ class Api:
             kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json")
         )
         if not config.get("clusters"):
-            raise BenchError("no cluster in KUBECONFIG: use make bench, or make sandbox")
+            raise LiveError(
+                "no cluster in KUBECONFIG: start it by its make command, or see make sandbox"
+            )
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         url = urllib.parse.urlsplit(cluster["server"])
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
@@ -98,12 +102,12 @@ class Api:
             except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
                 if attempt == 2:
-                    raise BenchError(f"{method} {path}: {error}") from error
+                    raise LiveError(f"{method} {path}: {error}") from error
         if answer.status == 404:
             raise NotFoundError(f"{method} {path}: not found")
         said: Json = json.loads(text)
         if answer.status >= 300:
-            raise BenchError(f"{method} {path}: {said.get('message') or answer.status}")
+            raise LiveError(f"{method} {path}: {said.get('message') or answer.status}")
         return said
 
     def get(self, path: str) -> Json:
@@ -134,10 +138,10 @@ class Api:
             while line := answer.readline():
                 event: Json = json.loads(line)
                 if event["type"] == "ERROR":
-                    raise BenchError(f"watch of {resource[1]}: {event['object'].get('message')}")
+                    raise LiveError(f"watch of {resource[1]}: {event['object'].get('message')}")
                 yield event
         except (http.client.HTTPException, OSError) as error:
-            raise BenchError(f"watch of {resource[1]}: {error}") from error
+            raise LiveError(f"watch of {resource[1]}: {error}") from error
         finally:
             connection.close()
 
