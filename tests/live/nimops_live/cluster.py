@@ -20,6 +20,7 @@ from .errors import LiveError
 Json = dict[str, t.Any]
 
 NIMSERVICES = ("apis/apps.nvidia.com/v1alpha1", "nimservices")
+NIMCACHES = ("apis/apps.nvidia.com/v1alpha1", "nimcaches")
 DEPLOYMENTS = ("apis/apps/v1", "deployments")
 CHILDREN = (
     DEPLOYMENTS,
@@ -89,9 +90,12 @@ class Api:
             self._host, self._port, timeout=seconds, context=self._context
         )
 
-    def request(self, method: str, path: str, body: Json | None = None, kind: str = "") -> Json:
+    def request(
+        self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
+    ) -> Json:
         """The answer's object; a connection that the server closed is opened anew, once."""
         headers = self._headers | {"Content-Type": kind or "application/json"}
+        headers |= {"Accept": accept} if accept else {}
         data = json.dumps(body) if body is not None else None
         for attempt in (1, 2):
             try:
@@ -119,6 +123,15 @@ class Api:
             return self.get(path)
         except NotFoundError:
             return None
+
+    def list_metadata(self, resource: Resource, namespace: str) -> list[Json]:
+        """The metadata of all objects of a kind: none if there is no such kind."""
+        accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+        try:
+            found = self.request("GET", path_of(resource, namespace), accept=accept)
+        except NotFoundError:
+            return []
+        return t.cast(list[Json], found["items"])
 
     def patch(self, path: str, change: Json) -> Json:
         """The object after a merge patch."""
