@@ -76,6 +76,14 @@ class Census:
             if place.partition("/")[0] not in UNNAMED:
                 self.uids.setdefault(place, set()).add(metadata["uid"])
 
+    def forget(self, plural: str = "") -> None:
+        """What was seen of a kind, or of all: it may be made again."""
+        self.uids = {
+            place: uids
+            for place, uids in self.uids.items()
+            if plural and place.partition("/")[0] != plural
+        }
+
     def list_repeated(self) -> list[str]:
         return sorted(place for place, uids in self.uids.items() if len(uids) > 1)
 

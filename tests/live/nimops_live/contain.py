@@ -3,9 +3,11 @@
 
 """Runs a command as a container would: with a folder of its own as /tmp, on request with a network of its own.
 
-    contain.py --tmp FOLDER [--keep PATH]... [--network] -- COMMAND...
+    contain.py --tmp FOLDER [--keep PATH]... [--network PORT FD] -- COMMAND...
 
-What is kept of the former /tmp is there again in the new one: a checkout may lie below /tmp.
+What is kept of the former /tmp is there again in the new one: a checkout may lie below /tmp. A new
+network has nothing but `lo`; a socket that listens there on a port is sent over a file descriptor,
+so that whoever gets it decides where its connections lead.
 """
 
 from __future__ import annotations
@@ -69,6 +71,12 @@ def raise_loopback() -> None:
         fcntl.ioctl(link, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
+def send_listener(port: int, descriptor: int) -> None:
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    with listener, socket.socket(fileno=descriptor) as channel:
+        socket.send_fds(channel, [b"l"], [listener.fileno()])
+
+
 def replace_tmp(folder: Path, kept: list[Path]) -> None:
     """Mount the folder over /tmp; what is kept is mounted below it, at its former place."""
     handles = [(path, os.open(path, os.O_PATH)) for path in kept]
@@ -83,13 +91,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tmp", type=Path, required=True)
     parser.add_argument("--keep", type=Path, action="append", default=[])
-    parser.add_argument("--network", action="store_true")
+    parser.add_argument("--network", type=int, nargs=2, metavar=("PORT", "FD"))
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     unshare(NEW_MOUNTS | (NEW_NETWORK if options.network else 0))
     keep_mounts_private()
     if options.network:
         raise_loopback()
+        send_listener(*options.network)
     replace_tmp(options.tmp, options.keep)
     os.execvp(options.command[0], options.command)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from . import proc
 from .errors import LiveError
+from .forward import Forwarder
 from .metrics import Metrics
 from .progress import Deadline
 
@@ -28,6 +29,7 @@ CONTAIN = Path(__file__).with_name("contain.py")
 FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
+RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
 
 Side = t.Literal["stock", "prefork"]
 
@@ -65,18 +67,19 @@ class Operator:
         environment: t.Mapping[str, str],
         arguments: t.Sequence[str] = (),
         wrap: t.Sequence[str] = (),
+        descriptors: t.Sequence[int] = (),
     ) -> None:
         metrics, health = find_free_port(), find_free_port()
         self.log = log
         self.metrics = Metrics(metrics)
-        self._ready_url = f"http://127.0.0.1:{health}/readyz"
+        self._health_url = f"http://127.0.0.1:{health}"
         log.parent.mkdir(parents=True, exist_ok=True)
         ports = {"METRICS_PORT": str(metrics), "HEALTH_PORT": str(health)}
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*wrap, str(SCRIPT), *arguments],
                 cwd=ROOT, env={**environment, **ports}, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True,
+                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=descriptors,
             )  # fmt: skip
 
     def __enter__(self) -> t.Self:
@@ -109,17 +112,29 @@ class Operator:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
 
+    def last_words(self, lines: int = 1) -> str:
+        """The end of its log."""
+        return "\n  ".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
     def check(self) -> None:
         """LiveError if it has ended by itself."""
         if not self.is_running:
-            tail = self.log.read_text(errors="replace").splitlines()[-8:]
-            raise LiveError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
+            raise LiveError(f"the operator ended:\n  {self.last_words(8)}\n  see {self.log}")
+
+    def _ask_health(self, path: str) -> t.Any:
+        return urllib.request.urlopen(f"{self._health_url}/{path}", timeout=2)
+
+    def is_live(self) -> bool:
+        """What a liveness probe is told."""
+        with contextlib.suppress(OSError), self._ask_health("healthz"):
+            return True
+        return False
 
     def wait_until_ready(self) -> None:
         """Until its readiness endpoint and its metrics answer."""
         deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
         while True:
-            with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
+            with contextlib.suppress(OSError), self._ask_health("readyz"):
                 self.metrics.read()
                 return
             self.check()
@@ -131,7 +146,7 @@ class ContainedOperator(Operator):
     """An operator that has `tmp` as its /tmp, and on request a network of its own.
 
     As in a container, nothing that it starts gets out: its processes are those of its mount
-    namespace, whoever their parent is. `pid` is the runtime itself.
+    namespace, whoever their parent is. In a network of its own, `api_port` leads to that of ours.
     """
 
     def __init__(
@@ -140,16 +155,24 @@ class ContainedOperator(Operator):
         environment: t.Mapping[str, str],
         tmp: Path,
         arguments: t.Sequence[str] = (),
-        own_network: bool = False,
+        api_port: int = 0,
     ) -> None:
         tmp.mkdir(parents=True, exist_ok=True)
         tmp.chmod(0o1777)
         self.tmp = tmp
         wrap = [sys.executable, "-IS", str(CONTAIN), f"--tmp={tmp}"]
         wrap += [f"--keep={path}" for path in list_kept(environment)]
-        wrap += ["--network"] if own_network else []
-        super().__init__(log, environment, arguments, [*wrap, "--"])
-        self._mounts = self._wait_for_mounts()
+        self._forwarder: Forwarder | None = None
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            if api_port:
+                wrap += ["--network", str(api_port), str(theirs.fileno())]
+            super().__init__(log, environment, arguments, [*wrap, "--"], [theirs.fileno()])
+            self._mounts = self._wait_for_mounts()
+            if api_port:
+                ours.settimeout(START_SECONDS)
+                listener = socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0])
+                self._forwarder = Forwarder(listener, api_port)
 
     def _wait_for_mounts(self) -> str:
         """The name of its mount namespace, once that is another one than ours."""
@@ -169,10 +192,31 @@ class ContainedOperator(Operator):
             if stat.state not in "ZX" and read_mounts(str(stat.pid)) == self._mounts
         }
 
-    def kill(self) -> None:
-        """SIGKILL to the runtime alone: what it started is orphaned."""
-        self._process.kill()
-        self._process.wait()
+    @property
+    def runtime_pid(self) -> int:
+        """Of ansible-operator, whoever started it; LiveError if there is none."""
+        for stat in self.processes().values():
+            if stat.name == RUNTIME_NAME:
+                return stat.pid
+        raise LiveError(f"no ansible-operator runs, see {self.log}")
+
+    def parent_pids(self) -> list[int]:
+        """Of prefork's parents of ansible-runner: one, unless one is being replaced."""
+        runners = self._runner_pids()
+        return [pid for pid, stat in runners.items() if stat.parent not in runners]
+
+    def run_pids(self) -> list[int]:
+        """Of the runs under way: forks of prefork's parent, and their plays."""
+        runners = self._runner_pids()
+        return [pid for pid, stat in runners.items() if stat.parent in runners]
+
+    def _runner_pids(self) -> dict[int, proc.Stat]:
+        marks = ["ansible_prefork", "parent", "--program", "ansible-runner"]
+        return {
+            pid: stat
+            for pid, stat in self.processes().items()
+            if proc.read_command(pid)[-len(marks) :] == marks
+        }
 
     def clear(self) -> dict[int, proc.Stat]:
         """SIGKILL to all that live in it, as at the end of a container; who it was."""
@@ -181,6 +225,8 @@ class ContainedOperator(Operator):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
+        if self._forwarder:
+            self._forwarder.close()
         return found
 
 

@@ -89,6 +89,10 @@ class Stage:
     def kubeconfig(self) -> Path:
         return self.directory / "kubeconfig"
 
+    @property
+    def api_port(self) -> int:
+        return int(json.loads((self.directory / "state.json").read_text())["port"])
+
     def pid_of(self, component: str) -> int:
         """Of a component of the control plane, such as etcd."""
         state = json.loads((self.directory / "state.json").read_text())
@@ -108,7 +112,7 @@ class Stage:
         side: Side = "prefork",
         arguments: t.Sequence[str] = (),
         tmp: Path | None = None,
-        own_network: bool = False,
+        api_port: int = 0,
         **environment: str,
     ) -> ContainedOperator:
         """hack/operator.sh with this environment, its log in NAME.log; it is not waited for."""
@@ -117,7 +121,7 @@ class Stage:
             make_environment(side, **environment),
             tmp or self.make_tmp(name),
             [f"--max-concurrent-reconciles={os.cpu_count() or 1}", *arguments],
-            own_network,
+            api_port,
         )
 
 
