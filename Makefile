@@ -58,7 +58,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
-	@$(BIN)/mypy tests/bench/nimops_bench tests/bench/chart.py
+	@$(BIN)/mypy tests/live/nimops_live tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
@@ -160,6 +160,10 @@ $(BENCH_VENV)/.installed: requirements/bench.txt
 bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on the sandbox (BENCH=--quick for a try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
+
+.PHONY: faults
+faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
+	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
 lock: ## Make requirements/dev.txt and bench.txt of their .in files anew
