@@ -42,10 +42,19 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
 
+# The Python and the machine of the base image; pip takes the wheel that fits.
+IMAGE_PYTHONS ?= 3.11 3.12 3.13
+IMAGE_ARCH ?= $(shell uname -m)
+
 .PHONY: image-files
-image-files: collection ## Make what the Dockerfile copies: the collection and the wheels of prefork and the supervisor, in build/
-	@rm -f build/ansible_prefork-*.whl build/nimops_supervisor-*.whl
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build ./prefork ./supervisor >&2
+image-files: collection ## Make what the Dockerfile copies: the collection, wheels of prefork, the supervisor and google-re2, in build/
+	@rm -rf build/wheels
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheels ./prefork ./supervisor >&2
+	@for version in $(IMAGE_PYTHONS); do \
+		$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest build/wheels \
+			--python-version $$version --platform manylinux_2_28_$(IMAGE_ARCH) \
+			"$$(grep '^google-re2==' requirements/dev.txt)" >&2; \
+	done
 
 .PHONY: test
 test: lint unit prefork supervisor sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox

@@ -198,7 +198,7 @@ class Client:
         data = self._call(method, path, *args, **options)
         try:
             answer = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")

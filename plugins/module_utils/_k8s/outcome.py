@@ -20,7 +20,9 @@ Json = dict[str, t.Any]
 
 _NO_SUCH_KIND = re.compile(r"Failed to find exact match for (?P<version>\S+)\.(?P<kind>\w+) by ")
 _NO_SUCH_PATH = "404 page not found"
-_NO_CONNECTION = re.compile(r"Max retries exceeded.*[\]:(] ?([\w ]+)[\"')]*$")
+_LOST = "Max retries exceeded"
+_NO_CONNECTION = re.compile(r"[\]:(] ?([\w ]+)[\"')]*$")
+_TAIL = 300
 
 
 def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry: bool) -> Outcome:
@@ -73,7 +75,7 @@ def refusal_text(text: str, kind: str, version: str) -> str:
     """The API server's own message, out of the module's ``Failed to apply object: b'{…}'``."""
     if _NO_SUCH_KIND.search(text) or _NO_SUCH_PATH in text:
         return f'no matches for kind "{kind}" in version "{version}"'
-    if match := _NO_CONNECTION.search(text):
+    if _LOST in text and (match := _NO_CONNECTION.search(text[-_TAIL:])):
         return f"the API server cannot be reached: {match[1].strip().lower()}"
     intro, body = _body_of(text)
     message = (_parse_status(body) or {}).get("message")

@@ -180,7 +180,7 @@ class _Settings:
     def _load(self, key: str) -> dict[str, t.Any]:
         try:
             found = json.loads(self._data.get(key) or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise NimError(f"key {key} of {self._where} is not a JSON object: mend KServe's config")

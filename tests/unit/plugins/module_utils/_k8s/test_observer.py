@@ -8,6 +8,7 @@ import json
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import LOG_LIMIT
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Read,
     read_elsewhere,
@@ -161,7 +162,10 @@ LOG = Read("log", "log", namespace="nim", name="p", container="main")
 def test_a_log_that_is_not_there_yet_is_empty(cluster, see, refused, code):
     cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
     assert see(LOG)["log"] == ""
-    assert cluster.server.requests[-1].query == {"container": "main"}
+    assert cluster.server.requests[-1].query == {
+        "container": "main",
+        "limitBytes": str(LOG_LIMIT),
+    }
 
 
 def test_a_log_that_may_not_be_read_is_an_error(cluster, see, refused):

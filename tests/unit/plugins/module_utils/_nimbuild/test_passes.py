@@ -561,3 +561,14 @@ def test_what_is_being_deleted_wants_nothing(world: Make) -> None:
     cluster.cr["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     done = cluster.reconcile()
     assert (done.applied, done.report.changed, "status" in cluster.cr) == ([], False, False)
+
+
+def test_what_was_built_must_fit_into_the_config_map(world: Make) -> None:
+    cluster = world().become_built().print_manifest()
+    live = copy.deepcopy(cluster.get("ConfigMap/llama-manifest"))
+    cluster.put(live | {"data": {**live["data"], "other": "x" * 999_900}})
+    done = cluster.reconcile()
+    assert (cluster.state, done.applied) == ("Pending", [])
+    assert "ConfigMap llama-manifest cannot hold the manifest" in cluster.condition(FAILED)[2]
+    cluster.put(live)
+    assert cluster.reconcile().applied == ["ConfigMap/llama-manifest"]
