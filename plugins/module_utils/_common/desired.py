@@ -20,7 +20,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import FINAL, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     key_of,
     object_key,
@@ -88,6 +88,11 @@ class Outcome:
     failure: str = ""
     failure_reason: str = "Failed"
     raced: list[str] = field(default_factory=list)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it failed for a reason that no further try will mend."""
+        return bool(self.failure) and self.failure_reason in FINAL
 
     def overlay(self, answers: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         """What was observed, brought up to date with what was written."""

@@ -172,7 +172,7 @@ class Client:
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
 
     def delete(self, path: str, uid: str = "") -> Json:
-        """Delete an object, if ``uid`` is given only that one, and in the background what it owns."""
+        """Delete an object, with ``uid`` only that one, and in the background what it owns."""
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
         options["propagationPolicy"] = "Background"
         if uid:

@@ -69,9 +69,7 @@ def _results(result: Json) -> list[Json]:
     return [result] if "result" in result else []
 
 
-def _sort_error(
-    manifest: Json, error: Json, raced: list[str], refusals: list[Refusal]
-) -> None:
+def _sort_error(manifest: Json, error: Json, raced: list[str], refusals: list[Refusal]) -> None:
     """Note what the API server said no to, by whether another look will do."""
     text = str(error.get("msg"))
     if is_race(status_code(text), refusal_text(text, "", "")):

@@ -72,9 +72,7 @@ def _path(manifest: Json) -> str:
     return api_path(manifest["kind"], metadata["namespace"], metadata["name"])
 
 
-def _sort_error(
-    manifest: Json, error: ApiError, raced: list[str], refusals: list[Refusal]
-) -> None:
+def _sort_error(manifest: Json, error: ApiError, raced: list[str], refusals: list[Refusal]) -> None:
     if is_race(error.status, str(error)):
         raced.append(key_of(manifest))
         return

@@ -63,7 +63,9 @@ def to_apply(**metadata):
         pytest.param(live("NodePort"), Child(WANT), "refuse", id="nobody's, not marked as ours"),
         pytest.param(live(**MARKED), Child(WANT), SEEN, id="nobody's, marked as ours"),
         pytest.param(live("NodePort", **MARKED), Child(WANT, shared=True), SEEN, id="shared"),
-        pytest.param(live(**OTHER), Child(WANT, shared=True), SEEN, id="shared, of another of ours"),
+        pytest.param(
+            live(**OTHER), Child(WANT, shared=True), SEEN, id="shared, of another of ours"
+        ),
         pytest.param(live(), Child(WANT, shared=True), "refuse", id="nobody's, to be shared"),
         pytest.param(
             live(ownerReferences=[{"controller": True, "apiVersion": "apps/v1", "uid": "3"}]),

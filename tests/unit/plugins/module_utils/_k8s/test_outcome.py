@@ -200,9 +200,7 @@ def test_what_was_deleted(deleted, names, refusals):
     assert found.refusals == [Refusal(*item) for item in refusals]
 
 
-REPLACED = (
-    'Deployment.apps "a" is invalid: metadata.uid: Invalid value: "u1": field is immutable'
-)
+REPLACED = 'Deployment.apps "a" is invalid: metadata.uid: Invalid value: "u1": field is immutable'
 
 
 @pytest.mark.parametrize(
