@@ -180,9 +180,13 @@ class Client:
             query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
 
-    def delete(self, path: str) -> Json:
-        """Delete an object, and in the background what it owns."""
-        return self._call_json("DELETE", path, query={"propagationPolicy": "Background"})
+    def delete(self, path: str, uid: str = "") -> Json:
+        """Delete an object, with ``uid`` only that one, and in the background what it owns."""
+        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        options["propagationPolicy"] = "Background"
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self._call_json("DELETE", path, options, "application/json")
 
     def _get(self, path: str, **options: t.Any) -> Json | None:
         try:

@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     Observed,
     Read,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import read_switches
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.fetch import fetch
@@ -51,6 +52,7 @@ def collect(resource: Json, ask: t.Callable[[Read], t.Any]) -> Json:
         OPERATOR: {
             "version": os.environ.get("OPERATOR_VERSION", ""),
             "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
+            **read_switches(os.environ),
         }
     }
     while True:

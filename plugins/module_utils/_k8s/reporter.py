@@ -33,6 +33,7 @@ _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object's name may have 253 characters; a dot and a digest follow."""
 _CONFLICT_TRIES = 4
 _MAX_SELDOM = 300
+_AFTER_RACE = "1s"
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
 
@@ -85,6 +86,8 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
     period = ""
     if assessment.in_transit:
         period = look_again(resource, status, now, seldom=assessment.seldom)
+    if outcome.raced:
+        period = _AFTER_RACE
     return Report(changed, status, assessment.error, period)
 
 

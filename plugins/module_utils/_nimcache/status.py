@@ -68,7 +68,10 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     if cr["metadata"].get("deletionTimestamp"):
         return Assessment(draft.status, error=outcome.failure)
     if outcome.failure:
-        _retry(draft, cr, outcome.failure)
+        if outcome.is_final:
+            _stall(draft, cr, Problem(outcome.failure, outcome.failure_reason))
+        else:
+            _retry(draft, cr, outcome.failure)
         return _finish(draft, cr, observed)
     steps = take_steps(cr, observed)
     _note_steps(draft, steps, outcome)

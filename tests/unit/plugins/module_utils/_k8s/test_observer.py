@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import LOG_LIMIT
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    Observed,
     Read,
     read_elsewhere,
     read_labelled,
@@ -18,6 +19,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_objects,
     read_presence,
     read_tanzu,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
+    forbids_root,
+    host_path_faults,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import observer
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -209,7 +214,8 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
 def test_what_the_operator_was_told(see, monkeypatch):
     monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
     monkeypatch.setenv("KSERVE_NAMESPACE", "serving")
-    assert see(LOG)["operator"] == {"version": "1.2.3", "kserve": "serving"}
+    told = see(LOG)["operator"]
+    assert (told["version"], told["kserve"]) == ("1.2.3", "serving")
 
 
 def test_other_kinds_are_refused(cluster, tmp_path):
@@ -221,3 +227,13 @@ def test_a_model_server_is_asked_for_its_namespace(see, monkeypatch):
     monkeypatch.setattr(observer, "fetch", lambda url, namespace: f"{url} of {namespace}")
     read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
     assert see(read)["model"] == "https://llm.nim.svc of nim"
+
+
+def test_the_switches_of_the_operator_are_read_once(cluster, see, monkeypatch):
+    monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
+    monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
+    found = Observed(see(read_object("Pod", "nim", "p")))
+    assert host_path_faults(found, "f", "/etc")
+    assert not forbids_root(found)
+    monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
+    assert forbids_root(Observed(see(read_object("Pod", "nim", "p"))))
