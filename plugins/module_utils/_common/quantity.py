@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal, DecimalException
 
 _SUFFIXES = {
     "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
@@ -22,19 +22,33 @@ _QUANTITY = re.compile(
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BILLION = 10**9
+_MAX_DIGITS = 24
+"""Before the point. Kubernetes itself goes to 2^63; an exponent is cheap to write and dear to use."""
+_MAX_SHOWN = 40
 
 
 def parse_quantity(text: str | float) -> Decimal:
     """The value of a quantity such as ``50Gi``, ``500m`` or ``1e3``; ValueError if it is none."""
     number, exponent, suffix = _take_apart(text)
-    return Decimal(number + exponent) * _SUFFIXES[suffix]
+    try:
+        value = Decimal(number + exponent) * _SUFFIXES[suffix]
+    except DecimalException as error:
+        raise ValueError(f"{_show(text)} is out of range for a quantity") from error
+    if value and value.adjusted() >= _MAX_DIGITS:
+        raise ValueError(f"{_show(text)} is out of range for a quantity")
+    return value
 
 
 def _take_apart(text: str | float) -> list[str]:
     match = _QUANTITY.fullmatch(str(text))
     if not match:
-        raise ValueError(f"{text!r} is not a quantity")
+        raise ValueError(f"{_show(text)} is not a quantity")
     return [part or "" for part in match.groups()]
+
+
+def _show(text: str | float) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
 def canonical_quantity(text: str | float) -> str:

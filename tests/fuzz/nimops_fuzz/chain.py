@@ -33,7 +33,7 @@ from .schema import Json, limits_of, schema_of, walk
 Ask = t.Callable[[Read], t.Any]
 Write = t.Callable[[Json], tuple[Json, Json]]
 
-SECONDS = 20
+SECONDS = 10
 _MAX_READS = 300
 _MAX_STATUS = 1 << 20
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 import typing as t
 from dataclasses import dataclass
 
@@ -62,12 +63,13 @@ def settle(resource: Json, around: tuple[Json, Json, int]) -> Scene:
     return Scene(made, neighbours, number)
 
 
-def play(scene: Scene, write: Write | None = None) -> list[Pass]:
+def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list[Pass]:
     """Passes one after the other, while time passes; what they raise is a finding."""
     world = World(scene.number, scene.neighbours, scene.resource)
+    write = writer(world) if writer else apply_all(world.put, world.remove)
     resource, passes = copy.deepcopy(scene.resource), list[Pass]()
     for number in range(PASSES):
-        done = make_pass(resource, world.ask, write or apply_all(world.put, world.remove))
+        done = make_pass(resource, world.ask, write)
         passes.append(done)
         resource = resource | {"status": done.status} if done.status else resource
         if number % 2:
@@ -87,22 +89,28 @@ def _check_rest(resource: Json, world: World, before: Pass) -> None:
         return answers[read.key]
 
     again = make_pass(resource, ask, lambda _plan: ({}, {}))
-    known = {json.dumps(item, sort_keys=True) for item in before.plan.get("apply", [])}
+    known = _taken(before)
     for item in again.plan.get("apply", []):
         if json.dumps(item, sort_keys=True) in known:
             what = f"{item['kind']} is applied again although it is there"
             raise Flaw(what, again)
 
 
-def reduce(case: Json, wanted: str, tries: int = 400) -> Json:
-    """A smaller case that ends the same way."""
-    best, left = case, tries
-    is_smaller = True
-    while is_smaller and left > 0:
+def _taken(done: Pass) -> set[str]:
+    """What was applied, without what was refused."""
+    results = ((done.written.get("result") or {}).get("results")) or []
+    pairs = zip(done.plan.get("apply", []), results, strict=True) if results else ()
+    return {json.dumps(want, sort_keys=True) for want, result in pairs if "result" in result}
+
+
+def reduce(case: Json, wanted: str, seconds: float = 8) -> Json:
+    """A smaller case that ends the same way, as small as it gets in this time."""
+    best, end = case, time.monotonic() + seconds
+    is_smaller = _ends(case) == wanted
+    while is_smaller:
         is_smaller = False
         for smaller in _smaller(best):
-            left -= 1
-            if left <= 0:
+            if time.monotonic() > end:
                 break
             if _ends(smaller) == wanted:
                 best, is_smaller = smaller, True

@@ -119,10 +119,13 @@ class World:
         """The answer to a read, of the shape that `_k8s/observer.py` gives."""
         return copy.deepcopy(getattr(self, f"_ask_{read.how}")(read))
 
-    def put(self, manifest: Json) -> Json:
-        """Have this object, as the API server gives it back."""
+    def put(self, manifest: Json, *, is_whole: bool = False) -> Json:
+        """Have this object as the API server gives it back, which it is itself if ``is_whole``."""
         key = manifest["kind"], manifest["metadata"]["name"]
         old = self._objects.get(key) or {}
+        if is_whole:
+            self._objects[key] = copy.deepcopy(manifest)
+            return manifest
         metadata = {**self._identity(key), **(old.get("metadata") or {}), **manifest["metadata"]}
         metadata["managedFields"] = [
             {
@@ -237,6 +240,15 @@ class World:
         if kind == "Deployment":
             pod = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
             return {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": pod}
+        if kind in ("Job", "Pod", "LeaderWorkerSet"):
+            pod = {"containers": [{"name": "c", "image": "i", "env": []}]}
+            group = {"leaderWorkerTemplate": {"workerTemplate": {"spec": pod}}, "replicas": 1}
+            return {"Job": {"template": {"spec": pod}}, "Pod": pod}.get(kind, group)
+        if kind == "ResourceClaimTemplate":
+            return {"spec": {"devices": {"requests": [{"name": "a"}]}}}
+        if kind == "ComputeDomain":
+            template = {"resourceClaimTemplate": {"name": "t"}}
+            return {"numNodes": 1, "channel": template}
         if kind == "Service":
             return {"selector": {"app": "x"}, "ports": [{"port": 1}], "clusterIP": "10.0.0.1"}
         return {}
@@ -255,11 +267,11 @@ class World:
         if self._is_calm:
             return found
         for _number in range(self._random.choice((0, 1, 1, 2, 4))):
-            found = self._spoil(found, is_free=kind in _FREELY_TYPED)
+            found = self._spoil(found, is_free=kind in _FREELY_TYPED, is_whole=True)
         return found
 
-    def _spoil(self, value: t.Any, *, is_free: bool) -> t.Any:
-        """One part of a status gone or odd; of another type only where a schema allows it."""
+    def _spoil(self, value: t.Any, *, is_free: bool, is_whole: bool = False) -> t.Any:
+        """One part of a status gone or odd; of another type only where a schema may allow it."""
         if isinstance(value, dict) and value and self._chance(0.8):
             name = self._random.choice(sorted(value))
             if self._chance(0.35):
@@ -268,7 +280,7 @@ class World:
         if isinstance(value, list) and value and self._chance(0.7):
             first = self._spoil(value[0], is_free=is_free)
             return self._random.choice(([], [first], [first, *value]))
-        if is_free and self._chance(0.5):
+        if is_free and not is_whole and self._chance(0.5):
             return self._random.choice((None, "x", 7, True, [], {}, [None], ["x"], {"a": 1}, 1.5))
         return self._other(value)
 

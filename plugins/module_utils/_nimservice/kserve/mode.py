@@ -157,8 +157,13 @@ class _Settings:
 
     def ignores(self, annotation: str) -> bool:
         """Whether KServe looks away from an annotation."""
-        listed = self._load("inferenceService").get("serviceAnnotationDisallowedList")
-        return annotation in (listed or [])
+        listed = self._load("inferenceService").get("serviceAnnotationDisallowedList") or []
+        if not isinstance(listed, list):
+            raise NimError(
+                f"serviceAnnotationDisallowedList (key inferenceService of {self._where}) is not a"
+                " list: mend KServe's config"
+            )
+        return annotation in listed
 
     def default_mode(self) -> str:
         """The mode of what names none."""
@@ -180,7 +185,7 @@ class _Settings:
     def _load(self, key: str) -> dict[str, t.Any]:
         try:
             found = json.loads(self._data.get(key) or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise NimError(f"key {key} of {self._where} is not a JSON object: mend KServe's config")
