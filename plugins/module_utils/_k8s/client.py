@@ -215,7 +215,7 @@ class Client:
             response = server.pool.request(
                 method,
                 url,
-                body=None if body is None else json.dumps(body).encode(),
+                body=None if body is None else _encode(body),
                 headers=headers,
                 timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
                 retries=False,
@@ -232,6 +232,11 @@ class Client:
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data
+
+
+def _encode(body: Json) -> bytes:
+    """JSON that is YAML, too, which knows no surrogates: what is beyond ASCII stays as it is."""
+    return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 
 
 def _is_of_pod(path: str | None) -> bool:

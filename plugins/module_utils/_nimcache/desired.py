@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
     build_config_map,
@@ -28,6 +29,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """
     if cr["metadata"].get("deletionTimestamp"):
         return Desired()
+    check_name(cr)
     steps = take_steps(cr, observed)
     children = build_rbac(cr, observed.object("Role", ROLE))
     if steps.claim:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 import time
 import typing as t
@@ -211,7 +212,8 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
         prog="tests/fuzz",
         description="Malformed and odd resources, made of the CRDs' schemas, against the API server"
         " of $KUBECONFIG and through the pure functions. Writes nothing but a namespace and CRDs.",
-        epilog="Exit codes: 0 all were refused or served, 1 some were not, 2 it cannot begin.",
+        epilog="Exit codes: 0 all were refused or served, 1 some were not, 2 no usable API server,"
+        " 130 interrupted.",
     )
     parser.add_argument("--seed", type=int, default=1, help="another one gives other resources")
     parser.add_argument("--count", type=int, default=1000, help="of each kind and sort")
@@ -223,24 +225,37 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
 def main(argv: t.Sequence[str] | None = None) -> int:
     """Exit code: see --help."""
     options = parse_arguments(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cluster = Cluster()
         cluster.prepare()
-        fuzz = Fuzz(cluster, options.seed, options.output)
+    except (FuzzError, ApiError) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
+    fuzz = Fuzz(cluster, options.seed, options.output)
+    try:
         for kind in options.kinds:
             fuzz.fuzz_malformed(kind, options.count)
             fuzz.fuzz_odd(kind, options.count)
     except (FuzzError, ApiError) as error:
         print(f"fuzz: {error}", file=sys.stderr)
         return 2
-    options.output.mkdir(parents=True, exist_ok=True)
-    results = [item.to_result() for item in fuzz.tallies]
-    (options.output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
-    examples = {key: texts[0] for item in fuzz.tallies for key, texts in item.refusals.items()}
-    (options.output / "refusals.json").write_text(json.dumps(examples, indent=2) + "\n")
-    print(make_table(fuzz.tallies), flush=True)
-    say(f"written: {options.output}/results.json, refusals.json")
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        write_results(fuzz.tallies, options.output)
     return 0 if all(item.ok for item in fuzz.tallies) else 1
+
+
+def write_results(tallies: t.Sequence[Tally], folder: Path) -> None:
+    """The files and the table; of a run that was stopped, as far as it came."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = [item.to_result() for item in tallies]
+    (folder / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    examples = {key: texts[0] for item in tallies for key, texts in item.refusals.items()}
+    (folder / "refusals.json").write_text(json.dumps(examples, indent=2, sort_keys=True) + "\n")
+    print(make_table(tallies), flush=True)
+    say(f"written: {folder}/results.json, refusals.json")
 
 
 __all__ = ["Scene", "World", "main"]

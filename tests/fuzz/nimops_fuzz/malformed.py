@@ -47,8 +47,6 @@ def changes_of(spot: Spot) -> t.Iterator[Change]:
     schema, value, place = spot.schema, spot.value, spot.place
     for new in _wrong_types(schema):
         yield "wrong type", place, new
-    if "default" not in schema and "type" in schema:
-        yield "null", place, None
     if isinstance(value, dict):
         yield from _of_object(schema, value, place)
     elif isinstance(value, list):
@@ -68,6 +66,7 @@ def _of_object(schema: Json, value: Json, place: Place) -> t.Iterator[Change]:
     for name in schema.get("required", []):
         if name in value and "default" not in properties.get(name, {}):
             yield "missing", (*place, name), ...
+            yield "null", (*place, name), None
     if not _is_open(schema):
         yield "unknown field", (*place, "noSuchField"), 1
     most = schema.get("maxProperties")

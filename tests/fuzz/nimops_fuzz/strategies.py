@@ -133,7 +133,7 @@ def _of_string(schema: Json) -> tuple[Values, Values]:
 def _of_integer(schema: Json) -> tuple[Values, Values]:
     least, most = limits_of(schema)
     plain = [number for number in (1, 2, 80, 8000) if least <= number <= most] or [least]
-    odd = {least, most, *(number for number in (0, -1, 2**31 - 1) if least <= number <= most)}
+    odd = {least, most, *(number for number in (0, -1, 2**31 - 1, 2**31) if least <= number <= most)}
     return st.sampled_from(plain), st.sampled_from(sorted(odd))
 
 
