@@ -48,6 +48,18 @@ def test_what_is_no_quantity(text):
         parse_quantity(text)
 
 
+@pytest.mark.parametrize("read", [parse_quantity, canonical_quantity])
+@pytest.mark.parametrize(
+    "text",
+    ["1e99999", "1e999999999", "1e9999999999999999999", "1e-9999999999999999999", "9" * 5000],
+    ids=["many digits", "memory", "no exponent", "nor a small one", "written out"],
+)
+def test_what_is_out_of_range(text, read):
+    with pytest.raises(ValueError, match="is out of range") as caught:
+        read(text)
+    assert len(str(caught.value)) < 100
+
+
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
