@@ -23,8 +23,13 @@ _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BILLION = 10**9
 _MAX_DIGITS = 24
-"""Before the point. Kubernetes itself goes to 2^63; an exponent is cheap to write and dear to use."""
+"""Before the point: Kubernetes itself goes to 2^63. An exponent is cheap to write, dear to use."""
+_MOST = 2**63 - 1
 _MAX_SHOWN = 40
+
+
+class _OutOfRangeError(ValueError):
+    """It is a quantity, but none that anything has."""
 
 
 def parse_quantity(text: str | float) -> Decimal:
@@ -33,9 +38,9 @@ def parse_quantity(text: str | float) -> Decimal:
     try:
         value = Decimal(number + exponent) * _SUFFIXES[suffix]
     except DecimalException as error:
-        raise ValueError(f"{_show(text)} is out of range for a quantity") from error
+        raise _OutOfRangeError(f"{_show(text)} is out of range for a quantity") from error
     if value and value.adjusted() >= _MAX_DIGITS:
-        raise ValueError(f"{_show(text)} is out of range for a quantity")
+        raise _OutOfRangeError(f"{_show(text)} is out of range for a quantity")
     return value
 
 
@@ -78,11 +83,23 @@ def _shorten(number: int, base: int, names: int) -> tuple[int, int]:
 
 
 def is_same_quantity(left: object, right: object) -> bool:
-    """Whether both are quantities of the same value (``1`` and ``1000m`` are)."""
+    """Whether both are quantities of the same value (``1`` and ``1000m`` are).
+
+    What is more than Kubernetes can hold is the most that it can, and a part of a nano a whole one.
+    """
     scalars = (str, int, float)
     if not isinstance(left, scalars) or not isinstance(right, scalars):
         return False
     try:
-        return parse_quantity(left) == parse_quantity(right)
+        return _as_stored(left) == _as_stored(right)
     except ValueError:
         return False
+
+
+def _as_stored(text: str | float) -> Decimal:
+    try:
+        value = parse_quantity(text)
+    except _OutOfRangeError:
+        value = Decimal(-_MOST if str(text).startswith("-") else _MOST)
+    nanos = (value * _BILLION).to_integral_value(ROUND_UP)
+    return max(min(nanos, Decimal(_MOST * _BILLION)), Decimal(-_MOST * _BILLION))

@@ -40,7 +40,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _PERIOD = re.compile(r"[1-9]\d*s|")
 
 
-class Flaw(Exception):
+class FlawError(Exception):
     """A pass did what none may do; the text says what."""
 
 
@@ -83,10 +83,10 @@ class Recorder:
 
 @contextmanager
 def in_time(seconds: int) -> t.Iterator[None]:
-    """A `Flaw` if it takes longer; only in the main thread."""
+    """A `FlawError` if it takes longer; only in the main thread."""
 
     def stop(*_: object) -> None:
-        raise Flaw(f"a pass takes more than {seconds} s")
+        raise FlawError(f"a pass takes more than {seconds} s")
 
     former = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
@@ -98,7 +98,7 @@ def in_time(seconds: int) -> t.Iterator[None]:
 
 
 def make_pass(resource: Json, ask: Ask, write: Write) -> Pass:
-    """One pass. What it raises is a `Flaw`, or a bug that nobody foresaw; `Pass` is its argument."""
+    """One pass. What it raises is a `FlawError`, or a bug that nobody foresaw; `Pass` is its argument."""
     done = Pass(copy.deepcopy(resource))
     try:
         with in_time(SECONDS):
@@ -114,7 +114,7 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
 
     def remember(read: Read) -> t.Any:
         if len(done.answers) > _MAX_READS:
-            raise Flaw(f"reads never end: {read.key}")
+            raise FlawError(f"reads never end: {read.key}")
         json.dumps(read.to_dict())
         done.answers[read.key] = ask(read)
         return done.answers[read.key]
@@ -135,19 +135,22 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     try:
         found = report(recorder, resource, answers, outcome, dry=False)  # type: ignore[arg-type]
     except NimError as error:
-        raise Flaw(f"nobody is told of an error: {error}") from error
+        raise FlawError(f"nobody is told of an error: {error}") from error
     done.status, done.sent, done.error = found.status, recorder.sent, found.error
     if found.status:
         _check_status(resource["kind"], found.status)
     _check_sent(resource, recorder.sent)
     if not _PERIOD.fullmatch(found.period):
-        raise Flaw(f"no period: {found.period!r}")
+        raise FlawError(f"no period: {found.period!r}")
     if (failure or outcome.failure) and not found.error and not _says_failure(found.status):
-        raise Flaw(f"the status does not tell of: {failure or outcome.failure}")
+        raise FlawError(f"the status does not tell of: {failure or outcome.failure}")
 
 
 def _says_failure(status: Json) -> bool:
-    return any(item.get("type") in ("Failed", "Stalled") or item.get("message") for item in status["conditions"])
+    return any(
+        item.get("type") in ("Failed", "Stalled") or item.get("message")
+        for item in status["conditions"]
+    )
 
 
 def _check_plan(resource: Json, plan: Json) -> None:
@@ -155,37 +158,37 @@ def _check_plan(resource: Json, plan: Json) -> None:
         json.dumps(manifest, allow_nan=False)
         name = manifest["metadata"]["name"]
         if not isinstance(name, str) or not name:
-            raise Flaw(f"{manifest['kind']} without a name: {name!r}")
+            raise FlawError(f"{manifest['kind']} without a name: {name!r}")
         if manifest["metadata"]["namespace"] != resource["metadata"]["namespace"]:
-            raise Flaw(f"{manifest['kind']} {name} is of another namespace")
+            raise FlawError(f"{manifest['kind']} {name} is of another namespace")
     keys = [(item["kind"], item["metadata"]["name"]) for item in plan["apply"]]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
-        raise Flaw(f"applied twice in one pass: {twice}")
+        raise FlawError(f"applied twice in one pass: {twice}")
 
 
 def _check_status(kind: str, status: Json) -> None:
     schema = schema_of(kind, "status")
     if faults := find_faults(schema, status, "status"):
-        raise Flaw(f"the API server would refuse the status: {faults[0]}")
+        raise FlawError(f"the API server would refuse the status: {faults[0]}")
     for spot in walk(schema, status, ("status",)):
         least, most = limits_of(spot.schema)
         if spot.schema.get("type") == "integer" and not least <= spot.value <= most:
-            raise Flaw(f"{spot.place}: {spot.value} does not fit")
+            raise FlawError(f"{spot.place}: {spot.value} does not fit")
         if spot.schema.get("format") == "date-time" and not _TIME.fullmatch(spot.value):
-            raise Flaw(f"{spot.place}: {spot.value} is no time")
+            raise FlawError(f"{spot.place}: {spot.value} is no time")
         if isinstance(spot.value, str):
             spot.value.encode()
     if (size := len(json.dumps(status))) > _MAX_STATUS:
-        raise Flaw(f"the status has {size} bytes")
+        raise FlawError(f"the status has {size} bytes")
 
 
 def _check_sent(resource: Json, sent: list[tuple[str, Json]]) -> None:
     for path, body in sent:
         json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
         if ".." in path.split("/") or "\n" in path or "?" in path or "#" in path:
-            raise Flaw(f"a request to {path}")
+            raise FlawError(f"a request to {path}")
         if body.get("kind") == "Event" and len(body["message"].encode()) > 4096:
-            raise Flaw("an event of more than 4 KiB")
+            raise FlawError("an event of more than 4 KiB")
 
 
 def apply_all(put: t.Callable[[Json], Json], remove: t.Callable[[str, str], None]) -> Write:
@@ -214,7 +217,7 @@ def replay(case: Json) -> Pass:
 
 def signature(error: BaseException) -> str:
     """What tells two findings apart: the error, and the last line of ours that it went through."""
-    if isinstance(error, Flaw):
+    if isinstance(error, FlawError):
         text = re.sub(r"\d+", "N", str(error.args[0]))
         return f"Flaw: {text[:70]}"
     frames = traceback.extract_tb(error.__traceback__)

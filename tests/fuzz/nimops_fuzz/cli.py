@@ -63,7 +63,9 @@ class Tally:
             f"{self.generated} generated, {self.refused} refused, {self.served} served,"
             f" {self.raised} raised"
         )
-        expected = f"{self.wanted} refused by a message that names the field, or served; none raises"
+        expected = (
+            f"{self.wanted} refused by a message that names the field, or served; none raises"
+        )
         refusals = {key: len(texts) for key, texts in sorted(self.refusals.items())}
         return {
             "name": self.name, "expected": expected, "seen": seen, "ok": self.ok,
@@ -118,7 +120,9 @@ class Fuzz:
         if names_field(why, item.names):
             tally.refused += 1
         else:
-            self._note(tally, f"refused without the field: {item.what} of {item.where}: {why[:150]}")
+            self._note(
+                tally, f"refused without the field: {item.what} of {item.where}: {why[:150]}"
+            )
 
     def _compare(self, tally: Tally, sent: Json, found: Json) -> None:
         """The verbs that work without a cluster must agree with the API server."""

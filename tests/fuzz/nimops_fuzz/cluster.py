@@ -46,7 +46,9 @@ class Cluster:
     def prepare(self) -> None:
         """Our CRDs as they are in the tree, and the namespace."""
         for name, crd in crds().items():
-            path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+            path = (
+                f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+            )
             try:
                 self._client.apply(path, crd, "nimops-fuzz")
             except ApiError as error:
@@ -128,4 +130,12 @@ def batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-__all__ = ["ApiError", "Cluster", "Counter", "FuzzError", "batches", "kind_of_refusal", "names_field"]
+__all__ = [
+    "ApiError",
+    "Cluster",
+    "Counter",
+    "FuzzError",
+    "batches",
+    "kind_of_refusal",
+    "names_field",
+]

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, configuration, given, seed, settings
 from hypothesis import strategies as st
+
+from .schema import ROOT
+
+configuration.set_hypothesis_home_dir(ROOT / "build" / "hypothesis")
 
 T = t.TypeVar("T")
 
@@ -19,11 +23,19 @@ _SETTINGS = settings(
     max_examples=_BATCH,
     database=None,
     deadline=None,
-    derandomize=False,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
     verbosity=Verbosity.quiet,
 )
+
+IN_TESTS = settings(
+    max_examples=12,
+    database=None,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+"""For tests that must say the same each time, on a machine of any speed."""
 
 
 def draw_many(strategy: st.SearchStrategy[T], number: int) -> t.Iterator[T]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from .chain import Flaw, Pass, Write, apply_all, make_pass, pass_of, replay, signature
+from .chain import FlawError, Pass, Write, apply_all, make_pass, pass_of, replay, signature
 from .schema import KINDS, Json
 from .strategies import Draw, resources, statuses
 from .world import World
@@ -93,7 +93,7 @@ def _check_rest(resource: Json, world: World, before: Pass) -> None:
     for item in again.plan.get("apply", []):
         if json.dumps(item, sort_keys=True) in known:
             what = f"{item['kind']} is applied again although it is there"
-            raise Flaw(what, again)
+            raise FlawError(what, again)
 
 
 def _taken(done: Pass) -> set[str]:

@@ -133,7 +133,11 @@ def _of_string(schema: Json) -> tuple[Values, Values]:
 def _of_integer(schema: Json) -> tuple[Values, Values]:
     least, most = limits_of(schema)
     plain = [number for number in (1, 2, 80, 8000) if least <= number <= most] or [least]
-    odd = {least, most, *(number for number in (0, -1, 2**31 - 1, 2**31) if least <= number <= most)}
+    odd = {
+        least,
+        most,
+        *(number for number in (0, -1, 2**31 - 1, 2**31) if least <= number <= most),
+    }
     return st.sampled_from(plain), st.sampled_from(sorted(odd))
 
 
@@ -280,9 +284,9 @@ def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
     metadata: Json = {"name": draw(st.sampled_from(NAMES)), "namespace": NAMESPACE}
     if draw(st.integers(0, 3)) == 2:
         metadata["annotations"] = {
-            draw(st.sampled_from(("nimops.nim/cache-state", "nimops.nim/service-state", "a"))): draw(
-                st.sampled_from(ODD_TEXTS)
-            )
+            draw(
+                st.sampled_from(("nimops.nim/cache-state", "nimops.nim/service-state", "a"))
+            ): draw(st.sampled_from(ODD_TEXTS))
         }
     return {
         "apiVersion": API_VERSION,

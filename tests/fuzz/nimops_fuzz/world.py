@@ -170,7 +170,10 @@ class World:
         return {"metadata": found["metadata"]} if found else None
 
     def _ask_list(self, read: Read) -> list[Json]:
-        labels = {"node.vmware.com/tkg": "x", "nvidia.com/gpu.product": self._random.choice(ODD_TEXTS)}
+        labels = {
+            "node.vmware.com/tkg": "x",
+            "nvidia.com/gpu.product": self._random.choice(ODD_TEXTS),
+        }
         found = [{"name": f"n{number}", "namespace": "kserve"} for number in range(2)]
         if self._chance(0.7):
             found[0] = {**found[0], "labels": labels}  # type: ignore[dict-item]
@@ -188,7 +191,11 @@ class World:
     def _ask_log(self, _read: Read) -> str:
         if self._chance(0.3):
             return self._random.choice((*_LOGS, *ODD_TEXTS))
-        text = _MANIFESTS[self._random.choice((0, 1))] if self._chance(0.4) else self._random.choice(_MANIFESTS)
+        text = (
+            _MANIFESTS[self._random.choice((0, 1))]
+            if self._chance(0.4)
+            else self._random.choice(_MANIFESTS)
+        )
         begin, end = _MARKS if self._chance(0.9) else ("", "")
         return f"{begin}{text}{end}"
 
@@ -196,14 +203,19 @@ class World:
         status = self._random.choice((200, 200, 200, 404, 0, 500, 301))
         body = _BODIES[0] if self._chance(0.4) else self._random.choice(_BODIES)
         error = "" if status else self._random.choice(_TEXTS)
-        return {"status": status, "body": body if status else "", "error": error, "late": self._chance(0.3)}
+        return {
+            "status": status,
+            "body": body if status else "",
+            "error": error,
+            "late": self._chance(0.3),
+        }
 
     def _ask_protocol(self, _read: Read) -> str:
         return self._random.choice(("native", "legacy", ""))
 
     def _find(self, key: tuple[str, str]) -> Json | None:
         """What is there before the first pass: mostly nothing, else somebody's."""
-        kind, name = key
+        kind = key[0]
         if kind in self._neighbours:
             if self._chance(0.2):
                 return None
@@ -223,7 +235,9 @@ class World:
         if self._chance(0.5):
             metadata["labels"] = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
         if self._chance(0.3):
-            metadata["annotations"] = {"resource.kubernetes.io/pod-claim-name": self._random.choice(ODD_TEXTS)}
+            metadata["annotations"] = {
+                "resource.kubernetes.io/pod-claim-name": self._random.choice(ODD_TEXTS)
+            }
         if self._chance(0.2):
             metadata["deletionTimestamp"] = _TIME
         if self._chance(0.3):
@@ -258,9 +272,17 @@ class World:
             "apiVersion": self._resource["apiVersion"], "kind": self._resource["kind"], "controller": True,
             "name": self._resource["metadata"]["name"], "uid": self._resource["metadata"]["uid"],
         }  # fmt: skip
-        other = {"apiVersion": "v1", "kind": "NIMPipeline", "name": "other", "uid": "other", "controller": True}
+        other = {
+            "apiVersion": "v1",
+            "kind": "NIMPipeline",
+            "name": "other",
+            "uid": "other",
+            "controller": True,
+        }
         namesake = ours | {"uid": "former"}
-        return self._random.choice(([ours], [ours], [other], [namesake], [], [{**other, "controller": False}]))
+        return self._random.choice(
+            ([ours], [ours], [other], [namesake], [], [{**other, "controller": False}])
+        )
 
     def _status(self, kind: str) -> t.Any:
         found = copy.deepcopy(self._random.choice(_STATUSES.get(kind, ({},))))

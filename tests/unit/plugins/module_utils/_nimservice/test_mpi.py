@@ -35,11 +35,11 @@ def test_hostfiles(make: t.Any, groups: int, wanted: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "pipeline"), [(2**31, 2), (1, 2**31 - 1), (200, 200)], ids=["groups", "nodes", "both"]
+    ("groups", "pipeline"),
+    [(2**31, 2), (1, 2**31 - 1), (200, 200)],
+    ids=["groups", "nodes", "both"],
 )
-def test_no_more_hostfiles_than_a_config_map_holds(
-    make: t.Any, groups: int, pipeline: int
-) -> None:
+def test_no_more_hostfiles_than_a_config_map_holds(make: t.Any, groups: int, pipeline: int) -> None:
     cr = make.cr({"multiNode": {"parallelism": {"pipeline": pipeline}}})
     with pytest.raises(NimError, match=r"spec\.replicas: .* do not fit into a ConfigMap"):
         mpi.build_hostfiles(cr, make.observe(), groups)
