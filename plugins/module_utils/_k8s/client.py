@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import typing as t
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ except ImportError as error:
     KUBERNETES_IMPORT_ERROR = str(error)
 
 _DEFAULT_KUBECONFIG = "~/.kube/config"
+_NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 
@@ -235,8 +237,9 @@ class Client:
 
 
 def _encode(body: Json) -> bytes:
-    """JSON that is YAML, too, which knows no surrogates: what is beyond ASCII stays as it is."""
-    return json.dumps(body, ensure_ascii=False).encode(errors="replace")
+    """JSON that is YAML, too: that knows no surrogates, and no control characters as they are."""
+    text = json.dumps(body, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="replace")
 
 
 def _is_of_pod(path: str | None) -> bool:
