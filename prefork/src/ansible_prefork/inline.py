@@ -8,7 +8,8 @@ and templates that are loaded and compiled in a worker and lost with it cost mor
 
 The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
 callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
-plugin changes in its process (environment, working directory, umask, signal handlers) is put back.
+plugin changes in its process (environment, working directory, umask, signal handlers) is put back. A plugin that ends
+its process, by sys.exit or os._exit, ends what a worker would be, not the play.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
 # Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
@@ -112,8 +113,28 @@ def prepare_run() -> None:
         _descriptors = _Descriptors()
 
 
+class _WorkerEnd(BaseException):
+    """The end of what would be a worker, by os._exit."""
+
+
 class _Surroundings:
-    """Puts back what a task may have changed in the process."""
+    """Puts back what a task may have changed in the process, and has it end no more than a worker.
+
+    ``interrupted``: whether the user has interrupted the play meanwhile, who may do that.
+    """
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self.owner = os.getpid(), threading.get_ident()
+
+    def _interrupt(self, _number: int, _frame: object) -> None:
+        self.interrupted = True
+        raise KeyboardInterrupt
+
+    def _end_worker(self, status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) == self.owner:
+            raise _WorkerEnd(status)
+        self.exit(status)
 
     def __enter__(self) -> None:
         self.environment = dict(os.environb)
@@ -121,6 +142,10 @@ class _Surroundings:
         self.umask = os.umask(0o022)
         os.umask(self.umask)
         self.handlers = {number: signal.getsignal(number) for number in CATCHABLE}
+        if self.handlers[signal.SIGINT] is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+        self.exit = os._exit
+        os._exit = self._end_worker
         self.path = list(sys.path)
         self.streams = sys.stdin, sys.stdout, sys.stderr
         if _descriptors is not None:
@@ -134,6 +159,7 @@ class _Surroundings:
             sys.stderr = _OutputOfMainThread(sys.stderr)
 
     def __exit__(self, *_exception: object) -> None:
+        os._exit = self.exit
         sys.stdin, sys.stdout, sys.stderr = self.streams
         if _descriptors is not None:
             _descriptors.attach()
@@ -234,10 +260,14 @@ def run_inline(worker: Any) -> int:
     display.set_queue = _keep_queue
     display.display = _make_display(display, worker._final_q)
     display._final_q = _QueueOfMainThread(worker._final_q)
+    surroundings = _Surroundings()
     try:
-        with _Surroundings():
+        with surroundings:
             _run_task(worker, module)
-    except Exception:
+    except BaseException:
+        # A worker ends with 1 whatever ends it, be it sys.exit(0): a play whose worker has ended so has failed.
+        if surroundings.interrupted:
+            raise
         return 1
     finally:
         display._final_q = None

@@ -32,6 +32,7 @@ class PlaybookProgram:
     """A parent of runs of ansible-playbook."""
 
     name = NAME
+    tells_end = True
 
     def __init__(self) -> None:
         self.helper: int | None = None
