@@ -8,6 +8,7 @@ Known differences, each of them met below:
 - an interrupted or killed stock run leaves its module running, a run of a parent ends it (test_interrupted); so does the
   end of a play for a module that ran into its task's time limit, which until then goes on as stock;
 - a plugin that ends its process behind Python's back, with 0: stock waits for ever, a run of a parent fails (test_ended);
+- since ansible-core 2.21 the traceback of what ended a worker is shown; here with a frame less (ends_of_worker);
 - before ansible-core 2.19 the result of a time-out names the frame that it struck, which is one of prefork (normal.py);
 - the run that starts a parent, and those that a parent refuses, say so on stderr, once (normal.py).
 """
@@ -195,6 +196,13 @@ def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
     assert not differences, "\n\n".join(differences)
 
 
+def ends_of_worker(outcome: Outcome) -> Any:
+    """What is the same when a traceback is shown: all but the first of its frames, and what counts lines."""
+    text = outcome.stdout + outcome.stderr
+    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +\^+\r?\n)?'
+    return outcome.code, re.sub(frame, "", text).split(), [event["event"] for event in outcome.events]
+
+
 def reorder(name: str, value: Any) -> Any:
     if name in ("stdout", "stderr", "events", "posts"):
         return without_order(value)
@@ -223,6 +231,8 @@ def play_case(sides: Sides, case: Case, program: str) -> None:
         if program == RUNNER and case.name == "actions" and CORE < (2, 19):
             # Workers write to the terminal beside the thread that shows the results: any order, any cut into events.
             assert (stock.code, stock.files["project/seen"]) == (forks.code, forks.files["project/seen"])
+        elif case.play == "ends" and CORE >= (2, 21):
+            assert ends_of_worker(stock) == ends_of_worker(forks)
         else:
             compare(stock, forks, case.unordered)
         # A parent that refuses makes its runs stock ones, which compare well.

@@ -22,6 +22,7 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -263,11 +264,17 @@ def run_inline(worker: Any) -> int:
     surroundings = _Surroundings()
     try:
         with surroundings:
-            _run_task(worker, module)
+            try:
+                _run_task(worker, module)
+            except BaseException as problem:
+                if surroundings.interrupted or isinstance(problem, _WorkerEnd):
+                    raise
+                # Whatever it is, be it sys.exit(0): since ansible-core 2.21 it is shown.
+                worker._hard_exit(_format(problem))
     except BaseException:
-        # A worker ends with 1 whatever ends it, be it sys.exit(0): a play whose worker has ended so has failed.
         if surroundings.interrupted:
             raise
+        # A play whose worker ends with anything but 0 has failed.
         return 1
     finally:
         display._final_q = None
@@ -275,6 +282,14 @@ def run_inline(worker: Any) -> int:
         host.vars, host.groups = kept
         module.current_worker = before
     return 0
+
+
+def _format(problem: BaseException) -> str:
+    """Its traceback, from ansible-core's code on."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(problem), problem, trace))
 
 
 def _keep_queue(_queue: Any) -> None:
