@@ -128,9 +128,9 @@ class _Surroundings:
         self.interrupted = False
         self.owner = os.getpid(), threading.get_ident()
 
-    def _interrupt(self, _number: int, _frame: object) -> None:
+    def _interrupt(self, number: int, frame: object) -> None:
         self.interrupted = True
-        raise KeyboardInterrupt
+        self.handlers[signal.SIGINT](number, frame)
 
     def _end_worker(self, status: int) -> NoReturn:
         if (os.getpid(), threading.get_ident()) == self.owner:
@@ -142,8 +142,8 @@ class _Surroundings:
         self.directory = os.getcwd()
         self.umask = os.umask(0o022)
         os.umask(self.umask)
-        self.handlers = {number: signal.getsignal(number) for number in CATCHABLE}
-        if self.handlers[signal.SIGINT] is signal.default_int_handler:
+        self.handlers: dict[int, Any] = {number: signal.getsignal(number) for number in CATCHABLE}
+        if callable(self.handlers[signal.SIGINT]):
             signal.signal(signal.SIGINT, self._interrupt)
         self.exit = os._exit
         os._exit = self._end_worker
