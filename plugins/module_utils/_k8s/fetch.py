@@ -9,7 +9,16 @@ import http.client
 import typing as t
 from functools import partial
 
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import LATE, explain, within
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import (
+    BUSY,
+    BusyError,
+    Patience,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import (
+    LATE,
+    Pending,
+    explain,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.trust import (
     authorization,
     make_context,
@@ -25,25 +34,36 @@ LIMIT_SECONDS = 3.0
 _CONNECT_SECONDS = 1.0
 
 
-def fetch(url: str, seconds: float = LIMIT_SECONDS, *, namespace: str = "") -> dict[str, t.Any]:
+def fetch(
+    url: str,
+    seconds: float = LIMIT_SECONDS,
+    *,
+    namespace: str = "",
+    patience: Patience | None = None,
+) -> dict[str, t.Any]:
     """{"status", "body", "error", "late"} of a GET; ``status`` is 0 and ``error`` set if it failed.
 
-    ``late``: it failed because time ran out.
+    ``late``: it took long, whatever came of it, or was not waited for.
 
     ``namespace``: the Services of which may be told who asks.
 
     No redirect is followed, no proxy of the environment is used, and the answer must be complete
     within ``seconds`` and `LIMIT_BYTES`.
     """
+    patience = patience or Patience()
     if not url.startswith(("http://", "https://")):
         return _failed(f"{url!r} is not an http URL")
     try:
-        status, body = within(seconds, partial(_get, url, seconds, namespace))
+        status, body = patience.wait(Pending(partial(_get, url, seconds, namespace)), seconds)
+    except BusyError:
+        return _failed(BUSY, late=True)
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, ValueError, OSError) as error:
-        return _failed(explain(error))
+        said = explain(error)
+        return _failed(said, late=patience.is_slow or said == LATE)
+    late = patience.is_slow
     if len(body) > LIMIT_BYTES:
-        return _failed(f"the answer is larger than {LIMIT_BYTES} bytes")
-    return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": False}
+        return _failed(f"the answer is larger than {LIMIT_BYTES} bytes", late=late)
+    return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": late}
 
 
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
@@ -67,5 +87,5 @@ def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
         response.close()
 
 
-def _failed(error: str) -> dict[str, t.Any]:
-    return {"status": 0, "body": "", "error": error, "late": error == LATE}
+def _failed(error: str, *, late: bool = False) -> dict[str, t.Any]:
+    return {"status": 0, "body": "", "error": error, "late": late}

@@ -21,28 +21,42 @@ LATE = "no complete answer in time"
 _Answer = t.TypeVar("_Answer")
 
 
-def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
-    """What ``work`` returns or raises; TimeoutError if that takes longer than ``seconds``.
+class Pending(t.Generic[_Answer]):
+    """Work in a thread of its own, whose end can be awaited.
 
     Timeouts of sockets bound a single read, and neither a name look-up nor a peer that sends byte
     by byte. Work that is too late is left behind in a daemon thread, which ends with the process.
     """
-    answers: queue.SimpleQueue[tuple[list[_Answer], Exception | None]] = queue.SimpleQueue()
 
-    def run() -> None:
+    def __init__(self, work: t.Callable[[], _Answer]) -> None:
+        self._answers: queue.SimpleQueue[tuple[list[_Answer], Exception | None]] = (
+            queue.SimpleQueue()
+        )
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+
+    def wait(self, seconds: float) -> _Answer:
+        """What the work returns or raises; TimeoutError if that takes longer than ``seconds``.
+
+        After a TimeoutError it can be waited for again.
+        """
         try:
-            answers.put(([work()], None))
-        except Exception as error:  # handed to the caller
-            answers.put(([], error))
+            answer, error = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+        if error:
+            raise error
+        return answer[0]
 
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        answer, error = answers.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
-    if error:
-        raise error
-    return answer[0]
+    def _run(self, work: t.Callable[[], _Answer]) -> None:
+        try:
+            self._answers.put(([work()], None))
+        except Exception as error:  # handed to who waits
+            self._answers.put(([], error))
+
+
+def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
+    """What ``work`` returns or raises; TimeoutError if that takes longer than ``seconds``."""
+    return Pending(work).wait(seconds)
 
 
 def explain(error: BaseException) -> str:
