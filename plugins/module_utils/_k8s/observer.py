@@ -28,7 +28,8 @@ Json = dict[str, t.Any]
 
 def observe(client: Client, resource: Json) -> Json:
     """All answers that the kind of ``resource`` wants, by key. Raises ApiError, NimError."""
-    with Patience(resource["metadata"].get("namespace") or "", Slots()) as patience:
+    namespace = str((resource.get("metadata") or {}).get("namespace") or "")
+    with Patience(namespace, Slots()) as patience:
         return collect(resource, partial(answer, client, patience=patience))
 
 

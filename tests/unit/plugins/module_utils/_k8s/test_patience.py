@@ -136,7 +136,9 @@ def test_a_person_waits_without_slots() -> None:
     assert not patience.is_slow
 
 
-def test_a_question_is_asked_once_though_it_is_waited_for_twice(serve: t.Any, answer: t.Any) -> None:
+def test_a_question_is_asked_once_though_it_is_waited_for_twice(
+    serve: t.Any, answer: t.Any
+) -> None:
     asked = threading.Event()
 
     class Prompted(Room):

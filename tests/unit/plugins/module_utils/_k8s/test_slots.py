@@ -70,7 +70,9 @@ def test_a_namespace_that_has_not_waited_needs_no_slot(folder: Path, locks: Lock
     ("after", "needs_slot"),
     [pytest.param(299, True, id="soon"), pytest.param(301, False, id="later")],
 )
-def test_what_was_waited_is_repaid(folder: Path, locks: Locks, after: int, needs_slot: bool) -> None:
+def test_what_was_waited_is_repaid(
+    folder: Path, locks: Locks, after: int, needs_slot: bool
+) -> None:
     assert wait(folder, "a", CREDIT_SECONDS + 5)
     assert wait(folder, "a", 0, 1000 + after)
     assert bool(locks.slots) is needs_slot
