@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import http.client
+import os
 import typing as t
 from functools import partial
+from urllib.parse import urlsplit
 
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.addresses import zone_of
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import (
     BUSY,
     BusyError,
@@ -17,7 +20,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import (
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import (
     LATE,
     Pending,
+    connect_to,
     explain,
+    look_up,
+    target_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.trust import (
     authorization,
@@ -47,8 +53,8 @@ def fetch(
 
     ``namespace``: the Services of which may be told who asks.
 
-    No redirect is followed, no proxy of the environment is used, and the answer must be complete
-    within ``seconds`` and `LIMIT_BYTES`.
+    No redirect is followed, a pod asks nothing on loopback, no proxy of the environment is used,
+    and the answer must be complete within ``seconds`` and `LIMIT_BYTES`.
     """
     patience = patience or Patience()
     if not url.startswith(("http://", "https://")):
@@ -68,14 +74,19 @@ def fetch(
 
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
     """Status and body, of which at most one byte more than the limit is read."""
-    pool = urllib3.PoolManager(retries=False, ssl_context=make_context(url))
-    response = pool.request(
+    pool, target = _open(url)
+    response = pool.urlopen(
         "GET",
-        url,
+        target,
+        retries=False,
         redirect=False,
         preload_content=False,
         decode_content=False,
-        headers={"Accept": "application/json", **authorization(url, namespace)},
+        headers={
+            "Accept": "application/json",
+            "Host": urlsplit(url).netloc.rpartition("@")[2],
+            **authorization(url, namespace),
+        },
         timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
     )
     body = b""
@@ -85,6 +96,23 @@ def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
         return response.status, body
     finally:
         response.close()
+
+
+def _open(url: str) -> tuple[t.Any, str]:
+    """Connections, and what to ask them for.
+
+    In a pod, to an address that was checked: loopback is the operator's own, where the runtime's
+    proxy serves the whole cluster. Elsewhere a Service may well be on loopback.
+    """
+    context = make_context(url)
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return urllib3.PoolManager(retries=False, ssl_context=context), url
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    for address in look_up(host, port):
+        if zone_of(address) != "special":
+            return connect_to(address, parts, port, context), target_of(parts)
+    raise ValueError("its address is not one that a model server can have")
 
 
 def _failed(error: str, *, late: bool = False) -> dict[str, t.Any]:

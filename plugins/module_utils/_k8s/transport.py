@@ -11,6 +11,12 @@ import socket
 import ssl
 import threading
 import typing as t
+from urllib.parse import SplitResult
+
+try:
+    import urllib3
+except ImportError:  # every file must import on a bare Python; Client tells what is missing
+    urllib3 = None  # type: ignore[assignment]
 
 _MAX_TEXT = 300
 _MAX_DEPTH = 8
@@ -19,6 +25,30 @@ LATE = "no complete answer in time"
 """What `explain` says where time ran out."""
 
 _Answer = t.TypeVar("_Answer")
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the order in which they are to be tried."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(item[4][0]) for item in found))
+
+
+def connect_to(address: str, url: SplitResult, port: int, context: ssl.SSLContext | None) -> t.Any:
+    """Connections to this very address, whatever the URL's host may mean by then.
+
+    TLS asks for the host's name. What is sent has to say the host, too.
+    """
+    where = f"[{address}]" if ":" in address else address
+    if url.scheme == "http":
+        return urllib3.HTTPConnectionPool(where, port)
+    return urllib3.HTTPSConnectionPool(
+        where, port, ssl_context=context, server_hostname=url.hostname
+    )
+
+
+def target_of(url: SplitResult) -> str:
+    """What a server is asked for."""
+    return url._replace(scheme="", netloc="", fragment="").geturl() or "/"
 
 
 class Pending(t.Generic[_Answer]):
