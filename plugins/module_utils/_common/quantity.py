@@ -36,7 +36,7 @@ def parse_quantity(text: str | float) -> Decimal:
 def _take_apart(text: str | float) -> list[str]:
     match = _QUANTITY.fullmatch(str(text)[: _MAX_LENGTH + 1])
     if not match or match.end() > _MAX_LENGTH:
-        raise ValueError(f"{str(text)[:_MAX_LENGTH]!r} is not a quantity")
+        raise ValueError(f"{repr(text)[: _MAX_LENGTH + 2]} is not a quantity")
     return [part or "" for part in match.groups()]
 
 
