@@ -196,7 +196,7 @@ CONTROLLER = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {
-        "name": "manager",
+        "name": "kserve-controller-manager",
         "namespace": "ks",
         "labels": {"control-plane": "kserve-controller-manager"},
     },
