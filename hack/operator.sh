@@ -5,6 +5,7 @@
 # LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with no more rights than the image has.
 # NAMESPACED=NAME runs it so for one namespace, with no more rights than config/overlays/namespaced gives it there.
 # METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
+# LIVENESS_PORT: where /livez tells whether runs end (default: nowhere).
 # WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # PREFORK=off runs the stock programs, a new interpreter for each: see prefork/README.md.
 # Further arguments go to ansible-operator run.
@@ -90,4 +91,8 @@ export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENT
 export ANSIBLE_INVENTORY_ENABLED=ini ANSIBLE_PIPELINING=true
 export PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
 export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
-exec python -m ansible_prefork exec -- ansible-operator run "${options[@]}" "$@"
+watch=()
+if [[ ${LIVENESS_PORT:-} ]]; then
+	watch=("--liveness-bind-address=127.0.0.1:$LIVENESS_PORT")
+fi
+exec python -m nimops_supervisor "${watch[@]}" -- ansible-operator run "${options[@]}" "$@"

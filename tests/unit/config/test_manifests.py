@@ -169,14 +169,19 @@ def test_hardened_switches_off_what_tenants_rarely_need():
 
 
 @pytest.mark.parametrize(
-    ("probe", "path"), [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")]
+    ("probe", "path", "address"),
+    [
+        ("livenessProbe", "/livez", "--liveness-bind-address"),
+        ("readinessProbe", "/readyz", "--health-probe-bind-address"),
+    ],
 )
-def test_probes_ask_where_the_operator_answers(probe, path):
+def test_probes_ask_where_the_operator_answers(probe, path, address):
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     action = container[probe]["httpGet"]
     assert action["path"] == path
-    assert f":{ports[action['port']]}" == flag("health-probe-bind-address")
+    given = f"{address}=:{ports[action['port']]}"
+    assert given in (CONFIG.parent / "Dockerfile").read_text() or given in container["args"]
 
 
 def test_metrics_port_is_the_one_that_service_and_network_policy_name():
