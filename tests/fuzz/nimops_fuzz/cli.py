@@ -198,7 +198,9 @@ def say(text: str) -> None:
 
 def make_table(tallies: t.Sequence[Tally]) -> str:
     """What is printed in the end."""
-    rows = [("", "generated", "refused", "served", "raised", "of these with an error told")]
+    rows: list[tuple[str, ...]] = [
+        ("", "generated", "refused", "served", "raised", "of these with an error told")
+    ]
     for item in tallies:
         numbers = (item.generated, item.refused, item.served, item.raised, item.unserved)
         rows.append((item.name, *map(str, numbers)))
