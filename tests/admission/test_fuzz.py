@@ -17,7 +17,7 @@ from nimops_fuzz.cli import Fuzz
 from nimops_fuzz.cluster import Cluster as FuzzCluster
 from nimops_fuzz.schema import KINDS
 
-FEW = 12
+FEW = 8
 
 
 @pytest.mark.usefixtures("cluster")
