@@ -64,7 +64,7 @@ _PEM_REST = re.compile(r"\A(?:(?!-----BEGIN)[\s\S]){0,65536}?-----END [A-Z0-9 ]{
 _TOKENS = re.compile(
     r"nvapi-[\w-]+"
     r"|\bhf_(?=[A-Za-z]*[0-9A-Z])[A-Za-z0-9]{8,}|\bhf_[A-Za-z0-9]{20,}"
-    r"|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"
+    r"|\beyJ[\w-]{8,4096}\.[\w-]+(?:\.[\w-]*)?"
     r"|\bgh[opusr]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}|\bxox[a-z]-[\w-]{8,}"
     r"|\bsk-[\w-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
     r"|LS0tLS1CRUdJTi[A-Za-z0-9+/=\\]*"

@@ -313,6 +313,10 @@ class World:
         return type(value)()
 
 
+_IDENTITY = ("apiVersion", "kind", "name", "namespace", "uid", "resourceVersion")
+"""Nobody owns these fields; the last two are conditions of an apply."""
+
+
 def fields_of(value: t.Any) -> Json:
     """The FieldsV1 set of what was applied; lists as a whole."""
     if not isinstance(value, dict):
@@ -320,5 +324,5 @@ def fields_of(value: t.Any) -> Json:
     return {
         f"f:{name}": fields_of(item)
         for name, item in value.items()
-        if name not in ("apiVersion", "kind", "name", "namespace") or not isinstance(item, str)
+        if name not in _IDENTITY or not isinstance(item, str)
     }
