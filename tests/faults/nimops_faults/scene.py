@@ -22,6 +22,7 @@ from nimops_live.workload import (
     is_settled,
     make_nimcache,
     make_nimservice,
+    play_models,
 )
 
 from .children import KINDS, Census, Listing, judge_deleted, judge_settled
@@ -80,13 +81,18 @@ class Replica:
         self._environment: dict[str, t.Any] = {"ANSIBLE_HOME": "/tmp/ansible-home"} | environment
         self._probe, self._failures = Every(PROBE_SECONDS), 0
         self._is_ended = False
+        self._models = contextlib.ExitStack()
         self.operator = self._start()
 
     def _start(self) -> ContainedOperator:
         self._failures, self._is_ended = 0, False
-        return self._stage.start_operator(
+        operator = self._stage.start_operator(
             self.name, tmp=self.tmp, api_port=self._api_port, **self._environment
         )
+        if self._api_port:
+            models = play_models(self._stage.logs / f"{self.name}-models.log", operator.pid)
+            self._models.enter_context(models)
+        return operator
 
     @property
     def log(self) -> Path:
@@ -106,7 +112,12 @@ class Replica:
         self._is_ended = True
         self.deaths.append(why)
         say(f"  {self.name}: {why}")
-        self.operator.clear()
+        self.clear()
+
+    def clear(self) -> list[str]:
+        """End what is left of it; what that was."""
+        self._models.close()
+        return sorted(f"{stat.name} ({pid})" for pid, stat in self.operator.clear().items())
 
     def restart(self) -> None:
         if not self._is_ended:
@@ -267,9 +278,8 @@ class Scene:
             deadline = time.monotonic() + 10
             while replica.operator.processes() and time.monotonic() < deadline:
                 time.sleep(0.1)
-            if left := replica.operator.clear():
-                names = sorted(f"{stat.name} ({pid})" for pid, stat in left.items())
-                self.object(f"processes left: {', '.join(names[:4])}")
+            if left := replica.clear():
+                self.object(f"processes left: {', '.join(left[:4])}")
             for problem in judge_paths(list_paths(replica.tmp)):
                 self.object(f"/tmp: {problem}")
         self._discard()
