@@ -182,7 +182,8 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
     if fault := find_fault(cr, view):
         return _failed(fault.reason, str(fault))
     if outcome.failure:
-        return _failed(outcome.failure_reason, outcome.failure, error=outcome.failure)
+        error = "" if outcome.is_final else outcome.failure
+        return _failed(outcome.failure_reason, outcome.failure, error=error)
     if outcome.refusals:
         return _refused(outcome.refusals)
     store = select_store(cr, view)
@@ -318,7 +319,7 @@ def _available(cr: Resource, view: Observed) -> dict[str, int]:
     """Left out while there are none, as in a Deployment's own status; a group is a replica."""
     status = (live_workload(cr, view) or {}).get("status") or {}
     available = status.get("readyReplicas" if is_multi_node(cr) else "availableReplicas")
-    return {"availableReplicas": int(available)} if available else {}
+    return {"availableReplicas": available} if available and isinstance(available, int) else {}
 
 
 def _domain_of(

@@ -41,11 +41,28 @@ def test_quantities(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"],
+    [
+        *("", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"),
+        pytest.param("1e999999999", id="more digits than memory"),
+        pytest.param("1e-999999999", id="as many after the point"),
+        pytest.param("9" * 65, id="long"),
+    ],
 )
 def test_what_is_no_quantity(text):
     with pytest.raises(ValueError, match="is not a quantity"):
         parse_quantity(text)
+
+
+@pytest.mark.parametrize("read", [parse_quantity, canonical_quantity])
+@pytest.mark.parametrize(
+    "text",
+    ["1e99999", "1e999999999", "1e9999999999999999999", "1e-9999999999999999999", "9" * 5000],
+    ids=["many digits", "memory", "no exponent", "nor a small one", "written out"],
+)
+def test_what_is_out_of_range(text, read):
+    with pytest.raises(ValueError, match="is out of range") as caught:
+        read(text)
+    assert len(str(caught.value)) < 100
 
 
 @pytest.mark.parametrize(
@@ -99,6 +116,11 @@ def test_what_is_no_quantity_has_no_canonical_form():
         (1, "1", True),
         ("1Gi", "1024Mi", True),
         ("1G", "1Gi", False),
+        (str(2**63 - 1), "99999999999999999999Ei", True),
+        (str(2**63 - 1), "1e99999", True),
+        (str(2**63 - 1), "-1e99999", False),
+        ("1n", "0.1n", True),
+        ("0", "0.1n", False),
         ("x", "x", False),
         (None, None, False),
         (["1"], "1", False),
