@@ -26,6 +26,11 @@ def list_paths(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def list_work(folder: Path) -> list[str]:
+    """The same of work folders alone."""
+    return [path for path in list_paths(folder) if WORK.match(path)]
+
+
 def judge_paths(paths: t.Iterable[str]) -> list[str]:
     """Work folders of runs by resource, other files by their beginning, which tells what they are."""
     folders: set[str] = set()

@@ -26,7 +26,7 @@ from nimops_live.workload import (
 )
 
 from .children import KINDS, Census, Listing, judge_deleted, judge_settled
-from .leftovers import judge_paths, list_paths
+from .leftovers import judge_paths, list_paths, list_work
 from .proxy import Proxy
 
 OURS = (NIMSERVICES, NIMCACHES)
@@ -34,6 +34,7 @@ KUBELET_PAUSE = 1.0
 PROBE_SECONDS, PROBE_FAILURES = 20.0, 3  # as in config/manager
 SETTLE_SECONDS = 300.0
 DELETE_SECONDS = 180.0
+SWEEP_SECONDS = 20.0
 LOOK_SECONDS = 1.0
 
 
@@ -272,6 +273,7 @@ class Scene:
 
     def close(self) -> None:
         """Stop the replicas, see what they leave, and leave nothing that disturbs the next scene."""
+        self._wait_until_swept()
         for replica in self.replicas:
             replica.operator.stop()
         for replica in self.replicas:
@@ -283,6 +285,14 @@ class Scene:
             for problem in judge_paths(list_paths(replica.tmp)):
                 self.object(f"/tmp: {problem}")
         self._discard()
+
+    def _wait_until_swept(self) -> None:
+        """Work folders go some seconds after the last run of a resource that is gone."""
+        deadline = time.monotonic() + SWEEP_SECONDS
+        while time.monotonic() < deadline:
+            if not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas):
+                return
+            time.sleep(LOOK_SECONDS)
 
     def _discard(self) -> None:
         with contextlib.suppress(LiveError):
