@@ -22,7 +22,7 @@ def test_a_machine_without_namespaces(monkeypatch: pytest.MonkeyPatch, number: i
         raise OSError(number, "no")
 
     monkeypatch.setattr(isolation, "unshare", refuse)
-    with pytest.raises(LiveError, match="CAP_SYS_ADMIN .* user namespaces"):
+    with pytest.raises(LiveError, match=r"CAP_SYS_ADMIN .* user namespaces"):
         isolation.isolate()
     assert asked == [isolation.FLAGS, isolation.FLAGS | isolation.NEW_USER]
 
