@@ -57,7 +57,7 @@ image-files: collection ## Make what the Dockerfile copies: the collection, whee
 	done
 
 .PHONY: test
-test: lint unit prefork supervisor sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor sanity cluster faults-quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -183,6 +183,10 @@ bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on th
 .PHONY: faults
 faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
 	@$(BIN)/python tests/faults $(FAULTS)
+
+.PHONY: faults-quick
+faults-quick: collection ## Two of them, on eight resources
+	@$(BIN)/python tests/faults --quick
 
 .PHONY: lock
 lock: ## Make requirements/dev.txt and bench.txt of their .in files anew

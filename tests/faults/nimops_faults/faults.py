@@ -91,6 +91,14 @@ def kill_operator_midway(scene: Scene) -> None:
     kill_operator(scene)
 
 
+def kill_container(scene: Scene) -> None:
+    """As by the kernel for want of memory: the supervisor and all it has started, at once."""
+    scene.apply()
+    scene.wait_until_midway()
+    scene.replica.end("killed as a whole")
+    scene.keep()
+
+
 def kill_operator_while_deleting(scene: Scene) -> None:
     """All are Ready, deleted, and some gone, when it dies; then all are made again."""
     scene.apply()
@@ -396,6 +404,9 @@ FAULTS = (
     Fault("none", ALWAYS, play_nothing),
     Fault(
         "operator-killed", f"its runs end with it, it starts again; {ALWAYS}", kill_operator_midway
+    ),
+    Fault(
+        "container-killed", f"started again after 1 s, with the same /tmp; {ALWAYS}", kill_container
     ),
     Fault(
         "operator-killed-while-deleting",

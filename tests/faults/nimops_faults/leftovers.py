@@ -14,7 +14,7 @@ from .children import describe
 
 WORK = re.compile(r"ansible-operator/runner/[^/]+/[^/]+/(?P<kind>[^/]+)/(?P<name>[^/]+/[^/]+)/")
 # Folders that every operator makes once.
-KEPT = re.compile(r"(ansible-operator/runner(/[^/]+){0,4}/|ansible-home/tmp/)")
+KEPT = re.compile(r"(ansible-operator/runner(/[^/]+){0,4}/|\.ansible/tmp/)")
 
 
 def list_paths(folder: Path) -> list[str]:
@@ -24,6 +24,11 @@ def list_paths(folder: Path) -> list[str]:
         place = "" if parent == str(folder) else f"{os.path.relpath(parent, folder)}/"
         found += [place + name for name in files] + ([] if files or folders else [place])
     return sorted(found)
+
+
+def list_work(folder: Path) -> list[str]:
+    """The same of work folders alone."""
+    return [path for path in list_paths(folder) if WORK.match(path)]
 
 
 def judge_paths(paths: t.Iterable[str]) -> list[str]:

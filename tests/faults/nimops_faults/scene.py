@@ -22,17 +22,21 @@ from nimops_live.workload import (
     is_settled,
     make_nimcache,
     make_nimservice,
+    play_models,
 )
 
 from .children import KINDS, Census, Listing, judge_deleted, judge_settled
-from .leftovers import judge_paths, list_paths
+from .leftovers import judge_paths, list_paths, list_work
 from .proxy import Proxy
 
 OURS = (NIMSERVICES, NIMCACHES)
+# As in config/manager, the probes too.
+ANSIBLE_TEMP = dict.fromkeys(("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP"), "/tmp/.ansible/tmp")
 KUBELET_PAUSE = 1.0
-PROBE_SECONDS, PROBE_FAILURES = 20.0, 3  # as in config/manager
+PROBE_SECONDS, PROBE_FAILURES = 20.0, 3
 SETTLE_SECONDS = 300.0
 DELETE_SECONDS = 180.0
+SWEEP_SECONDS = 20.0
 LOOK_SECONDS = 1.0
 
 
@@ -77,16 +81,21 @@ class Replica:
         self.tmp = stage.make_tmp(name)
         self._stage = stage
         self._api_port = api_port
-        self._environment: dict[str, t.Any] = {"ANSIBLE_HOME": "/tmp/ansible-home"} | environment
+        self._environment: dict[str, t.Any] = ANSIBLE_TEMP | environment
         self._probe, self._failures = Every(PROBE_SECONDS), 0
         self._is_ended = False
+        self._models = contextlib.ExitStack()
         self.operator = self._start()
 
     def _start(self) -> ContainedOperator:
         self._failures, self._is_ended = 0, False
-        return self._stage.start_operator(
+        operator = self._stage.start_operator(
             self.name, tmp=self.tmp, api_port=self._api_port, **self._environment
         )
+        if self._api_port:
+            models = play_models(self._stage.logs / f"{self.name}-models.log", operator.pid)
+            self._models.enter_context(models)
+        return operator
 
     @property
     def log(self) -> Path:
@@ -106,7 +115,12 @@ class Replica:
         self._is_ended = True
         self.deaths.append(why)
         say(f"  {self.name}: {why}")
-        self.operator.clear()
+        self.clear()
+
+    def clear(self) -> list[str]:
+        """End what is left of it; what that was."""
+        self._models.close()
+        return sorted(f"{stat.name} ({pid})" for pid, stat in self.operator.clear().items())
 
     def restart(self) -> None:
         if not self._is_ended:
@@ -261,18 +275,26 @@ class Scene:
 
     def close(self) -> None:
         """Stop the replicas, see what they leave, and leave nothing that disturbs the next scene."""
+        self._wait_until_swept()
         for replica in self.replicas:
             replica.operator.stop()
         for replica in self.replicas:
             deadline = time.monotonic() + 10
             while replica.operator.processes() and time.monotonic() < deadline:
                 time.sleep(0.1)
-            if left := replica.operator.clear():
-                names = sorted(f"{stat.name} ({pid})" for pid, stat in left.items())
-                self.object(f"processes left: {', '.join(names[:4])}")
+            if left := replica.clear():
+                self.object(f"processes left: {', '.join(left[:4])}")
             for problem in judge_paths(list_paths(replica.tmp)):
                 self.object(f"/tmp: {problem}")
         self._discard()
+
+    def _wait_until_swept(self) -> None:
+        """Work folders go some seconds after the last run of a resource that is gone."""
+        deadline = time.monotonic() + SWEEP_SECONDS
+        while time.monotonic() < deadline:
+            if not any(judge_paths(list_work(replica.tmp)) for replica in self.replicas):
+                return
+            time.sleep(LOOK_SECONDS)
 
     def _discard(self) -> None:
         with contextlib.suppress(LiveError):

@@ -69,12 +69,15 @@ class Operator:
         wrap: t.Sequence[str] = (),
         descriptors: t.Sequence[int] = (),
     ) -> None:
-        metrics, health = find_free_port(), find_free_port()
+        metrics, health, liveness = (find_free_port() for _ in range(3))
         self.log = log
         self.metrics = Metrics(metrics)
-        self._health_url = f"http://127.0.0.1:{health}"
+        self._ready_url = f"http://127.0.0.1:{health}/readyz"
+        self._live_url = f"http://127.0.0.1:{liveness}/livez"
         log.parent.mkdir(parents=True, exist_ok=True)
-        ports = {"METRICS_PORT": str(metrics), "HEALTH_PORT": str(health)}
+        ports = {
+            "METRICS_PORT": str(metrics), "HEALTH_PORT": str(health), "LIVENESS_PORT": str(liveness),
+        }  # fmt: skip
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*wrap, str(SCRIPT), *arguments],
@@ -123,12 +126,9 @@ class Operator:
             tail = self.log.read_text(errors="replace").splitlines()[-8:]
             raise LiveError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
 
-    def _ask_health(self, path: str) -> t.Any:
-        return urllib.request.urlopen(f"{self._health_url}/{path}", timeout=2)
-
     def is_live(self) -> bool:
         """What a liveness probe is told."""
-        with contextlib.suppress(OSError), self._ask_health("healthz"):
+        with contextlib.suppress(OSError), urllib.request.urlopen(self._live_url, timeout=2):
             return True
         return False
 
@@ -136,7 +136,7 @@ class Operator:
         """Until its readiness endpoint and its metrics answer."""
         deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
         while True:
-            with contextlib.suppress(OSError), self._ask_health("readyz"):
+            with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
                 self.metrics.read()
                 return
             self.check()

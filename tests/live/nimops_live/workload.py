@@ -134,16 +134,20 @@ def remove_runs(namespace: str) -> None:
 
 
 @contextlib.contextmanager
-def play_models(log: Path) -> t.Iterator[subprocess.Popen[bytes]]:
-    """The sandbox's model server runs during the block: without it no NIMService becomes Ready."""
+def play_models(log: Path, network_of: int = 0) -> t.Iterator[None]:
+    """The sandbox's model server runs during the block: without it no NIMService becomes Ready.
+
+    `network_of`: in the network of that process instead of ours.
+    """
+    enter = ["nsenter", f"--net=/proc/{network_of}/ns/net"] if network_of else []
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS)],
+            [*enter, sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS)],
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:
-        yield process
+        yield
     finally:
         process.terminate()
         process.wait()

@@ -17,14 +17,14 @@ RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
     ("paths", "expected"),
     [
         ([], []),
-        (["ansible-operator/runner/", f"{RUNS}/NIMService/", "ansible-home/tmp/"], []),
+        (["ansible-operator/runner/", f"{RUNS}/NIMService/", ".ansible/tmp/"], []),
         ([f"{RUNS}/NIMService/x/a/env/extravars", f"{RUNS}/NIMService/x/a/inventory/hosts"],
          ["1 work folders: NIMService/x/a"]),
         ([f"{RUNS}/NIMService/x/a/", f"{RUNS}/NIMCache/x/c/"],
          ["2 work folders: NIMCache/x/c, NIMService/x/a"]),
-        (["kubeconfig1", "ansible-home/tmp/ansible-local-7/x/y", "ansible-home/tmp/ansible-local-7/z"],
-         ["2 temporary files: ansible-home/tmp/ansible-local-7, kubeconfig1"]),
-        (["ansible-home/tmp/ansible-local-7/"], ["1 temporary files: ansible-home/tmp/ansible-local-7"]),
+        (["kubeconfig1", ".ansible/tmp/ansible-local-7/x/y", ".ansible/tmp/ansible-local-7/z"],
+         ["2 temporary files: .ansible/tmp/ansible-local-7, kubeconfig1"]),
+        ([".ansible/tmp/ansible-local-7/"], ["1 temporary files: .ansible/tmp/ansible-local-7"]),
     ],
     ids=["nothing", "made-once", "one-run", "two-runs", "files", "empty-folder-of-a-run"],
 )  # fmt: skip
