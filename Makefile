@@ -155,6 +155,10 @@ bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on th
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
 
+.PHONY: attack
+attack: collection ## Attack the operator with what the security of it promises to withstand (ATTACK=--quick, --list)
+	@$(BIN)/python tests/attack $(ATTACK)
+
 .PHONY: lock
 lock: ## Make requirements/dev.txt and bench.txt of their .in files anew
 	@$(PYTHON) -m venv build/pip-tools
