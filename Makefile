@@ -57,7 +57,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
-	@$(BIN)/mypy tests/bench/nimops_bench tests/bench/chart.py
+	@$(BIN)/mypy tests/live/nimops_live tests/bench/nimops_bench tests/bench/chart.py
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline

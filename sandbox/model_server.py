@@ -5,7 +5,8 @@
 
 Pods of the sandbox are simulated, so nobody listens behind a Service. This program listens on the
 cluster IP of each Service that the operator makes (they are loopback addresses) and answers as a
-NIM does. It follows Services with `kubectl` until it is interrupted.
+NIM does. It follows Services with `kubectl` until it is interrupted or the kubeconfig is gone, as
+after the sandbox's `down`; an API server that is away for a while does not end it.
 
 The annotation `sandbox.nimops/model` on a Service chooses the answer:
 
@@ -22,15 +23,21 @@ import argparse
 import http.server
 import ipaddress
 import json
+import os
 import subprocess
 import sys
 import threading
+import time
 import typing as t
+from pathlib import Path
 
 ANNOTATION = "sandbox.nimops/model"
 SELECTOR = "app.kubernetes.io/part-of=nim-service"
 DEFAULT_MODEL = "acme/tiny-llm"
+CHANGES = ("ADDED", "MODIFIED", "DELETED")
+FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
 
+Service = dict[str, t.Any]
 Answer = tuple[int, bytes]
 Address = tuple[str, int]
 
@@ -51,7 +58,7 @@ def answer_to(mode: str, path: str, model: str) -> Answer:
     return 404, b'{"error": "no such path"}'
 
 
-def addresses_of(service: dict[str, t.Any]) -> list[Address]:
+def addresses_of(service: Service) -> list[Address]:
     """Where to listen for a Service: its api port, if its cluster IP is a loopback address."""
     address = service["spec"].get("clusterIP") or ""
     try:
@@ -91,8 +98,22 @@ class Models:
         self._model = model
         self._servers: dict[Address, _Server] = {}
 
+    def addresses(self) -> set[Address]:
+        return set(self._servers)
+
+    def replace(self, services: t.Iterable[Service]) -> None:
+        """Bring the servers in line with a list of all Services."""
+        services = list(services)
+        wanted = {address for service in services for address in addresses_of(service)}
+        for address in self.addresses() - wanted:
+            self._stop(address)
+        for service in services:
+            self.follow({"type": "ADDED", "object": service})
+
     def follow(self, event: dict[str, t.Any]) -> None:
-        """Bring the servers in line with one watch event."""
+        """Bring the servers in line with one watch event; an error's object is no Service."""
+        if event["type"] not in CHANGES:
+            return
         service = event["object"]
         annotations = service["metadata"].get("annotations") or {}
         mode = annotations.get(ANNOTATION, "models")
@@ -121,13 +142,50 @@ class Models:
             server.server_close()
 
 
+GET_SERVICES = ["kubectl", "get", "services", "--all-namespaces", "--selector", SELECTOR]
+
+
+def list_services() -> list[Service] | None:
+    """The operator's Services; None if the API server does not tell."""
+    command = [*GET_SERVICES, "--output", "json", "--request-timeout", "10s"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return None if done.returncode else t.cast(list[Service], json.loads(done.stdout)["items"])
+
+
 def watch_services() -> t.Iterator[dict[str, t.Any]]:
     """Watch events of the operator's Services, one a line, until kubectl ends."""
-    command = ["kubectl", "get", "services", "--all-namespaces", "--selector", SELECTOR]
-    command += ["--watch", "--output-watch-events", "--output", "json"]
+    command = [*GET_SERVICES, "--watch", "--output-watch-events", "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield from map(json.loads, process.stdout)
+
+
+def has_cluster(environ: t.Mapping[str, str]) -> bool:
+    """Whether a kubeconfig is there: only then can an API server that is away come back."""
+    default = Path(environ.get("HOME", "/")) / ".kube" / "config"
+    paths = environ.get("KUBECONFIG", "").split(os.pathsep)
+    return any(Path(path).is_file() for path in paths if path) or (
+        not any(paths) and default.is_file()
+    )
+
+
+def follow_services(
+    models: Models,
+    exists: t.Callable[[], bool],
+    list_all: t.Callable[[], list[Service] | None],
+    watch: t.Callable[[], t.Iterable[dict[str, t.Any]]],
+    sleep: t.Callable[[float], None],
+) -> None:
+    """Watch as long as the cluster exists; after each end again, later and later."""
+    pause = FIRST_PAUSE
+    while exists():
+        if (services := list_all()) is not None:
+            pause = FIRST_PAUSE
+            models.replace(services)
+            for event in watch():
+                models.follow(event)
+        sleep(pause)
+        pause = min(2 * pause, LAST_PAUSE)
 
 
 def main() -> int:
@@ -138,11 +196,12 @@ def main() -> int:
     parser.add_argument("--model", default=DEFAULT_MODEL, help="the name to answer with")
     models = Models(parser.parse_args().model)
     try:
-        for event in watch_services():
-            models.follow(event)
+        follow_services(
+            models, lambda: has_cluster(os.environ), list_services, watch_services, time.sleep
+        )
     except KeyboardInterrupt:
         return 0
-    print("model server: the watch on Services ended", file=sys.stderr)
+    print("model server: there is no kubeconfig any more", file=sys.stderr)
     return 1
 
 

@@ -13,14 +13,15 @@ import sys
 import typing as t
 from pathlib import Path
 
-from .cluster import Api
-from .errors import BenchError
+from nimops_live.cluster import Api
+from nimops_live.errors import LiveError
+from nimops_live.progress import say
+from nimops_live.runtime import ROOT, refuse_taken_ports
+from nimops_live.workload import play_models
+
 from .figures import list_missing, make_table, write_json, write_results
 from .measure import Bench
-from .progress import say
 from .results import QUICK, Seen, Sizes, make_results, make_samples, make_spreads
-from .runtime import ROOT, refuse_taken_ports
-from .workload import play_models
 
 CHART = ROOT / "tests" / "bench" / "chart.py"
 OUTPUT = ROOT / "build" / "bench"
@@ -55,7 +56,7 @@ def run_part(what: str, part: t.Callable[[], None]) -> bool:
     """Whether a part of the bench could be measured; if not, it is said why."""
     try:
         part()
-    except BenchError as error:
+    except LiveError as error:
         say(f"NOT MEASURED: {what}: {error}")
         return False
     except OSError as error:
@@ -97,7 +98,7 @@ def report(seen: Seen, folder: Path, suffix: str) -> list[str]:
 
 
 def draw_chart(python: Path, folder: Path, suffix: str) -> None:
-    """The chart of the samples; BenchError if it could not be drawn."""
+    """The chart of the samples; LiveError if it could not be drawn."""
     chart = folder / f"chart{suffix}.svg"
     done = subprocess.run(
         [python, CHART, folder / f"samples{suffix}.json", chart],
@@ -105,7 +106,7 @@ def draw_chart(python: Path, folder: Path, suffix: str) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise BenchError(f"{chart}: {done.stderr.strip()}")
+        raise LiveError(f"{chart}: {done.stderr.strip()}")
     say(f"written: {chart}")
 
 
@@ -146,7 +147,7 @@ def main(argv: t.Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, interrupt)
     try:
         return run(arguments)
-    except BenchError as error:
+    except LiveError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

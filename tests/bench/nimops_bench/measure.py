@@ -12,14 +12,17 @@ import time
 import typing as t
 from pathlib import Path
 
-from .cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
-from .errors import BenchError
-from .metrics import Snapshot
-from .progress import say
-from .results import SIDES, Few, Restart, Samples, Seen, Side, is_share_right
-from .runtime import MemoryWatch, Operator
+from nimops_live.cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
+from nimops_live.errors import LiveError
+from nimops_live.metrics import Snapshot
+from nimops_live.progress import say
+from nimops_live.runtime import Side
+from nimops_live.workload import state_of
+
+from .results import SIDES, Few, Restart, Samples, Seen, is_share_right
+from .runtime import MeasuredOperator, MemoryWatch
 from .stats import spread
-from .workload import Workload, state_of
+from .workload import Workload
 
 STEADY = "steady"
 RUN_SECONDS = 120.0
@@ -39,9 +42,11 @@ class Bench:
         self._serial = 0
         self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
 
-    def start(self, side: Side) -> Operator:
+    def start(self, side: Side) -> MeasuredOperator:
         workers = os.cpu_count() or 1
-        return Operator(side, self.work.namespace, self._logs / f"operator-{side}.log", workers)
+        return MeasuredOperator(
+            side, self.work.namespace, self._logs / f"operator-{side}.log", workers
+        )
 
     # --- stock beside prefork --------------------------------------------------------------------
 
@@ -57,7 +62,7 @@ class Bench:
                 with self.start(side) as operator:
                     self._run_round(operator, self._seen.samples[side])
 
-    def _run_round(self, operator: Operator, samples: Samples) -> None:
+    def _run_round(self, operator: MeasuredOperator, samples: Samples) -> None:
         operator.wait_until_ready()
         self.work.wait_until_ready(STEADY, operator)
         operator.wait_until_calm()
@@ -78,7 +83,7 @@ class Bench:
     def _say_mean(what: str, values: list[float]) -> None:
         say(f"  {what}: {statistics.fmean(values):.3f} s each, {len(values)} times")
 
-    def _note_share(self, operator: Operator) -> None:
+    def _note_share(self, operator: MeasuredOperator) -> None:
         """How much of the work the operator's own children did: all of it, or next to nothing."""
         share = operator.direct_share()
         self._seen.shares[operator.side].append(share)
@@ -91,7 +96,7 @@ class Bench:
         self._serial += 1
         return f"{what}-{self._serial}"
 
-    def _touch(self, operator: Operator) -> tuple[float, float]:
+    def _touch(self, operator: MeasuredOperator) -> tuple[float, float]:
         """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing."""
         why = ""
         for _ in range(ATTEMPTS):
@@ -106,7 +111,7 @@ class Bench:
                 return wall, cpu
             say(f"  again: {why}")
             operator.wait_until_calm()
-        raise BenchError(f"reconcile of an unchanged NIMService: {why}, {ATTEMPTS} times in a row")
+        raise LiveError(f"reconcile of an unchanged NIMService: {why}, {ATTEMPTS} times in a row")
 
     def _tell_disturbance(
         self, before: Snapshot, after: Snapshot, touched: Json, children: dict[str, str]
@@ -132,7 +137,7 @@ class Bench:
                 found[name] = item["metadata"]["resourceVersion"]
         return found
 
-    def _create(self, operator: Operator) -> float:
+    def _create(self, operator: MeasuredOperator) -> float:
         """Wall seconds of the first reconcile of a new NIMService, which made its children."""
         for _ in range(ATTEMPTS):
             name = self._name("fresh")
@@ -145,10 +150,10 @@ class Bench:
             if made and after.errors == before.errors:
                 return after.seconds - before.seconds
             say(f"  again: {after.errors - before.errors} errors, children made: {made}")
-        raise BenchError(f"the first reconcile could not be told from others {ATTEMPTS} times")
+        raise LiveError(f"the first reconcile could not be told from others {ATTEMPTS} times")
 
     @staticmethod
-    def _wait_for_first(operator: Operator, before: Snapshot) -> Snapshot:
+    def _wait_for_first(operator: MeasuredOperator, before: Snapshot) -> Snapshot:
         """The state after one more reconcile; the next may have begun.
 
         One that was asked for of a NIMService that is gone by now takes next to no time: not that one.
@@ -157,7 +162,7 @@ class Bench:
         while (now := operator.metrics.read()).seconds - before.seconds < LEAST_SECONDS:
             operator.check()
             if time.monotonic() > deadline:
-                raise BenchError(f"no first reconcile within {RUN_SECONDS:g} s")
+                raise LiveError(f"no first reconcile within {RUN_SECONDS:g} s")
             time.sleep(0.02)
         return now
 
@@ -219,13 +224,13 @@ class Bench:
         )
 
     @staticmethod
-    def _wait_until_busy(operator: Operator) -> None:
+    def _wait_until_busy(operator: MeasuredOperator) -> None:
         """Until the first reconcile has begun: the queue is filled by then."""
         deadline = time.monotonic() + RUN_SECONDS
         while (now := operator.metrics.read()).is_idle and not now.finished:
             operator.check()
             if time.monotonic() > deadline:
-                raise BenchError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
+                raise LiveError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
             time.sleep(0.05)
 
     @staticmethod
@@ -240,7 +245,7 @@ class Changes:
     def __init__(self, work: Workload, names: t.Sequence[str]) -> None:
         self.seconds: list[float] = []
         self._work = work
-        self._error: BenchError | None = None
+        self._error: LiveError | None = None
         self._wanted: dict[str, int] = {}
         self._began: dict[str, float] = {}
         api = work.api
@@ -267,10 +272,10 @@ class Changes:
                     self.seconds.append(time.monotonic() - self._began[name])
                 if not waiting:
                     return
-        except BenchError as error:
+        except LiveError as error:
             self._error = error
 
-    def wait(self, operator: Operator, limit: float = 120.0) -> None:
+    def wait(self, operator: MeasuredOperator, limit: float = 120.0) -> None:
         """Until all are there: soon, as the queue is empty."""
         deadline = time.monotonic() + limit
         while self._thread.is_alive() and time.monotonic() < deadline:
@@ -279,7 +284,7 @@ class Changes:
         if self._error:
             raise self._error
         if len(self.seconds) < len(self._wanted):
-            raise BenchError(
+            raise LiveError(
                 f"{len(self._wanted) - len(self.seconds)} of {len(self._wanted)} changes made "
                 "after the restart did not reach their Deployments"
             )

@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from nimops_live.proc import Memory
+from nimops_live.runtime import Side
+
 from .figures import Results
-from .proc import Memory
 from .stats import Summary, divide, mean, median, median_of_means, summarise
 
-Side = t.Literal["stock", "prefork"]
 SIDES: tuple[Side, ...] = ("stock", "prefork")
 
 

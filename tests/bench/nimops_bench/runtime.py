@@ -5,83 +5,42 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
-import types
-import urllib.request
+import typing as t
 from pathlib import Path
 
-from . import proc
-from .errors import BenchError
-from .metrics import Metrics, Snapshot
-from .progress import Deadline, Every, say
-from .results import Side
+from nimops_live import proc
+from nimops_live.metrics import Snapshot
+from nimops_live.progress import Deadline, Every, say
+from nimops_live.runtime import START_SECONDS, Operator, Side, make_environment, refuse_taken_ports
+from nimops_live.workload import SUPERVISE
 
-ROOT = Path(__file__).resolve().parents[3]
-SUPERVISE = Path(__file__).with_name("supervise.py")
-FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
 SCRIPT_NAMES = {"operator.sh", "env", "bash"}
-START_SECONDS = 90.0
 
 
-def refuse_taken_ports() -> None:
-    """BenchError if another operator runs: the runtime's ports cannot be moved."""
-    for port, what in FIXED_PORTS.items():
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            raise BenchError(
-                f"port {port} ({what} of the runtime) is in use: another operator is running on "
-                "this machine; stop it first (make demo-down, or the terminal of make operator)"
-            )
-
-
-def find_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
-
-
-def make_environment(side: Side, **extra: str) -> dict[str, str]:
-    """What hack/operator.sh gets: nothing of prefork but the switch of the side."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
-    return kept | ({"PREFORK": "off"} if side == "stock" else {}) | extra
-
-
-class Operator:
-    """One run of the operator, from hack/operator.sh to its end; a context manager.
+class MeasuredOperator(Operator):
+    """One run of the operator under a supervisor, which keeps all that it started in its tree.
 
     `launched` is the monotonic time when the script had done its part.
     """
 
     def __init__(self, side: Side, namespace: str, log: Path, workers: int) -> None:
         refuse_taken_ports()
-        metrics, health = find_free_port(), find_free_port()
-        environment = make_environment(
-            side,
-            METRICS_PORT=str(metrics), HEALTH_PORT=str(health), WATCH_NAMESPACE=namespace,
-        )  # fmt: skip
+        super().__init__(
+            log,
+            make_environment(side, WATCH_NAMESPACE=namespace),
+            [f"--max-concurrent-reconciles={workers}"],
+            [sys.executable, "-IS", str(SUPERVISE)],
+        )
         self.side = side
-        self.log = log
         self.launched = 0.0
         self.resident: frozenset[int] = frozenset()
-        self.metrics = Metrics(metrics)
         self._command = 0
         self._at_launch = (0.0, 0.0)
-        self._ready_url = f"http://127.0.0.1:{health}/readyz"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        script = [str(ROOT / "hack" / "operator.sh"), f"--max-concurrent-reconciles={workers}"]
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-IS", str(SUPERVISE), *script],
-                cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
 
-    def __enter__(self) -> Operator:
+    def __enter__(self) -> t.Self:
         try:
             self._wait_until_launched()
         except BaseException:
@@ -89,31 +48,7 @@ class Operator:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Stop it and all that it started."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(60)
-            except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
-
     # --- waiting ---------------------------------------------------------------------------------
-
-    def check(self) -> None:
-        """BenchError if it has ended by itself."""
-        if self._process.poll() is not None:
-            tail = self.log.read_text(errors="replace").splitlines()[-8:]
-            raise BenchError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
 
     def _wait_until_launched(self) -> None:
         deadline = Deadline(START_SECONDS, f"start of the operator, see {self.log}")
@@ -126,22 +61,11 @@ class Operator:
 
     def _is_past_script(self) -> bool:
         """The script becomes the operator at its end, and is its interpreter before."""
-        children = [stat for stat in self.tree().values() if stat.parent == self._process.pid]
+        children = [stat for stat in self.tree().values() if stat.parent == self.pid]
         scripts = [stat.pid for stat in children if stat.name in SCRIPT_NAMES]
         if scripts:
             self._command = scripts[0]
         return not scripts and self._command in {stat.pid for stat in children}
-
-    def wait_until_ready(self) -> None:
-        """Until its readiness endpoint and its metrics answer."""
-        deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
-        while True:
-            with contextlib.suppress(OSError), urllib.request.urlopen(self._ready_url, timeout=2):
-                self.metrics.read()
-                return
-            self.check()
-            deadline.check()
-            time.sleep(0.05)
 
     def wait_until_calm(self, seconds: float = 2.5, limit: float = 300.0) -> Snapshot:
         """Until for so long nothing was reconciled and the processes did next to nothing.
@@ -190,7 +114,7 @@ class Operator:
 
     def tree(self) -> dict[int, proc.Stat]:
         """All its processes by pid, the supervisor included, which has adopted the orphans."""
-        return proc.read_tree(self._process.pid)
+        return proc.read_tree(self.pid)
 
     def cpu(self) -> float:
         """CPU seconds of all its processes until now, those that are gone included."""
@@ -207,7 +131,7 @@ class Operator:
 
     def memory(self) -> proc.Memory:
         """What all its processes hold now, without the supervisor."""
-        return proc.read_memory(self.tree().keys() - {self._process.pid})
+        return proc.read_memory(self.tree().keys() - {self.pid})
 
     def _used(self) -> tuple[float, float]:
         """CPU seconds of all its processes, and of children of the operator itself that are gone."""
@@ -224,7 +148,7 @@ class Operator:
 class MemoryWatch:
     """Looks at an operator's memory while a block runs; `peak` and `samples` tell."""
 
-    def __init__(self, operator: Operator, pause: float = 0.5) -> None:
+    def __init__(self, operator: MeasuredOperator, pause: float = 0.5) -> None:
         self._operator = operator
         self._pause = pause
         self._done = threading.Event()

@@ -7,74 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import subprocess
-import sys
 import time
 import typing as t
-from pathlib import Path
 
-from .cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
-from .errors import BenchError
-from .progress import Deadline, Every, say
-from .runtime import ROOT, SUPERVISE, Operator
+from nimops_live.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
+from nimops_live.errors import LiveError
+from nimops_live.progress import Deadline, Every, say
+from nimops_live.workload import (
+    create_namespace,
+    describe_unready,
+    discard_nimservices,
+    is_settled,
+    make_nimservice,
+    remove_namespace,
+    remove_runs,
+)
+
+from .runtime import MeasuredOperator
 
 MARK = "bench.nimops.nim/touched"
-MODELS = ROOT / "sandbox" / "model_server.py"
-RUNS = Path("/tmp/ansible-operator/runner/apps.nvidia.com/v1alpha1/NIMService")
-SECRETS = {
-    "ngc-secret": ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", '{"auths": {}}'),
-    "ngc-api-secret": ("Opaque", "NGC_API_KEY", "not-a-real-key"),
-}
-
-
-def make_nimservice(name: str) -> Json:
-    """A NIMService that needs nothing but itself: its model is in an emptyDir."""
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": "NIMService",
-        "metadata": {"name": name},
-        "spec": {
-            "image": {
-                "repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
-                "tag": "1.12.0",
-                "pullPolicy": "IfNotPresent",
-                "pullSecrets": ["ngc-secret"],
-            },
-            "authSecret": "ngc-api-secret",
-            "storage": {"emptyDir": {"sizeLimit": "50Gi"}},
-            "replicas": 1,
-            "resources": {"limits": {"nvidia.com/gpu": 1}},
-            "expose": {"service": {"type": "ClusterIP", "port": 8000}},
-        },
-    }
-
-
-def state_of(resource: Json) -> str:
-    return str((resource.get("status") or {}).get("state") or "new")
-
-
-def is_settled(resource: Json) -> bool:
-    """Ready, and that is said of the spec as it is now."""
-    status = resource.get("status") or {}
-    observed = status.get("observedGeneration")
-    return state_of(resource) == "Ready" and observed in (None, resource["metadata"]["generation"])
-
-
-def describe_unready(resources: t.Iterable[Json], most: int = 3) -> str:
-    """The first few that are not Ready, with what their conditions say."""
-    lines = []
-    for resource in resources:
-        if not is_settled(resource):
-            said = [
-                condition["message"]
-                for condition in (resource.get("status") or {}).get("conditions") or []
-                if condition["status"] == "True" and condition.get("message")
-            ]
-            name = resource["metadata"]["name"]
-            lines.append(f"{name} is {state_of(resource)}: {'; '.join(said)}"[:300])
-    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
-    return ", ".join(lines[:most] + more)
 
 
 class Workload:
@@ -92,38 +44,20 @@ class Workload:
         if self.api.find(f"/api/v1/namespaces/{self.namespace}"):
             say(f"removing the namespace {self.namespace} of an earlier bench")
             self.remove()
-        self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
-        for name, (kind, key, value) in SECRETS.items():
-            secret = {"metadata": {"name": name}, "type": kind, "stringData": {key: value}}
-            self.api.request("POST", path_of(("api/v1", "secrets"), self.namespace), secret)
+        create_namespace(self.api, self.namespace)
 
     def remove(self) -> None:
         """The namespace and what the runtime keeps of its runs; no operator need run."""
-        self._discard_all()
-        place = f"/api/v1/namespaces/{self.namespace}"
-        if self.api.find(place):
-            self.api.request("DELETE", place)
-        deadline = Deadline(600, f"deletion of the namespace {self.namespace}")
-        while self.api.find(place):
-            deadline.check()
-            time.sleep(0.5)
-        shutil.rmtree(RUNS / self.namespace, ignore_errors=True)
+        remove_namespace(self.api, self.namespace)
+        remove_runs(self.namespace)
 
     def clear(self) -> None:
         """No NIMService, no Deployment; no operator need run."""
-        self._discard_all()
+        discard_nimservices(self.api, self.namespace)
         deadline = Deadline(300, f"deletion of what is in the namespace {self.namespace}")
         while self.list_all() or self.api.get(path_of(DEPLOYMENTS, self.namespace))["items"]:
             deadline.check()
             time.sleep(0.5)
-
-    def _discard_all(self) -> None:
-        for resource in self.list_all():
-            place = self.path(resource["metadata"]["name"])
-            if resource["metadata"].get("finalizers"):
-                self.api.patch(place, {"metadata": {"finalizers": None}})
-            if not resource["metadata"].get("deletionTimestamp"):
-                self.api.request("DELETE", place)
 
     def list_all(self) -> list[Json]:
         return t.cast(list[Json], self.api.get(self.path())["items"])
@@ -135,14 +69,14 @@ class Workload:
         """The NIMService after a change that means nothing and is reconciled all the same."""
         return self.api.patch(self.path(name), {"metadata": {"annotations": {MARK: value}}})
 
-    def wait_until_ready(self, name: str, operator: Operator, limit: float = 120.0) -> None:
+    def wait_until_ready(self, name: str, operator: MeasuredOperator, limit: float = 120.0) -> None:
         deadline = Deadline(limit, f"{name} Ready")
         while not is_settled(resource := self.api.get(self.path(name))):
             operator.check()
             deadline.check(describe_unready([resource]))
             time.sleep(0.1)
 
-    def delete(self, name: str, operator: Operator, limit: float = 120.0) -> None:
+    def delete(self, name: str, operator: MeasuredOperator, limit: float = 120.0) -> None:
         """Until it and its children are gone; the operator's finalizer has its part in it.
 
         The end of each child is a reconcile of nothing, which would be taken for that of another.
@@ -155,7 +89,9 @@ class Workload:
             deadline.check()
             time.sleep(0.1)
 
-    def apply_all(self, names: t.Sequence[str], operator: Operator, limit: float) -> list[float]:
+    def apply_all(
+        self, names: t.Sequence[str], operator: MeasuredOperator, limit: float
+    ) -> list[float]:
         """Apply these by one kubectl; when each became Ready, in seconds since its start, sorted."""
         version = self.api.get(self.path())["metadata"]["resourceVersion"]
         text = json.dumps({
@@ -176,14 +112,14 @@ class Workload:
                     say(f"{len(ready)} of {len(names)} Ready")
                 operator.check()
                 if process.poll():
-                    raise BenchError(f"kubectl apply ended with exit code {process.returncode}")
+                    raise LiveError(f"kubectl apply ended with exit code {process.returncode}")
         missing = [latest.get(name, make_nimservice(name)) for name in names if name not in ready]
-        raise BenchError(
+        raise LiveError(
             f"{len(missing)} of {len(names)} NIMServices not Ready within {limit:g} s: "
             + describe_unready(missing)
         )
 
-    def check_all_ready(self, operator: Operator, limit: float = 120.0) -> None:
+    def check_all_ready(self, operator: MeasuredOperator, limit: float = 120.0) -> None:
         """Until every NIMService of the namespace is Ready."""
         deadline = Deadline(limit, "all NIMServices Ready")
         while unready := describe_unready(self.list_all()):
@@ -204,19 +140,3 @@ def _start_apply(namespace: str, text: str) -> t.Iterator[subprocess.Popen[bytes
             yield process
         finally:
             process.terminate()
-
-
-@contextlib.contextmanager
-def play_models(log: Path) -> t.Iterator[None]:
-    """The sandbox's model server runs during the block: without it no NIMService becomes Ready."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS)],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait()

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from nimops_bench.proc import Memory
 from nimops_bench.results import (
     Few,
     Restart,
@@ -19,6 +18,7 @@ from nimops_bench.results import (
     make_spreads,
 )
 from nimops_bench.stats import Summary
+from nimops_live.proc import Memory
 
 
 def make_restart(seconds: float, changes: list[float]) -> Restart:

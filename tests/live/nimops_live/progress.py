@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import time
 
-from .errors import BenchError
+from .errors import LiveError
 
 _BEGAN = time.monotonic()
 
 
 def say(text: str) -> None:
-    """One line of progress, with the seconds since the bench began."""
+    """One line of progress, with the seconds since the program began."""
     print(f"{time.monotonic() - _BEGAN:7.1f} s  {text}", file=sys.stderr, flush=True)
 
 
@@ -32,10 +32,10 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def check(self, state: str = "") -> None:
-        """BenchError, with the state, once the time is up."""
+        """LiveError, with the state, once the time is up."""
         if not self.left:
             said = f" ({state})" if state else ""
-            raise BenchError(f"{self._what}: not within {self._seconds:g} s{said}")
+            raise LiveError(f"{self._what}: not within {self._seconds:g} s{said}")
 
 
 class Every:

@@ -94,6 +94,15 @@ def read_stats() -> list[Stat]:
     return stats
 
 
+def read_command(pid: int) -> list[str]:
+    """Program and arguments of a process; empty if it is gone."""
+    try:
+        text = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return text.decode(errors="replace").removesuffix("\0").split("\0")
+
+
 def read_tree(root: int) -> dict[int, Stat]:
     """The tree of a process as it is now."""
     return select_tree(read_stats(), root)

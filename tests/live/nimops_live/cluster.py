@@ -15,11 +15,12 @@ import time
 import typing as t
 import urllib.parse
 
-from .errors import BenchError
+from .errors import LiveError
 
 Json = dict[str, t.Any]
 
 NIMSERVICES = ("apis/apps.nvidia.com/v1alpha1", "nimservices")
+NIMCACHES = ("apis/apps.nvidia.com/v1alpha1", "nimcaches")
 DEPLOYMENTS = ("apis/apps/v1", "deployments")
 CHILDREN = (
     DEPLOYMENTS,
@@ -34,18 +35,20 @@ CHILDREN = (
 Resource = tuple[str, str]
 
 
-class NotFoundError(BenchError):
+class NotFoundError(LiveError):
     """There is no such object."""
 
 
 def kubectl(*arguments: str) -> str:
-    """The output of kubectl; BenchError with its words if it fails."""
+    """The output of kubectl; LiveError with its words if it fails."""
     try:
         done = subprocess.run(["kubectl", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise BenchError("kubectl is not on PATH: use make bench, or make sandbox") from None
+        raise LiveError(
+            "kubectl is not on PATH: start it by its make command, or see make sandbox"
+        ) from None
     if done.returncode:
-        raise BenchError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
+        raise LiveError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -63,7 +66,9 @@ class Api:
             kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json")
         )
         if not config.get("clusters"):
-            raise BenchError("no cluster in KUBECONFIG: use make bench, or make sandbox")
+            raise LiveError(
+                "no cluster in KUBECONFIG: start it by its make command, or see make sandbox"
+            )
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         url = urllib.parse.urlsplit(cluster["server"])
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
@@ -85,9 +90,12 @@ class Api:
             self._host, self._port, timeout=seconds, context=self._context
         )
 
-    def request(self, method: str, path: str, body: Json | None = None, kind: str = "") -> Json:
+    def request(
+        self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
+    ) -> Json:
         """The answer's object; a connection that the server closed is opened anew, once."""
         headers = self._headers | {"Content-Type": kind or "application/json"}
+        headers |= {"Accept": accept} if accept else {}
         data = json.dumps(body) if body is not None else None
         for attempt in (1, 2):
             try:
@@ -98,12 +106,12 @@ class Api:
             except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
                 if attempt == 2:
-                    raise BenchError(f"{method} {path}: {error}") from error
+                    raise LiveError(f"{method} {path}: {error}") from error
         if answer.status == 404:
             raise NotFoundError(f"{method} {path}: not found")
         said: Json = json.loads(text)
         if answer.status >= 300:
-            raise BenchError(f"{method} {path}: {said.get('message') or answer.status}")
+            raise LiveError(f"{method} {path}: {said.get('message') or answer.status}")
         return said
 
     def get(self, path: str) -> Json:
@@ -115,6 +123,15 @@ class Api:
             return self.get(path)
         except NotFoundError:
             return None
+
+    def list_metadata(self, resource: Resource, namespace: str) -> list[Json]:
+        """The metadata of all objects of a kind: none if there is no such kind."""
+        accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+        try:
+            found = self.request("GET", path_of(resource, namespace), accept=accept)
+        except NotFoundError:
+            return []
+        return t.cast(list[Json], found["items"])
 
     def patch(self, path: str, change: Json) -> Json:
         """The object after a merge patch."""
@@ -134,10 +151,10 @@ class Api:
             while line := answer.readline():
                 event: Json = json.loads(line)
                 if event["type"] == "ERROR":
-                    raise BenchError(f"watch of {resource[1]}: {event['object'].get('message')}")
+                    raise LiveError(f"watch of {resource[1]}: {event['object'].get('message')}")
                 yield event
         except (http.client.HTTPException, OSError) as error:
-            raise BenchError(f"watch of {resource[1]}: {error}") from error
+            raise LiveError(f"watch of {resource[1]}: {error}") from error
         finally:
             connection.close()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from nimops_bench.proc import (
+from nimops_live.proc import (
     TICKS,
     Memory,
     Stat,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from nimops_bench.metrics import Snapshot, parse_samples, take_snapshot
+from nimops_live.metrics import Snapshot, parse_samples, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
 OTHER = 'controller="nimcache-v1alpha1-controller"'

@@ -25,12 +25,19 @@ PR_SET_CHILD_SUBREAPER = 36
 PATIENCE = 40  # the runtime waits up to 30 s for runs in progress
 
 
+def set_option(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+
+
+def die_with_parent(number: signal.Signals) -> None:
+    """Get this signal when the parent of this process dies."""
+    set_option(PR_SET_PDEATHSIG, number)
+
+
 def adopt_orphans() -> None:
-    """Be the parent of descendants whose own ends, and end with the parent of this process."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for option, value in ((PR_SET_CHILD_SUBREAPER, 1), (PR_SET_PDEATHSIG, signal.SIGTERM)):
-        if libc.prctl(option, value, 0, 0, 0):
-            raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+    """Be the parent of descendants whose own ends."""
+    set_option(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def list_children() -> list[int]:
@@ -89,6 +96,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGALRM, kill)
     adopt_orphans()
+    die_with_parent(signal.SIGTERM)
     command = subprocess.Popen(sys.argv[1:])
     if stopping:  # while it was being started
         stop()

@@ -1,0 +1,226 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A proxy in front of the API server that makes trouble on request: slow, wrong answers, cut connections."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import http.server
+import json
+import socket
+import ssl
+import threading
+import time
+import typing as t
+from dataclasses import dataclass
+from pathlib import Path
+
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+HOP_BY_HOP = ("connection", "transfer-encoding", "content-length", "keep-alive")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer that the API server did not give; `done`: it did what was asked all the same."""
+
+    code: int
+    reason: str
+    message: str
+    done: bool = False
+
+    def body(self) -> bytes:
+        status = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "reason": self.reason,
+            "message": self.message,
+            "code": self.code,
+        }
+        return json.dumps(status).encode()
+
+
+REFUSALS = (
+    Refusal(409, "Conflict", "the object has been modified; try again (a fault)"),
+    Refusal(429, "TooManyRequests", "too many requests, please try again later (a fault)"),
+    Refusal(500, "InternalError", "an error on the server (a fault)"),
+    Refusal(500, "InternalError", "an error on the server, after it was done (a fault)", done=True),
+)
+
+
+class Trouble:
+    """What happens to requests: `delay` seconds before each answer, every n-th write refused."""
+
+    def __init__(self, delay: float = 0.0, every: int = 0) -> None:
+        self.delay = delay
+        self._every = every
+        self._writes = 0
+        self._lock = threading.Lock()
+
+    def judge(self, method: str) -> Refusal | None:
+        """What to answer instead of passing a request on; each kind of refusal in turn."""
+        if not self._every or method not in WRITES:
+            return None
+        with self._lock:
+            self._writes += 1
+            turn, left = divmod(self._writes, self._every)
+        return None if left else REFUSALS[(turn - 1) % len(REFUSALS)]
+
+    @property
+    def refused(self) -> int:
+        return self._writes // self._every if self._every else 0
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, upstream: int, certificate: Path, key: Path, authority: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.upstream = upstream
+        self.trouble = Trouble()
+        self.to_upstream = ssl.create_default_context(cafile=str(authority))
+        self.clients: set[socket.socket] = set()
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(str(certificate), str(key))
+
+    def get_request(self) -> tuple[socket.socket, t.Any]:
+        """The handshake is left to the thread of the connection."""
+        client, address = self.socket.accept()
+        wrapped = self._context.wrap_socket(client, server_side=True, do_handshake_on_connect=False)
+        self.clients.add(wrapped)
+        return wrapped, address
+
+    def shutdown_request(self, request: t.Any) -> None:
+        self.clients.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: t.Any, client_address: t.Any) -> None:
+        """Quiet: clients and the API server go away all the time here."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def setup(self) -> None:
+        super().setup()
+        self._upstream = http.client.HTTPSConnection(
+            "127.0.0.1", self.server.upstream, context=self.server.to_upstream
+        )
+
+    def finish(self) -> None:
+        self._upstream.close()
+        with contextlib.suppress(OSError):
+            super().finish()
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        trouble = self.server.trouble
+        refusal = trouble.judge(self.command)
+        answer = self._ask(body) if refusal is None or refusal.done else None
+        if trouble.delay:
+            time.sleep(trouble.delay)
+        if refusal:
+            if answer:
+                answer.read()
+            self._refuse(refusal)
+        elif answer:
+            self._pass_on(answer)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
+
+    def _ask(self, body: bytes) -> http.client.HTTPResponse | None:
+        """The API server's answer; the connection to the client ends with the one to the server."""
+        headers = {
+            key: value for key, value in self.headers.items() if key.lower() not in HOP_BY_HOP
+        }
+        for attempt in (1, 2):
+            try:
+                self._upstream.request(self.command, self.path, body or None, headers)
+                return self._upstream.getresponse()
+            except (http.client.HTTPException, OSError):
+                self._upstream.close()
+                if attempt == 2 or self.command in WRITES:
+                    break
+        self.close_connection = True
+        return None
+
+    def _refuse(self, refusal: Refusal) -> None:
+        body = refusal.body()
+        self.send_response(refusal.code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if refusal.code == 429:
+            self.send_header("Retry-After", "1")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _pass_on(self, answer: http.client.HTTPResponse) -> None:
+        """Bytes as they come: a watch has no end."""
+        self.send_response(answer.status)
+        for key, value in answer.getheaders():
+            if key.lower() not in HOP_BY_HOP:
+                self.send_header(key, value)
+        if answer.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self._stream(answer)
+        else:
+            body = answer.read()
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def _stream(self, answer: http.client.HTTPResponse) -> None:
+        try:
+            while data := answer.read1(65536):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self.wfile.write(b"0\r\n\r\n")
+        except http.client.HTTPException:
+            self.close_connection = True  # the answer was cut: so is ours
+
+    def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
+        """Quiet."""
+
+
+class Proxy:
+    """The proxy while a block runs; `pki` is where the API server's own keys are."""
+
+    def __init__(self, upstream: int, pki: Path) -> None:
+        self._server = _Server(upstream, pki / "server.crt", pki / "server.key", pki / "ca.crt")
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def make(self, trouble: Trouble) -> None:
+        """From now on, for requests that begin from now on."""
+        self._server.trouble = trouble
+
+    def cut(self) -> int:
+        """Close all connections, in the middle of whatever; how many."""
+        clients = list(self._server.clients)
+        for client in clients:
+            with contextlib.suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+        return len(clients)
+
+    def __enter__(self) -> t.Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def render_kubeconfig(text: str, port: int) -> str:
+    """A kubeconfig of the sandbox, which is JSON, that leads to another port."""
+    config = json.loads(text)
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+    return json.dumps(config)

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs a command as a container would: with a folder of its own as /tmp, on request with a network of its own.
+
+    contain.py --tmp FOLDER [--keep PATH]... [--network PORT FD] -- COMMAND...
+
+What is kept of the former /tmp is there again in the new one: a checkout may lie below /tmp. A new
+network has nothing but `lo`; a socket that listens there on a port is sent over a file descriptor,
+so that whoever gets it decides where its connections lead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from pathlib import Path
+
+NEW_MOUNTS = 0x00020000
+NEW_USER = 0x10000000
+NEW_PIDS = 0x20000000
+NEW_NETWORK = 0x40000000
+
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+
+SIOCGIFFLAGS = 0x8913
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+
+TMP = Path("/tmp")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _fail_with_errno(what: str) -> None:
+    number = ctypes.get_errno()
+    raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    if _libc.unshare(flags):
+        _fail_with_errno("unshare")
+
+
+def mount(source: str, target: Path, kind: str = "", flags: int = 0, options: str = "") -> None:
+    words = [word.encode() or None for word in (source, str(target), kind)]
+    if _libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None):
+        _fail_with_errno(f"mount {target}")
+
+
+def unmount(target: Path) -> None:
+    if _libc.umount2(str(target).encode(), 0):
+        _fail_with_errno(f"umount {target}")
+
+
+def keep_mounts_private() -> None:
+    """What is mounted from now on is seen in this namespace only."""
+    mount("none", Path("/"), flags=MS_REC | MS_PRIVATE)
+
+
+def raise_loopback() -> None:
+    """Bring `lo` up: a new network has nothing else, and so no way out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        request = struct.pack("16sh14x", b"lo", 0)
+        flags: int = struct.unpack("16sh14x", fcntl.ioctl(link, SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(link, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
+
+
+def send_listener(port: int, descriptor: int) -> None:
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    with listener, socket.socket(fileno=descriptor) as channel:
+        socket.send_fds(channel, [b"l"], [listener.fileno()])
+
+
+def replace_tmp(folder: Path, kept: list[Path]) -> None:
+    """Mount the folder over /tmp; what is kept is mounted below it, at its former place."""
+    handles = [(path, os.open(path, os.O_PATH)) for path in kept]
+    mount(str(folder), TMP, flags=MS_BIND)
+    for path, handle in handles:
+        path.mkdir(parents=True, exist_ok=True)
+        mount(f"/proc/self/fd/{handle}", path, flags=MS_BIND | MS_REC)
+        os.close(handle)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tmp", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, action="append", default=[])
+    parser.add_argument("--network", type=int, nargs=2, metavar=("PORT", "FD"))
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    unshare(NEW_MOUNTS | (NEW_NETWORK if options.network else 0))
+    keep_mounts_private()
+    if options.network:
+        raise_loopback()
+        send_listener(*options.network)
+    replace_tmp(options.tmp, options.keep)
+    os.execvp(options.command[0], options.command)
+
+
+if __name__ == "__main__":
+    main()

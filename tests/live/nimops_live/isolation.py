@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""This program in namespaces of its own: a network without a way out, its own processes and mounts.
+
+The namespaces have no name, and end with this program, however it ends: so does all that it started.
+Several runs on one machine do not see each other, and the runtime's fixed ports are free in each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import socket
+from pathlib import Path
+
+from .contain import (
+    NEW_MOUNTS,
+    NEW_NETWORK,
+    NEW_PIDS,
+    NEW_USER,
+    keep_mounts_private,
+    mount,
+    raise_loopback,
+    unshare,
+)
+from .errors import LiveError
+from .supervise import die_with_parent
+
+FLAGS = NEW_MOUNTS | NEW_NETWORK | NEW_PIDS
+REFUSED = (errno.EPERM, errno.ENOSPC, errno.EINVAL, errno.ENOSYS)
+
+
+def isolate() -> None:
+    """Go on in new namespaces. Call it early: threads do not come along.
+
+    Three processes: the first waits outside, the second is the namespace's process 1, the third is
+    who returns from here.
+    """
+    _make_namespaces()
+    if pid := os.fork():
+        os._exit(_wait_for(pid))
+    die_with_parent(signal.SIGKILL)
+    keep_mounts_private()
+    mount("proc", Path("/proc"), "proc")
+    raise_loopback()
+    if pid := os.fork():
+        os._exit(_wait_for(pid))
+    check_isolation()
+
+
+def check_isolation() -> None:
+    """LiveError if there is a way out of this network."""
+    others = [name for _, name in socket.if_nameindex() if name != "lo"]
+    if others:
+        raise LiveError(f"the network is not isolated: it has {', '.join(others)}")
+
+
+def _make_namespaces() -> None:
+    try:
+        unshare(FLAGS)
+        return
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+    user, group = os.getuid(), os.getgid()
+    try:
+        unshare(FLAGS | NEW_USER)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    except OSError as error:
+        raise LiveError(
+            f"this machine does not let us make network, process and mount namespaces ({error}): run it as root "
+            "with CAP_SYS_ADMIN (a container: --privileged), or allow user namespaces "
+            "(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)"
+        ) from None
+
+
+def _wait_for(pid: int) -> int:
+    """The exit code of a child; reaps all others, and passes on what asks us to end.
+
+    An interrupt comes from the terminal, which sends it to the child, too.
+    """
+
+    def pass_on(number: int, _: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code

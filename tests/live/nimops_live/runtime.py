@@ -1,0 +1,249 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator as `make operator` runs it: hack/operator.sh, from its start to its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import types
+import typing as t
+import urllib.request
+from pathlib import Path
+
+from . import proc
+from .errors import LiveError
+from .forward import Forwarder
+from .metrics import Metrics
+from .progress import Deadline
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "hack" / "operator.sh"
+CONTAIN = Path(__file__).with_name("contain.py")
+FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
+START_SECONDS = 90.0
+STOP_SECONDS = 60.0
+RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
+
+Side = t.Literal["stock", "prefork"]
+
+
+def refuse_taken_ports() -> None:
+    """LiveError if another operator runs: the runtime's ports cannot be moved."""
+    for port, what in FIXED_PORTS.items():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            raise LiveError(
+                f"port {port} ({what} of the runtime) is in use: another operator is running on "
+                "this machine; stop it first (make demo-down, or the terminal of make operator)"
+            )
+
+
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def make_environment(side: Side, **extra: str) -> dict[str, str]:
+    """What hack/operator.sh gets: nothing of prefork but the switch of the side."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
+    return kept | ({"PREFORK": "off"} if side == "stock" else {}) | extra
+
+
+class Operator:
+    """One run of the operator, from hack/operator.sh to its end; a context manager.
+
+    `wrap` is the start of a command that becomes the script in the end, or runs it.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        environment: t.Mapping[str, str],
+        arguments: t.Sequence[str] = (),
+        wrap: t.Sequence[str] = (),
+        descriptors: t.Sequence[int] = (),
+    ) -> None:
+        metrics, health = find_free_port(), find_free_port()
+        self.log = log
+        self.metrics = Metrics(metrics)
+        self._health_url = f"http://127.0.0.1:{health}"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        ports = {"METRICS_PORT": str(metrics), "HEALTH_PORT": str(health)}
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*wrap, str(SCRIPT), *arguments],
+                cwd=ROOT, env={**environment, **ports}, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, start_new_session=True, pass_fds=descriptors,
+            )  # fmt: skip
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int:
+        """Of what was started first: the operator itself, unless something was wrapped around it."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Stop it; it stops what it started."""
+        if self.is_running:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+    def last_words(self, lines: int = 1) -> str:
+        """The end of its log."""
+        return "\n  ".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def check(self) -> None:
+        """LiveError if it has ended by itself."""
+        if not self.is_running:
+            raise LiveError(f"the operator ended:\n  {self.last_words(8)}\n  see {self.log}")
+
+    def _ask_health(self, path: str) -> t.Any:
+        return urllib.request.urlopen(f"{self._health_url}/{path}", timeout=2)
+
+    def is_live(self) -> bool:
+        """What a liveness probe is told."""
+        with contextlib.suppress(OSError), self._ask_health("healthz"):
+            return True
+        return False
+
+    def wait_until_ready(self) -> None:
+        """Until its readiness endpoint and its metrics answer."""
+        deadline = Deadline(START_SECONDS, f"readiness of the operator, see {self.log}")
+        while True:
+            with contextlib.suppress(OSError), self._ask_health("readyz"):
+                self.metrics.read()
+                return
+            self.check()
+            deadline.check()
+            time.sleep(0.05)
+
+
+class ContainedOperator(Operator):
+    """An operator that has `tmp` as its /tmp, and on request a network of its own.
+
+    As in a container, nothing that it starts gets out: its processes are those of its mount
+    namespace, whoever their parent is. In a network of its own, `api_port` leads to that of ours.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        environment: t.Mapping[str, str],
+        tmp: Path,
+        arguments: t.Sequence[str] = (),
+        api_port: int = 0,
+    ) -> None:
+        tmp.mkdir(parents=True, exist_ok=True)
+        tmp.chmod(0o1777)
+        self.tmp = tmp
+        wrap = [sys.executable, "-IS", str(CONTAIN), f"--tmp={tmp}"]
+        wrap += [f"--keep={path}" for path in list_kept(environment)]
+        self._forwarder: Forwarder | None = None
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            if api_port:
+                wrap += ["--network", str(api_port), str(theirs.fileno())]
+            super().__init__(log, environment, arguments, [*wrap, "--"], [theirs.fileno()])
+            self._mounts = self._wait_for_mounts()
+            if api_port:
+                ours.settimeout(START_SECONDS)
+                listener = socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0])
+                self._forwarder = Forwarder(listener, api_port)
+
+    def _wait_for_mounts(self) -> str:
+        """The name of its mount namespace, once that is another one than ours."""
+        ours = read_mounts("self")
+        deadline = Deadline(START_SECONDS, f"a mount namespace, see {self.log}")
+        while (mounts := read_mounts(str(self.pid))) in (ours, ""):
+            self.check()
+            deadline.check()
+            time.sleep(0.01)
+        return mounts
+
+    def processes(self) -> dict[int, proc.Stat]:
+        """All that live in it, by pid."""
+        return {
+            stat.pid: stat
+            for stat in proc.read_stats()
+            if stat.state not in "ZX" and read_mounts(str(stat.pid)) == self._mounts
+        }
+
+    @property
+    def runtime_pid(self) -> int:
+        """Of ansible-operator, whoever started it; LiveError if there is none."""
+        for stat in self.processes().values():
+            if stat.name == RUNTIME_NAME:
+                return stat.pid
+        raise LiveError(f"no ansible-operator runs, see {self.log}")
+
+    def parent_pids(self) -> list[int]:
+        """Of prefork's parents of ansible-runner: one, unless one is being replaced."""
+        runners = self._runner_pids()
+        return [pid for pid, stat in runners.items() if stat.parent not in runners]
+
+    def run_pids(self) -> list[int]:
+        """Of the runs under way: forks of prefork's parent, and their plays."""
+        runners = self._runner_pids()
+        return [pid for pid, stat in runners.items() if stat.parent in runners]
+
+    def _runner_pids(self) -> dict[int, proc.Stat]:
+        marks = ["ansible_prefork", "parent", "--program", "ansible-runner"]
+        return {
+            pid: stat
+            for pid, stat in self.processes().items()
+            if proc.read_command(pid)[-len(marks) :] == marks
+        }
+
+    def clear(self) -> dict[int, proc.Stat]:
+        """SIGKILL to all that live in it, as at the end of a container; who it was."""
+        found = self.processes()
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        if self._forwarder:
+            self._forwarder.close()
+        return found
+
+
+def read_mounts(pid: str) -> str:
+    """The name of a process's mount namespace; empty if the process is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/mnt")
+    except OSError:
+        return ""
+
+
+def list_kept(environment: t.Mapping[str, str]) -> list[Path]:
+    """Folders right below /tmp that the operator is started from, if there are any."""
+    tmp = Path("/tmp")
+    programs = [Path(folder) for folder in environment.get("PATH", "").split(os.pathsep) if folder]
+    used = [ROOT, Path(sys.prefix), Path(sys.base_prefix), *programs]
+    used += [link.resolve() for folder in programs for link in folder.glob("ansible-operator")]
+    if "KUBECONFIG" in environment:
+        used.append(Path(environment["KUBECONFIG"]))
+    return sorted({tmp / path.parts[2] for path in used if path.parts[:2] == ("/", "tmp")})

@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All that a run takes, in namespaces of its own: the sandbox, its models, operators."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+from .cluster import Api
+from .contain import mount, unmount
+from .errors import LiveError
+from .isolation import isolate
+from .progress import say
+from .runtime import ROOT, ContainedOperator, Side, make_environment
+from .workload import play_models
+
+SANDBOX = ROOT / "sandbox"
+TMP_SIZE = "512m"
+
+
+def enter(folder: Path) -> None:
+    """Build what the sandbox needs, then go on in namespaces of our own.
+
+    One run at a time has the folder. Call it before any thread is started.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)  # held until this process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise LiveError(f"another run has {folder}: wait for it, or stop it") from None
+    run_sandbox(folder / "sandbox", "build")
+    isolate()
+
+
+def run_sandbox(directory: Path, command: str) -> str:
+    """The output of a command of the sandbox; LiveError with its words if it fails."""
+    environment = os.environ | {
+        "SANDBOX_DIR": str(directory),
+        "SANDBOX_MANIFEST": str(SANDBOX / "manifest.yaml"),
+    }
+    done = subprocess.run(
+        [sys.executable, str(SANDBOX), command],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise LiveError(f"sandbox {command}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Stage:
+    """A control plane that is up, and where its files and those of operators are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.logs = folder / "logs"
+        self.directory = folder / "sandbox"
+        self._tmps: list[Path] = []
+
+    def open(self) -> None:
+        """Start the sandbox; this process and its children use it from now on."""
+        for old in (self.logs, self.directory, self.folder / "tmp"):
+            shutil.rmtree(old, ignore_errors=True)
+        say("starting the sandbox")
+        self.repair()
+        os.environ["KUBECONFIG"] = str(self.kubeconfig)
+        os.environ["PATH"] = f"{self.directory / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        self.api = Api()
+
+    def repair(self) -> None:
+        """Start those components of the control plane that do not run."""
+        run_sandbox(self.directory, "up")
+
+    def close(self) -> None:
+        for tmp in self._tmps:
+            unmount(tmp)
+        run_sandbox(self.directory, "down")
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.directory / "kubeconfig"
+
+    @property
+    def api_port(self) -> int:
+        return int(json.loads((self.directory / "state.json").read_text())["port"])
+
+    def pid_of(self, component: str) -> int:
+        """Of a component of the control plane, such as etcd."""
+        state = json.loads((self.directory / "state.json").read_text())
+        return int(state["processes"][component]["pid"])
+
+    def make_tmp(self, name: str, size: str = TMP_SIZE) -> Path:
+        """An empty file system of this size, for the /tmp of an operator."""
+        tmp = self.folder / "tmp" / name
+        tmp.mkdir(parents=True)
+        mount("tmpfs", tmp, "tmpfs", options=f"size={size},mode=1777")
+        self._tmps.append(tmp)
+        return tmp
+
+    def start_operator(
+        self,
+        name: str,
+        side: Side = "prefork",
+        arguments: t.Sequence[str] = (),
+        tmp: Path | None = None,
+        api_port: int = 0,
+        **environment: str,
+    ) -> ContainedOperator:
+        """hack/operator.sh with this environment, its log in NAME.log; it is not waited for."""
+        return ContainedOperator(
+            self.logs / f"{name}.log",
+            make_environment(side, **environment),
+            tmp or self.make_tmp(name),
+            [f"--max-concurrent-reconciles={os.cpu_count() or 1}", *arguments],
+            api_port,
+        )
+
+
+@contextlib.contextmanager
+def open_stage(folder: Path) -> t.Iterator[Stage]:
+    """A control plane with models, during the block; `enter` was called before.
+
+    What the block leaves running ends with this program.
+    """
+    stage = Stage(folder)
+    stage.open()
+    with play_models(stage.logs / "models.log"):
+        yield stage
+    stage.close()

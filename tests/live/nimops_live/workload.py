@@ -1,0 +1,149 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Custom resources that become Ready on the sandbox, and what is seen of them."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import time
+import typing as t
+from pathlib import Path
+
+from .cluster import NIMSERVICES, Api, Json, path_of
+from .progress import Deadline
+from .runtime import ROOT
+
+MODELS = ROOT / "sandbox" / "model_server.py"
+SUPERVISE = Path(__file__).with_name("supervise.py")
+SECRETS = {
+    "ngc-secret": ("kubernetes.io/dockerconfigjson", ".dockerconfigjson", '{"auths": {}}'),
+    "ngc-api-secret": ("Opaque", "NGC_API_KEY", "not-a-real-key"),
+}
+
+
+def make_nimservice(name: str) -> Json:
+    """A NIMService that needs nothing but itself: its model is in an emptyDir."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": name},
+        "spec": {
+            "image": {
+                "repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
+                "tag": "1.12.0",
+                "pullPolicy": "IfNotPresent",
+                "pullSecrets": ["ngc-secret"],
+            },
+            "authSecret": "ngc-api-secret",
+            "storage": {"emptyDir": {"sizeLimit": "50Gi"}},
+            "replicas": 1,
+            "resources": {"limits": {"nvidia.com/gpu": 1}},
+            "expose": {"service": {"type": "ClusterIP", "port": 8000}},
+        },
+    }
+
+
+def make_nimcache(name: str) -> Json:
+    """A NIMCache that downloads all profiles onto a volume of its own."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": name},
+        "spec": {
+            "source": {
+                "ngc": {
+                    "modelPuller": "nvcr.io/nim/meta/llama-3.2-1b-instruct:1.12.0",
+                    "pullSecret": "ngc-secret",
+                    "authSecret": "ngc-api-secret",
+                    "model": {"profiles": ["all"]},
+                }
+            },
+            "storage": {
+                "pvc": {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteMany"}
+            },
+        },
+    }
+
+
+def state_of(resource: Json) -> str:
+    return str((resource.get("status") or {}).get("state") or "new")
+
+
+def is_settled(resource: Json) -> bool:
+    """Ready, and that is said of the spec as it is now."""
+    status = resource.get("status") or {}
+    observed = status.get("observedGeneration")
+    return state_of(resource) == "Ready" and observed in (None, resource["metadata"]["generation"])
+
+
+def describe_unready(resources: t.Iterable[Json], most: int = 3) -> str:
+    """The first few that are not Ready, with what their conditions say."""
+    lines = []
+    for resource in resources:
+        if not is_settled(resource):
+            said = [
+                condition["message"]
+                for condition in (resource.get("status") or {}).get("conditions") or []
+                if condition["status"] == "True" and condition.get("message")
+            ]
+            name = resource["metadata"]["name"]
+            lines.append(f"{name} is {state_of(resource)}: {'; '.join(said)}"[:300])
+    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return ", ".join(lines[:most] + more)
+
+
+def create_namespace(api: Api, name: str) -> None:
+    """A namespace with the Secrets that our resources name."""
+    api.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    for secret, (kind, key, value) in SECRETS.items():
+        body = {"metadata": {"name": secret}, "type": kind, "stringData": {key: value}}
+        api.request("POST", path_of(("api/v1", "secrets"), name), body)
+
+
+def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
+    """The namespace, and the finalizers of the NIMServices in it: no operator need run."""
+    discard_nimservices(api, name)
+    place = f"/api/v1/namespaces/{name}"
+    if api.find(place):
+        api.request("DELETE", place)
+    deadline = Deadline(limit, f"deletion of the namespace {name}")
+    while api.find(place):
+        deadline.check()
+        time.sleep(0.5)
+
+
+def discard_nimservices(api: Api, namespace: str) -> None:
+    """Delete them without their finalizers."""
+    for resource in api.get(path_of(NIMSERVICES, namespace))["items"]:
+        place = path_of(NIMSERVICES, namespace, resource["metadata"]["name"])
+        if resource["metadata"].get("finalizers"):
+            api.patch(place, {"metadata": {"finalizers": None}})
+        if not resource["metadata"].get("deletionTimestamp"):
+            api.request("DELETE", place)
+
+
+def remove_runs(namespace: str) -> None:
+    """What the runtime keeps of its runs on this machine."""
+    runs = Path("/tmp/ansible-operator/runner/apps.nvidia.com/v1alpha1")
+    for kind in ("NIMService", "NIMCache"):
+        shutil.rmtree(runs / kind / namespace, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def play_models(log: Path) -> t.Iterator[subprocess.Popen[bytes]]:
+    """The sandbox's model server runs during the block: without it no NIMService becomes Ready."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-IS", str(SUPERVISE), sys.executable, str(MODELS)],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is wrong with the objects that a fault leaves."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from nimops_faults.children import Census, Listing, expected_of, judge_deleted, judge_settled
+from nimops_live.workload import make_nimcache, make_nimservice
+
+SERVICE = make_nimservice("a") | {"metadata": {"name": "a", "uid": "u-a"}}
+CACHE = make_nimcache("c") | {"metadata": {"name": "c", "uid": "u-c"}}
+
+
+def make(name: str, owner: str = "", uid: str = "", **more: t.Any) -> t.Any:
+    references = [{"uid": owner, "name": owner[2:], "controller": True}] if owner else []
+    return {"metadata": {"name": name, "uid": uid or f"of-{name}", "ownerReferences": references}}
+
+
+def make_whole() -> Listing:
+    """What there is when all is well."""
+    listing: Listing = {"replicasets": [make("a-1", "u-a")], "pods": [make("a-1-x", "a-1")]}
+    for resource in (SERVICE, CACHE):
+        for place in expected_of(resource):
+            plural, _, name = place.partition("/")
+            listing.setdefault(plural, []).append(make(name, resource["metadata"]["uid"]))
+    listing["serviceaccounts"] += [make("default"), make("nim-cache-sa")]
+    listing["configmaps"].append(make("kube-root-ca.crt"))
+    return listing
+
+
+def lose(listing: Listing) -> None:
+    listing["deployments"].clear()
+
+
+def add_foreign(listing: Listing) -> None:
+    listing["services"][0]["metadata"]["ownerReferences"][0]["uid"] = "u-c"
+
+
+def add_owner(listing: Listing) -> None:
+    listing["jobs"][0]["metadata"]["ownerReferences"] *= 2
+
+
+def add_plain(listing: Listing) -> None:
+    listing["jobs"][0]["metadata"]["ownerReferences"][0]["controller"] = False
+
+
+def orphan(listing: Listing) -> None:
+    del listing["jobs"][0]["metadata"]["ownerReferences"]
+
+
+def restart(listing: Listing) -> None:
+    listing["replicasets"].append(make("a-2", "u-a"))
+
+
+def invent(listing: Listing) -> None:
+    listing["services"].append(make("b", "u-a"))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda _: None, []),
+        (lose, ["lost: deployments/a"]),
+        (add_foreign, ["foreign owner: services/a"]),
+        (add_owner, ["foreign owner: jobs/c-job"]),
+        (add_plain, ["foreign owner: jobs/c-job"]),
+        (orphan, ["foreign owner: jobs/c-job"]),
+        (restart, ["more than one ReplicaSet: deployments/a"]),
+        (invent, ["not asked for: services/b"]),
+    ],
+    ids=["whole", "lost", "foreign", "two-owners", "no-controller", "orphan", "restarted", "extra"],
+)
+def test_settled(change: t.Callable[[Listing], None], expected: list[str]) -> None:
+    listing = make_whole()
+    change(listing)
+    census = Census()
+    census.note(listing)
+    assert judge_settled([SERVICE, CACHE], listing, census) == expected
+
+
+def test_made_twice() -> None:
+    listing, census = make_whole(), Census()
+    for uid in ("first", "second"):
+        listing["jobs"][0]["metadata"]["uid"] = uid
+        census.note(copy.deepcopy(listing))
+    assert judge_settled([SERVICE, CACHE], listing, census) == ["made twice: jobs/c-job"]
+
+
+def test_pods_come_and_go() -> None:
+    census = Census()
+    for uid in ("first", "second"):
+        census.note({"pods": [make("a-1-x", "a-1", uid)]})
+    assert census.list_repeated() == []
+
+
+@pytest.mark.parametrize(
+    ("listing", "expected"),
+    [
+        ({"serviceaccounts": [make("default")], "configmaps": [make("kube-root-ca.crt")]}, []),
+        ({"services": [make(f"s{n}") for n in range(6)]},
+         ["left behind: services/s0, services/s1, services/s2, services/s3 and 2 more"]),
+        ({"pods": [make("a-1-x")]}, ["left behind: pods/a-1-x"]),
+    ],
+    ids=["nothing", "many", "pod"],
+)  # fmt: skip
+def test_deleted(listing: Listing, expected: list[str]) -> None:
+    assert judge_deleted(listing) == expected
+
+
+def test_a_service_monitor_is_expected_where_it_was_asked_for() -> None:
+    service = copy.deepcopy(SERVICE)
+    service["spec"]["metrics"] = {"enabled": True}
+    assert expected_of(service) - expected_of(SERVICE) == {"servicemonitors/a"}

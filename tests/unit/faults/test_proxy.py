@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which requests get which trouble."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from nimops_faults.proxy import REFUSALS, Trouble, render_kubeconfig
+
+
+@pytest.mark.parametrize(
+    ("every", "methods", "expected"),
+    [
+        (0, ["PATCH"] * 6, []),
+        (3, ["PATCH"] * 2, []),
+        (3, ["POST", "PATCH", "DELETE"] * 4, [(2, 409), (5, 429), (8, 500), (11, 500)]),
+        (3, ["GET"] * 9, []),
+        (2, ["GET", "PUT", "GET", "PUT"], [(3, 409)]),
+    ],
+    ids=["off", "not-yet", "each-in-turn", "reads", "only-writes-count"],
+)
+def test_every_nth_write_is_refused(every: int, methods: list[str], expected: t.Any) -> None:
+    trouble = Trouble(every=every)
+    answers = [trouble.judge(method) for method in methods]
+    assert [(index, answer.code) for index, answer in enumerate(answers) if answer] == expected
+    assert trouble.refused == len(expected)
+
+
+def test_refusals_are_statuses_that_clients_understand() -> None:
+    bodies = [json.loads(refusal.body()) for refusal in REFUSALS]
+    assert {body["kind"] for body in bodies} == {"Status"}
+    assert [body["reason"] for body in bodies] == [
+        "Conflict", "TooManyRequests", "InternalError", "InternalError",
+    ]  # fmt: skip
+
+
+def test_kubeconfig_leads_to_the_proxy_with_the_same_user() -> None:
+    config = {
+        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1", "ca": "x"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    found = json.loads(render_kubeconfig(json.dumps(config), 4711))
+    assert found["clusters"][0]["cluster"] == {"server": "https://127.0.0.1:4711", "ca": "x"}
+    assert found["users"] == config["users"]

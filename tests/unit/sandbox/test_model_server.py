@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which models are played, whatever becomes of the watch."""
+
+from __future__ import annotations
+
+import typing as t
+
+import model_server
+import pytest
+from model_server import Models, follow_services
+
+A = ("127.96.0.1", 8000)
+B = ("127.96.0.2", 8000)
+GONE = {
+    "type": "ERROR",
+    "object": {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"},
+}
+
+
+class FakeServer:
+    """Listens nowhere."""
+
+    mode = model = ""
+
+    def __init__(self, address: t.Any, _: object) -> None:
+        self.address = address
+
+    def serve_forever(self) -> None: ...
+    def shutdown(self) -> None: ...
+    def server_close(self) -> None: ...
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Models:
+    monkeypatch.setattr(model_server, "_Server", FakeServer)
+    return Models("acme/tiny-llm")
+
+
+def service(address: str, mode: str = "models") -> dict[str, t.Any]:
+    return {
+        "kind": "Service",
+        "metadata": {"annotations": {"sandbox.nimops/model": mode}},
+        "spec": {"clusterIP": address, "ports": [{"name": "api", "port": 8000}]},
+    }
+
+
+def event(kind: str, address: str = A[0], mode: str = "models") -> dict[str, t.Any]:
+    return {"type": kind, "object": service(address, mode)}
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([event("ADDED"), event("ADDED", B[0])], {A, B}),
+        ([event("ADDED"), event("DELETED")], set()),
+        ([event("ADDED"), event("MODIFIED", mode="off")], set()),
+        ([event("ADDED"), GONE], {A}),
+        ([GONE, event("ADDED")], {A}),
+        ([event("ADDED"), {"type": "BOOKMARK", "object": {"metadata": {}}}], {A}),
+        ([event("ADDED", "None")], set()),
+        ([event("ADDED", "10.0.0.1")], set()),
+    ],
+    ids=[
+        "added", "deleted", "turned-off", "error-last", "error-first", "bookmark", "headless",
+        "not-loopback",
+    ],
+)  # fmt: skip
+def test_events(models: Models, events: list[t.Any], expected: set[t.Any]) -> None:
+    for each in events:
+        models.follow(each)
+    assert models.addresses() == expected
+
+
+def test_a_list_stops_models_whose_services_went_unseen(models: Models) -> None:
+    models.follow(event("ADDED"))
+    models.replace([service(B[0])])
+    assert models.addresses() == {B}
+
+
+class Cluster:
+    """Answers lists and watches from a script; it exists until that is over."""
+
+    def __init__(self, lists: list[t.Any], watches: list[list[t.Any]]) -> None:
+        self.lists, self.watches = lists, watches
+        self.slept: list[float] = []
+
+    def exists(self) -> bool:
+        return bool(self.lists)
+
+    def list(self) -> list[t.Any] | None:
+        return t.cast("list[t.Any] | None", self.lists.pop(0))
+
+    def watch(self) -> t.Iterator[t.Any]:
+        yield from self.watches.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("lists", "watches", "expected", "slept"),
+    [
+        ([[], []], [[event("ADDED"), GONE], [event("ADDED", B[0])]], {B}, [0.5, 0.5]),
+        ([[], None, None, [service(A[0])]], [[], []], {A}, [0.5, 1.0, 2.0, 0.5]),
+        ([None] * 6, [], set(), [0.5, 1.0, 2.0, 4.0, 5.0, 5.0]),
+    ],
+    ids=["watch-ended", "api-server-away", "longer-and-longer"],
+)
+def test_the_watch_is_begun_again(
+    models: Models, lists: t.Any, watches: t.Any, expected: set[t.Any], slept: list[float]
+) -> None:
+    cluster = Cluster(lists, watches)
+    follow_services(models, cluster.exists, cluster.list, cluster.watch, cluster.slept.append)
+    assert models.addresses() == expected
+    assert cluster.slept == slept
+
+
+@pytest.mark.parametrize(
+    ("present", "environment", "expected"),
+    [
+        (["a"], {"KUBECONFIG": "{tmp}/a"}, True),
+        ([], {"KUBECONFIG": "{tmp}/a"}, False),
+        (["b"], {"KUBECONFIG": "{tmp}/a:{tmp}/b"}, True),
+        ([".kube/config"], {"HOME": "{tmp}"}, True),
+        ([], {"HOME": "{tmp}"}, False),
+    ],
+    ids=["there", "gone", "second-of-two", "default", "no-default"],
+)
+def test_has_cluster(
+    tmp_path: t.Any, present: list[str], environment: dict[str, str], expected: bool
+) -> None:
+    for name in present:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    filled = {key: value.format(tmp=tmp_path) for key, value in environment.items()}
+    assert model_server.has_cluster(filled) is expected
