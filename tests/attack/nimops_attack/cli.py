@@ -18,7 +18,7 @@ from nimops_live.runtime import ROOT, Side
 from nimops_live.stage import Stage, enter, open_stage
 from nimops_live.table import Row, make_table, select, write_rows
 
-from . import generated
+from . import annotations, generated, manifests, models, people, process, secrets, tenants
 from .scene import Attack, Scene
 
 OUTPUT = ROOT / "build" / "attack"
@@ -28,7 +28,8 @@ SIDES: tuple[Side, ...] = ("prefork", "stock")
 
 def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
-    return [*generated.list_attacks()]
+    modules = (generated, tenants, models, manifests, people, process, secrets, annotations)
+    return [attack for module in modules for attack in module.list_attacks()]
 
 
 def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:

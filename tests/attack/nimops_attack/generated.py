@@ -23,10 +23,10 @@ from .payloads import (
     find_loose_in_cel,
     make_token,
 )
+from .policies import without_policies, without_rules
 from .scene import KINDS, Attack, Scene, Seen, path_to
 
 JINJA = CLASSES[0]
-_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def pack(
@@ -51,7 +51,7 @@ def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> Seen:
     problems += [f"a packed resource was refused: {refusal}" for refusal in refusals if refusal]
     problems += follow(scene, namespace, kind, [f"p{number}" for number in range(len(packed))])
     problems += loose_in_cel(scene, namespace, packed)
-    problems += remove(scene, namespace, kind, resources)
+    problems += remove(scene, namespace, kind, [item["metadata"]["name"] for item in resources])
     carried = sum(len(item.tokens) for item in packed)
     return Seen.of(
         problems,
@@ -61,21 +61,14 @@ def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> Seen:
 
 
 def follow(scene: Scene, namespace: str, kind: str, names: t.Iterable[str]) -> list[str]:
-    """What is wrong once each of these has been answered."""
-    problems = [
-        f"{name} got no status within 90 s"
-        for name in names
-        if not scene.wait_answered(kind, namespace, name, 90)
-    ]
-    return problems + scene.evaluated(namespace)
+    """What is wrong once these have been answered."""
+    left = scene.wait_answered(kind, namespace, names)
+    return scene.evaluated(namespace) + [f"{name} got no status within 90 s" for name in left]
 
 
-def remove(scene: Scene, namespace: str, kind: str, resources: t.Iterable[Json]) -> list[str]:
-    names = [item["metadata"]["name"] for item in resources]
-    for name in names:
-        scene.cluster.ask("DELETE", path_to(kind, namespace, name))
-    left = [name for name in names if not scene.wait_gone(kind, namespace, name)]
-    return [f"{name} could not be deleted" for name in left] + scene.evaluated(namespace)
+def remove(scene: Scene, namespace: str, kind: str, names: t.Sequence[str]) -> list[str]:
+    left = scene.delete_all(kind, namespace, names)
+    return [f"{name} could not be deleted" for name in left]
 
 
 def loose_in_cel(scene: Scene, namespace: str, packed: t.Iterable[Packed]) -> list[str]:
@@ -139,46 +132,30 @@ def attack_markers(kind: str, scene: Scene) -> Seen:
                 resources.append(resource)
     names = [item["metadata"]["name"] for item in resources]
     problems += follow(scene, namespace, kind, names)
-    problems += remove(scene, namespace, kind, resources)
+    problems += remove(scene, namespace, kind, names)
     return Seen.of(
         problems,
         f"{refused} keys refused at admission; {len(names)} resources with others: nothing evaluated, all deleted",
     )
 
 
-def strip_rules(schema: t.Any, word: str = "__ansible") -> t.Any:
-    """A schema without the rules that name this word: as it was before there were such rules."""
-    if isinstance(schema, list):
-        return [strip_rules(item, word) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    bare = {key: strip_rules(value, word) for key, value in schema.items()}
-    rules = bare.get("x-kubernetes-validations")
-    if isinstance(rules, list):
-        kept = [rule for rule in rules if word not in rule.get("rule", "")]
-        bare["x-kubernetes-validations"] = kept
-        if not kept:
-            del bare["x-kubernetes-validations"]
-    return bare
-
-
 def store_markers(scene: Scene) -> None:
     """Before the operator starts, and as if before the CRDs had such rules."""
     namespace = scene.namespace("stored")
-    originals = []
-    for kind in KINDS:
-        path = f"{_CRDS}/{kind.lower()}s.apps.nvidia.com"
-        crd = scene.cluster.get(path)
-        originals.append((path, crd["spec"]))
-        scene.cluster.request("PUT", path, crd | {"spec": strip_rules(crd["spec"])})
-    probe = service_with_markers("probe", "__ansible_unsafe", str(scene.canary))
-    ask = scene.dry_run(namespace)
+    with without_rules(scene), without_policies(scene):
+        stored, problems = store(scene, namespace)
+    scene.shared["stored"] = (namespace, stored, problems)
+
+
+def store(scene: Scene, namespace: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Kinds and names of what was stored, and what could not be."""
+    canary, ask = str(scene.canary), scene.dry_run(namespace)
+    probe = service_with_markers("probe", "__ansible_unsafe", canary)
     scene.wait_for("the CRDs without the rules", lambda: ask(probe) is None, 20)
     stored: list[tuple[str, str]] = []
     problems: list[str] = []
     for number, key in enumerate(MARKER_KEYS):
-        plain = service_with_markers(f"plain{number}", key, str(scene.canary))
-        resources = [plain]
+        resources = [service_with_markers(f"plain{number}", key, canary)]
         for kind in KINDS:
             packing = with_markers(scene, kind, key, ask)
             resources += [
@@ -188,10 +165,7 @@ def store_markers(scene: Scene) -> None:
             if refusal := scene.create(namespace, resource):
                 problems.append(f"could not be stored: {refusal}")
             stored.append((resource["kind"], resource["metadata"]["name"]))
-    for path, spec in originals:
-        live = scene.cluster.get(path)
-        scene.cluster.request("PUT", path, live | {"spec": spec})
-    scene.shared["stored"] = (namespace, stored, problems)
+    return stored, problems
 
 
 def service_with_markers(name: str, key: str, canary: str) -> Json:
@@ -211,17 +185,20 @@ def attack_stored(scene: Scene) -> Seen:
         "tuple[str, list[tuple[str, str]], list[str]]", scene.shared["stored"]
     )
     problems = list(problems)
-    for kind, name in stored:
-        if name.startswith("plain"):
-            if not scene.wait_state(kind, namespace, name, limit=90):
-                problems.append(f"{name} did not become Ready without that key")
-        elif not scene.wait_answered(kind, namespace, name, 90):
-            problems.append(f"{name} got no status within 90 s")
-    problems += scene.evaluated(namespace)
     for kind in KINDS:
-        resources = [{"metadata": {"name": name}} for of, name in stored if of == kind]
-        problems += remove(scene, namespace, kind, resources)
-    return Seen.of(problems, f"{len(stored)} resources: answered, nothing evaluated, all deleted")
+        problems += follow(scene, namespace, kind, [name for of, name in stored if of == kind])
+    problems += [
+        f"{name} is not Ready without that key"
+        for kind, name in stored
+        if name.startswith("plain")
+        if not scene.wait_state(kind, namespace, name, limit=20)
+    ]
+    for kind in KINDS:
+        problems += remove(scene, namespace, kind, [name for of, name in stored if of == kind])
+    return Seen.of(
+        list(dict.fromkeys(problems)),
+        f"{len(stored)} resources: answered, nothing evaluated, all deleted",
+    )
 
 
 # --- the status, which others than the operator may write ----------------------------------------
@@ -281,8 +258,8 @@ def attack_status(scene: Scene) -> Seen:
         names = [name for of, name, _ in written if of == kind]
         problems += follow(scene, namespace, kind, names)
     for kind in KINDS:
-        resources = [{"metadata": {"name": name}} for of, name, _ in written if of == kind]
-        problems += remove(scene, namespace, kind, resources)
+        names = [name for of, name, _ in written if of == kind]
+        problems += remove(scene, namespace, kind, names)
     count = sum(number for *_, number in written)
     if not count:
         problems.append("no status carries a payload: the attack did not take place")

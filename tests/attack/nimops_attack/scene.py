@@ -167,17 +167,24 @@ class Scene:
             time.sleep(pause)
 
     def wait_answered(
-        self, kind: str, namespace: str, name: str, limit: float = 60.0
-    ) -> Json | None:
-        """The resource once its status says something of its spec as it is now."""
+        self, kind: str, namespace: str, names: t.Iterable[str], limit: float = 90.0
+    ) -> list[str]:
+        """Those whose status says nothing of their spec as it is now when the time is up."""
+        left = set(names)
 
-        def look() -> Json | None:
-            found = self.read(kind, namespace, name)
-            status = (found or {}).get("status") or {}
-            seen = status.get("observedGeneration")
-            return found if found and seen == found["metadata"]["generation"] else None
+        def look() -> bool:
+            left.difference_update(
+                [
+                    item["metadata"]["name"]
+                    for item in self.cluster.get(path_to(kind, namespace))["items"]
+                    if (item.get("status") or {}).get("observedGeneration")
+                    == item["metadata"]["generation"]
+                ]
+            )
+            return not left
 
-        return t.cast("Json | None", self.wait_for(f"a status of {name}", look, limit))
+        self.wait_for(f"a status of {', '.join(left)}", look, limit)
+        return sorted(left)
 
     def wait_state(
         self, kind: str, namespace: str, name: str, state: str = "Ready", limit: float = 60.0
@@ -194,6 +201,20 @@ class Scene:
             return self.read(kind, namespace, name) is None
 
         return bool(self.wait_for(f"end of {name}", look, limit))
+
+    def delete_all(
+        self, kind: str, namespace: str, names: t.Sequence[str], limit: float = 90.0
+    ) -> list[str]:
+        """Those that have not gone when the time is up."""
+        for name in names:
+            self.cluster.ask("DELETE", path_to(kind, namespace, name))
+
+        def list_left() -> list[str]:
+            items = self.cluster.get(path_to(kind, namespace))["items"]
+            return sorted({item["metadata"]["name"] for item in items}.intersection(names))
+
+        self.wait_for("deletions", lambda: not list_left(), limit)
+        return list_left()
 
     def delete(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
         """Whether it has gone, by its finalizer."""
