@@ -11,10 +11,10 @@ ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_PIPELINING=true \
     PREFORK_PRELOAD="nimops.nim kubernetes.core"
 
-# Nothing is fetched: what it depends on is in the base image.
+# Nothing is fetched: what else it depends on is in the base image.
 USER 0
-COPY build/ansible_prefork-*.whl /tmp/
-RUN pip3 install --no-index --no-deps /tmp/ansible_prefork-*.whl && rm -f /tmp/ansible_prefork-*.whl
+COPY build/wheels /tmp/wheels
+RUN pip3 install --no-index --no-deps --find-links /tmp/wheels ansible-prefork nimops-supervisor google-re2 && rm -rf /tmp/wheels
 
 # The base image runs as user 1001 of group 0; OpenShift puts another user into that group.
 COPY --chown=1001:0 requirements.yml watches.yaml build/nimops-nim-${OPERATOR_VERSION}.tar.gz ${HOME}/
@@ -27,5 +27,5 @@ RUN ansible-galaxy collection install --requirements-file ${HOME}/requirements.y
 USER 1001
 
 # PREFORK=off in the environment runs the stock programs.
-ENTRYPOINT ["/tini", "--", "python3", "-m", "ansible_prefork", "exec", "--", \
+ENTRYPOINT ["/tini", "--", "python3", "-m", "nimops_supervisor", "--liveness-bind-address=:8082", "--", \
             "/usr/local/bin/ansible-operator", "run", "--watches-file=./watches.yaml"]

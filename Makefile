@@ -21,12 +21,12 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements/dev.txt
+$(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork --editable supervisor >&2
 	@touch $@
 
 .PHONY: venv
@@ -42,13 +42,22 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
 
+# The Python and the machine of the base image; pip takes the wheel that fits.
+IMAGE_PYTHONS ?= 3.11 3.12 3.13
+IMAGE_ARCH ?= $(shell uname -m)
+
 .PHONY: image-files
-image-files: collection ## Make what the Dockerfile copies: the collection and the wheel of prefork, in build/
-	@rm -f build/ansible_prefork-*.whl
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build ./prefork >&2
+image-files: collection ## Make what the Dockerfile copies: the collection, wheels of prefork, the supervisor and google-re2, in build/
+	@rm -rf build/wheels
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheels ./prefork ./supervisor >&2
+	@for version in $(IMAGE_PYTHONS); do \
+		$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest build/wheels \
+			--python-version $$version --platform manylinux_2_28_$(IMAGE_ARCH) \
+			"$$(grep '^google-re2==' requirements/dev.txt)" >&2; \
+	done
 
 .PHONY: test
-test: lint unit prefork sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor sanity cluster scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -56,8 +65,9 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
+	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
-	@$(BIN)/mypy tests/live/nimops_live tests/bench/nimops_bench tests/bench/chart.py
+	@$(BIN)/mypy tests/live/nimops_live tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
@@ -73,6 +83,10 @@ unit: collection ## The unit tests, against the installed collection
 .PHONY: prefork
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
 	@$(BIN)/pytest -n auto --dist loadfile prefork/tests
+
+.PHONY: supervisor
+supervisor: venv ## The tests of the supervisor: guarded runs, restarts, what is left behind
+	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
 .PHONY: endurance
 endurance: venv ## 2,000 runs of one parent of prefork: memory, descriptors, files
@@ -104,6 +118,7 @@ admission: collection ## What the API server of $$KUBECONFIG accepts and refuses
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
+	@$(BIN)/molecule test --scenario-name namespaced
 
 .PHONY: scenario-kind
 scenario-kind: collection ## The same on a cluster of kind, where there is a container engine
@@ -156,8 +171,12 @@ bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on th
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
 
 .PHONY: attack
-attack: collection ## Attack the operator with what the security of it promises to withstand (ATTACK=--quick, --list)
+attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=--list, --only NAME, --quick)
 	@$(BIN)/python tests/attack $(ATTACK)
+
+.PHONY: faults
+faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
+	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
 lock: ## Make requirements/dev.txt and bench.txt of their .in files anew

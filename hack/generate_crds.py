@@ -25,6 +25,11 @@ types and templates. A type, a field, spec and status are all nodes:
              where it is checked, while in a list the cost of the checks would multiply
   listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
   Kubernetes does
+
+Nobody writes down that keys beginning with __ansible are refused: each map gets that rule. Inside
+lists without a bound its estimated cost would be beyond what the API server allows, so there a
+ValidatingAdmissionPolicy has it, whose cost is that of the object at hand:
+config/admission/reserved_keys.yaml.
 """
 
 from __future__ import annotations
@@ -47,7 +52,9 @@ Node = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "config/crd/src"
-BASES = ROOT / "config/crd/bases"
+CONFIG = ROOT / "config"
+BASES = "crd/bases"
+POLICIES = "admission/reserved_keys.yaml"
 GROUP = "apps.nvidia.com"
 # Types differ between minor versions: another server would give another result.
 KUBERNETES = "1.34"
@@ -93,6 +100,10 @@ CONSTRAINTS = {
 }
 NODE_KEYS = {"type", "doc", "fields", "items", "rules", "checks", "embedded", *CONSTRAINTS}
 RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
+
+# What ansible-core takes for its own (__ansible_unsafe, __ansible_vault …) when it reads JSON.
+RESERVED = "__ansible"
+RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 
 
 class SourceError(Exception):
@@ -231,6 +242,82 @@ def expand_rule(source: Node) -> Iterator[Schema]:
         yield rule
 
 
+def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> Iterator[str]:
+    """Refuse reserved keys in each map; yield the path of each where a rule would cost too much."""
+    if "additionalProperties" in schema:
+        if "properties" in schema["additionalProperties"]:
+            raise SourceError(f"{path}: a map of objects, whose maps nobody would look at")
+        if bounded and ("[]" not in path or "maxProperties" in schema):
+            rule = {"rule": f"self.all(key, !key.startsWith('{RESERVED}'))"}
+            present = schema.get("x-kubernetes-validations", [])
+            schema["x-kubernetes-validations"] = [*present, {**rule, "message": RESERVED_MESSAGE}]
+        elif path.startswith("status."):
+            raise SourceError(
+                f"{path}: needs maxProperties, and its lists maxItems: no policy is asked"
+            )
+        else:
+            yield path
+    for name, child in schema.get("properties", {}).items():
+        yield from reserve_keys(child, f"{path}.{name}".lstrip("."), bounded)
+    if "items" in schema:
+        yield from reserve_keys(schema["items"], f"{path}[]", bounded and "maxItems" in schema)
+
+
+def select(root: str, path: str, last: str, each: str) -> str:
+    """Return a CEL expression that applies each to all elements of a path, last to the map there.
+
+    In both, @ is the name of the element.
+    """
+    *lists, fields = path.split("[]")
+    expression, element = "", root
+    for depth, part in enumerate(lists):
+        found = f"item{depth}" if root == "object" else f"old{depth}"
+        chain = "".join(f".?{name}" for name in part.strip(".").split("."))
+        expression += f"{element}{chain}.orValue([]).{each}({found}, "
+        element = found
+    chain = "".join(f".?{name}" for name in fields.strip(".").split("."))
+    return f"{expression}{last.replace('@', f'{element}{chain}.orValue({{}})')}{')' * len(lists)}"
+
+
+def refuse_in_policy(path: str) -> Schema:
+    """Return a validation: a map has no reserved keys, but for those that it had before."""
+    had = select("oldObject", path, "key in @", "exists")
+    allowed = f"!key.startsWith('{RESERVED}') || (oldObject != null && {had})"
+    return {
+        "expression": select("object", path, f"@.all(key, {allowed})", "all"),
+        "message": f"{path}: {RESERVED_MESSAGE}",
+        "reason": "Invalid",
+    }
+
+
+def policies(plural: str, paths: list[str]) -> list[Schema]:
+    """Return what checks the keys that the CRD of a kind cannot: a policy and its binding."""
+    name = f"reserved-keys-{plural}"
+    labels = {"app.kubernetes.io/name": "nimops", "app.kubernetes.io/managed-by": "kustomize"}
+    head = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "metadata": {"name": name, "labels": labels},
+    }
+    rule = {
+        "apiGroups": [GROUP],
+        "apiVersions": ["*"],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [plural],
+    }
+    changed = "request.operation == 'CREATE' || object.?spec != oldObject.?spec"
+    policy = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "matchConditions": [{"name": "spec-has-changed", "expression": changed}],
+        "validations": [refuse_in_policy(path) for path in paths],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    return [
+        {**copy.deepcopy(head), "kind": "ValidatingAdmissionPolicy", "spec": policy},
+        {**copy.deepcopy(head), "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
+    ]
+
+
 def printer_columns(kind: Node) -> list[Schema]:
     columns = [
         {"name": column["name"], "type": "string", "jsonPath": column["path"]}
@@ -241,8 +328,8 @@ def printer_columns(kind: Node) -> list[Schema]:
     return [*columns, {**age, "jsonPath": ".metadata.creationTimestamp"}]
 
 
-def crd(kind: Node, builder: Builder) -> Schema:
-    """Return the CustomResourceDefinition of a source file with a kind."""
+def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
+    """Return the CustomResourceDefinition of a source file with a kind, and its policies."""
     name, plural = kind["kind"], kind["plural"]
     identity: Node = {
         "doc": kind["doc"],
@@ -254,6 +341,7 @@ def crd(kind: Node, builder: Builder) -> Schema:
         },
     }
     schema = builder.build(identity, name)
+    paths = list(reserve_keys(schema))
     schema["properties"]["metadata"] = {"type": "object"}
     version = {
         "name": "v1alpha1",
@@ -265,12 +353,13 @@ def crd(kind: Node, builder: Builder) -> Schema:
     }
     singular = name.lower()
     names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}
-    return {
+    definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{GROUP}"},
         "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
     }
+    return definition, policies(plural, paths) if paths else []
 
 
 def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
@@ -285,17 +374,22 @@ def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
 
 
 def generate(sources: dict[str, Node], kubernetes: KubernetesTypes) -> dict[str, str]:
-    """Return file name to content of every CRD. sources: file name to parsed content."""
+    """Return path in config to content. sources: file name to parsed content."""
     builder = Builder(merge(sources, "types"), merge(sources, "templates"), kubernetes)
     head = (
         "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
         f"# and the OpenAPI of Kubernetes {KUBERNETES}. Do not edit.\n---\n"
     )
-    return {
-        f"{GROUP}_{source['plural']}.yaml": head + yaml.safe_dump(crd(source, builder), width=120)
-        for source in sources.values()
-        if "kind" in source
-    }
+    files, beside = {}, []
+    for source in sources.values():
+        if "kind" in source:
+            definition, found = crd(source, builder)
+            path = f"{BASES}/{GROUP}_{source['plural']}.yaml"
+            files[path] = head + yaml.safe_dump(definition, width=120)
+            beside += found
+    if beside:
+        files[POLICIES] = head + yaml.safe_dump_all(beside, width=120)
+    return files
 
 
 def get_raw(path: str) -> Schema:
@@ -339,17 +433,18 @@ def main() -> int:
     except (SourceError, yaml.YAMLError, OSError) as error:
         print(f"generate_crds: {error}", file=sys.stderr)
         return 2
-    present = {path.name: path.read_text() for path in BASES.glob("*.yaml")}
+    written = [*(CONFIG / BASES).glob("*.yaml"), *CONFIG.glob(POLICIES)]
+    present = {str(path.relative_to(CONFIG)): path.read_text() for path in written}
     drifted = sorted(name for name in {*files, *present} if files.get(name) != present.get(name))
     for name in drifted:
         if options.check:
             show_drift(name, present.get(name, ""), files.get(name, ""))
         elif name in files:
-            (BASES / name).write_text(files[name])
+            (CONFIG / name).write_text(files[name])
         else:
-            (BASES / name).unlink()
+            (CONFIG / name).unlink()
     done = "differ" if options.check else "written"
-    print(f"generate_crds: {len(files)} CRDs, {len(drifted)} {done}")
+    print(f"generate_crds: {len(files)} files, {len(drifted)} {done}")
     return 1 if options.check and drifted else 0
 
 

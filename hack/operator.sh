@@ -3,7 +3,9 @@
 #
 # LEADER_ELECT=1 takes part in leader election, in LEADER_ELECT_NAMESPACE (default: kube-system).
 # LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with no more rights than the image has.
+# NAMESPACED=NAME runs it so for one namespace, with no more rights than config/overlays/namespaced gives it there.
 # METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
+# LIVENESS_PORT: where /livez tells whether runs end (default: nowhere).
 # WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # PREFORK=off runs the stock programs, a new interpreter for each: see prefork/README.md.
 # Further arguments go to ansible-operator run.
@@ -25,6 +27,16 @@ require_free_ports() {
 	done
 }
 
+overlay=config/default
+if [[ ${NAMESPACED:-} ]]; then
+	overlay=config/overlays/namespaced LEAST_PRIVILEGE=1 WATCH_NAMESPACE=$NAMESPACED
+fi
+
+apply_component() {
+	kubectl kustomize "$overlay" | sed "s/^  namespace: nim$/  namespace: ${NAMESPACED:-nim}/" |
+		kubectl apply --server-side --force-conflicts --selector "app.kubernetes.io/component=$1" -f - >&2
+}
+
 for tool in kubectl ansible-operator ansible-runner; do
 	command -v "$tool" >/dev/null || fail "$tool is not on PATH: run 'make sandbox' and eval its last line"
 done
@@ -35,12 +47,18 @@ require_free_ports 8888 5050 "$metrics" "$health"
 
 kubectl apply --server-side --force-conflicts -f config/crd/bases >&2
 kubectl wait --for=condition=Established --timeout=60s -f config/crd/bases >&2
+apply_component admission
 
 if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	namespace=nimops-system account=nimops-controller-manager
-	kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
-	kubectl kustomize config/default |
-		kubectl apply --server-side --force-conflicts --selector app.kubernetes.io/component=rbac -f - >&2
+	for name in "$namespace" ${NAMESPACED:+"$NAMESPACED"}; do
+		kubectl create namespace "$name" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
+	done
+	for binding in ${NAMESPACED:+nimops-manager-rolebinding nimops-node-rolebinding}; do
+		! kubectl get clusterrolebinding "$binding" >/dev/null 2>&1 ||
+			fail "ClusterRoleBinding $binding gives the account rights in all namespaces: delete it for NAMESPACED"
+	done
+	apply_component rbac
 	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
 	limited=$PWD/build/operator.kubeconfig
 	mkdir -p build
@@ -73,4 +91,8 @@ export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENT
 export ANSIBLE_INVENTORY_ENABLED=ini ANSIBLE_PIPELINING=true
 export PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
 export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
-exec python -m ansible_prefork exec -- ansible-operator run "${options[@]}" "$@"
+watch=()
+if [[ ${LIVENESS_PORT:-} ]]; then
+	watch=("--liveness-bind-address=127.0.0.1:$LIVENESS_PORT")
+fi
+exec python -m nimops_supervisor "${watch[@]}" -- ansible-operator run "${options[@]}" "$@"

@@ -17,7 +17,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import (
+    NOTHING_TO_SAY,
+    report,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.subject import find_subject
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
 
@@ -36,14 +40,20 @@ class ActionModule(PlainAction):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Assess the outcome and tell the user."""
         answers, dry = unpack(arguments["observed"]), self._task.check_mode
-        resource = arguments["resource"] or answers.get(RESOURCE)
-        if not resource:
+        given = arguments["resource"] or {}
+        if "spec" not in given:
+            given = answers.get(RESOURCE) or given
+        if not given:
             raise NimError("resource: missing, and the parameter observed does not hold it either")
+        client = self.connect(arguments)
+        resource = find_subject(client, given, strict=False)
+        if resource is None:
+            return asdict(NOTHING_TO_SAY)
         failure = arguments["failure"]
         plan = arguments["plan"] or (not failure and answers.get(PLAN)) or {}
         written, deleted = (self._registered(arguments[name]) for name in ("written", "deleted"))
         outcome = make_outcome(plan, written, deleted, failure, dry=dry)
-        return asdict(report(self.connect(arguments), resource, answers, outcome, dry=dry))
+        return asdict(report(client, resource, answers, outcome, dry=dry))
 
     def _registered(self, name: str) -> dict[str, t.Any]:
         """The result that a task has registered under a name, {} if there is none."""

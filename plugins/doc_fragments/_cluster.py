@@ -12,7 +12,11 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   resource:
-    description: The custom resource, as the API server gives it.
+    description:
+      - The custom resource, as the API server gives it.
+      - Without C(spec), with C(kind), C(metadata.name) and C(metadata.namespace) alone, it is read from the cluster.
+      - Keys that begin with C(__ansible) are refused, as Ansible takes them for its own. In what is read they are left
+        out.
     type: dict
     required: true
 """

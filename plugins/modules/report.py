@@ -24,7 +24,8 @@ description:
 options:
   resource:
     description:
-      - The custom resource, as the API server gives it.
+      - The custom resource, as the API server gives it. Without C(spec), with C(kind), C(metadata.name) and
+        C(metadata.namespace) alone, it is the one that O(observed) holds, else it is read from the cluster.
       - By default the one that O(observed) holds.
     type: dict
   observed:

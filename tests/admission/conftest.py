@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import PREFIX
 from kubernetes import client, config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,19 @@ PLURALS = {
 Manifest = dict[str, Any]
 
 NOTHING: Manifest = {}
+TERMS = [{"topologyKey": "a", "labelSelector": {"matchLabels": {"__ansible": ""}}}]
+AFFINITY = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": TERMS}}
+SPEC = {"image": {"repository": "a", "tag": "b"}, "storage": {"emptyDir": {}}, "affinity": AFFINITY}
+# Refused by nothing but one of our policies each.
+WATCHED: list[Manifest] = [
+    {
+        "kind": "NIMBuild",
+        "metadata": {"name": "a", "annotations": {f"{PREFIX}verbosity": "8"}},
+        "spec": {"image": SPEC["image"], "nimCache": {"name": "a"}},
+    },
+    {"kind": "NIMService", "metadata": {"name": "a"}, "spec": SPEC},
+    {"kind": "NIMPipeline", "metadata": {"name": "a"}, "spec": {"services": [{"spec": SPEC}]}},
+]
 
 
 def patched(manifest: Manifest, patch: Manifest) -> Manifest:
@@ -85,6 +99,33 @@ class Cluster:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
         kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
         kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", "-", stdin=text)
+
+    def policies(self) -> list[Manifest]:
+        """Return the policies and bindings of config/default, made for the group."""
+        text = kubectl("kustomize", str(ROOT / "config/default")).replace(GROUP, self._group)
+        items = [
+            item
+            for item in yaml.safe_load_all(text)
+            if item["kind"].startswith("ValidatingAdmissionPolicy")
+        ]
+        for item in items if self._group != GROUP else []:
+            item["metadata"]["name"] += f"-{self._group}"
+            if "policyName" in item["spec"]:
+                item["spec"]["policyName"] += f"-{self._group}"
+        return items
+
+    def apply_policies(self) -> None:
+        """Apply the policies and wait until each of them works."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.policies()})
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
+        deadline = time.monotonic() + 180
+        while not all(map(self.create, WATCHED)):
+            assert time.monotonic() < deadline, "the policies do not take effect"
+            time.sleep(0.2)
+
+    def delete_policies(self) -> None:
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.policies()})
+        kubectl("delete", "--ignore-not-found", "-f", "-", stdin=text)
 
     def delete_crds(self, *names: str) -> None:
         kubectl("delete", "crd", "--ignore-not-found", "--timeout=30s", *names)
@@ -168,10 +209,11 @@ def attempt(change: Callable[..., Any], *arguments: Any, **query: Any) -> Refusa
     return None
 
 
-def kubectl(*arguments: str, stdin: str | None = None) -> None:
+def kubectl(*arguments: str, stdin: str | None = None) -> str:
     command = ["kubectl", *arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def drop_namespace(cluster: Cluster, core: client.CoreV1Api) -> None:
@@ -204,5 +246,6 @@ def cluster() -> Iterator[Cluster]:
     )
     drop_namespace(found, core)
     core.create_namespace({"metadata": {"name": NAMESPACE}})
+    found.apply_policies()
     yield found
     drop_namespace(found, core)

@@ -3,7 +3,7 @@
 """Resources that were stored before our checks existed stay updatable and deletable.
 
 Our CRDs are applied twice under a group of their own: without any rule and bound, to store what
-breaks them, and then as they are.
+breaks them, and then as they are, with the policies.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import PREFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = "takeover.nimops.example"
@@ -26,43 +27,56 @@ BOUNDS = {
     "maxLength",
     "minItems",
     "maxItems",
+    "maxProperties",
     "minimum",
 }
 
 Manifest = dict[str, Any]
 
 IMAGE = {"repository": "nvcr.io/nim/meta/llama-3.2-1b-instruct", "tag": "1.12.0"}
+KEYS = {"__ansible_unsafe": "{{ a }}", "team": "a"}
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": KEYS}}
+AFFINITY = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}}
+ANNOTATIONS = {
+    f"{PREFIX}verbosity": "9000000000000000000",
+    f"{PREFIX}max-runner-artifacts": "0",
+    f"{PREFIX}reconcile-period": "often",
+}
+METADATA = {"name": "old", "finalizers": ["nimops.example/test"], "annotations": ANNOTATIONS}
 SERVICE: Manifest = {
     "kind": "NIMService",
-    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
+    "metadata": METADATA,
     "spec": {
         "image": IMAGE,
         "storage": {"emptyDir": {}, "pvc": {"size": "ten"}, "sharedMemorySizeLimit": 0},
         "expose": {"router": {"gateway": {"name": "g", "namespace": "gw"}}},
         "metrics": {"enabled": True},
         "initContainers": [{"name": "a", "image": {"repository": "a", "tag": ""}}],
+        "nodeSelector": KEYS,
+        "affinity": AFFINITY,
     },
 }
 PIPELINE: Manifest = {
     "kind": "NIMPipeline",
-    "metadata": SERVICE["metadata"],
+    "metadata": METADATA,
     "spec": {"services": [{"name": "old", "enabled": True, "spec": SERVICE["spec"]}]},
 }
 CACHE: Manifest = {
     "kind": "NIMCache",
-    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
+    "metadata": METADATA,
     "spec": {
         "source": {
             "ngc": {"authSecret": "s", "modelPuller": "i", "model": {"profiles": ["all", "a"]}}
         },
         "storage": {"pvc": {"name": "p"}, "hostPath": "/models"},
         "proxy": {"noProxy": "*"},
+        "nodeSelector": KEYS,
     },
 }
 BUILD: Manifest = {
     "kind": "NIMBuild",
-    "metadata": {"name": "old", "finalizers": ["nimops.example/test"]},
-    "spec": {"nimCache": {"name": ""}, "image": {**IMAGE, "tag": ""}},
+    "metadata": METADATA,
+    "spec": {"nimCache": {"name": ""}, "image": {**IMAGE, "tag": ""}, "labels": KEYS},
 }
 OLD = [SERVICE, PIPELINE, CACHE, BUILD]
 KINDS = [manifest["kind"] for manifest in OLD]
@@ -103,13 +117,16 @@ def old(cluster: Any) -> Iterator[Any]:
     found.apply_crds(*crds(bounded=False))
     for manifest in OLD:
         assert found.create(manifest, dry_run=False) is None
+    assert found.patch_status(CACHE, {"profiles": [{"name": "a", "config": KEYS}]}) is None
     found.apply_crds(*crds(bounded=True))
     deadline = time.monotonic() + 20
     while not all(found.create(named(manifest, "new")) for manifest in OLD):
         assert time.monotonic() < deadline, "the rules do not take effect"
         time.sleep(0.1)
+    found.apply_policies()
     yield found
     found.remove_all()
+    found.delete_policies()
     found.delete_crds(*(crd["metadata"]["name"] for crd in crds(bounded=True)))
 
 
@@ -130,6 +147,83 @@ def test_metadata_can_change(old: Any, manifest: Manifest) -> None:
 def test_status_can_be_written(old: Any) -> None:
     for manifest in OLD:
         assert old.patch_status(manifest, {"state": "Failed", "observedGeneration": 1}) is None
+
+
+def test_annotations_of_the_runtime_can_go_and_cannot_become_others(old: Any) -> None:
+    name = f"{PREFIX}verbosity"
+    for manifest in OLD:
+        assert old.patch_metadata(manifest, {"annotations": {"example.com/a": "b"}}) is None
+        refusal = old.patch_metadata(manifest, {"annotations": {name: "9"}})
+        assert f"metadata.annotations[{name}]" in refusal.message
+        assert old.patch_metadata(manifest, {"annotations": {name: None}}) is None
+        assert old.patch_metadata(manifest, {"annotations": {name: "9000000000000000000"}})
+        assert old.patch_metadata(manifest, {"annotations": {name: "3"}}) is None
+
+
+def entry(**fields: Any) -> Manifest:
+    """The entry of the pipeline, with no fault but its keys."""
+    spec = {name: value for name, value in SERVICE["spec"].items() if name != "initContainers"}
+    return {"name": "old", "enabled": True, "spec": {**spec, **fields}}
+
+
+def affinity(**keys: str) -> Manifest:
+    terms = [{**TERM, "labelSelector": {"matchLabels": keys}}]
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "patch"),
+    [
+        pytest.param(SERVICE, {"spec.nodeSelector": {"team": "a"}}, id="the key goes"),
+        pytest.param(SERVICE, {"spec.affinity": affinity(team="a")}, id="in a policy's map"),
+        pytest.param(SERVICE, {"spec.affinity": affinity(**KEYS, b="")}, id="another beside it"),
+        pytest.param(PIPELINE, {"spec.services": [entry(replicas=2)]}, id="the entry changes"),
+        pytest.param(PIPELINE, {"spec.services": [entry(), {"name": "b"}]}, id="another entry"),
+        pytest.param(PIPELINE, {"spec.services": []}, id="the entry goes"),
+    ],
+)
+def test_beside_a_reserved_key_all_can_change(
+    old: Any, manifest: Manifest, patch: Manifest
+) -> None:
+    assert old.replace(manifest, patch) is None
+
+
+@pytest.mark.parametrize(
+    ("manifest", "patch", "field"),
+    [
+        pytest.param(
+            SERVICE,
+            {"spec.nodeSelector": {**KEYS, "__ansible_vault": ""}},
+            "spec.nodeSelector",
+            id="another key",
+        ),
+        pytest.param(
+            SERVICE,
+            {"spec.nodeSelector": {**KEYS, "team": "b"}},
+            "spec.nodeSelector",
+            id="the map that has it",
+        ),
+        pytest.param(
+            SERVICE,
+            {"spec.affinity": affinity(__ansible_vault="")},
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[].labelSelector.matchLabels",
+            id="another key in a policy's map",
+        ),
+        pytest.param(
+            PIPELINE,
+            {"spec.services": [entry(labels=KEYS)]},
+            "spec.services[].spec.labels",
+            id="another map of an entry",
+        ),
+    ],
+)
+def test_no_reserved_key_is_added(
+    old: Any, manifest: Manifest, patch: Manifest, field: str
+) -> None:
+    refusal = old.replace(manifest, patch)
+    assert refusal
+    assert f"{field}: " in refusal.message
+    assert "keys that begin with __ansible" in refusal.message
 
 
 @pytest.mark.parametrize(

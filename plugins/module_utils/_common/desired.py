@@ -20,7 +20,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import FINAL, NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     key_of,
     object_key,
@@ -76,8 +76,10 @@ class Outcome:
     """What came of writing the children.
 
     ``written``: the objects as the API server returned them, by `object_key`. ``deleted``: keys of
-    the pruned ones. ``failure``: the text of an error that ended the run before or while writing,
-    and ``failure_reason`` the reason it maps to.
+    the pruned ones. ``raced``: keys of those that had appeared, gone or been replaced between
+    looking and writing, so that nothing was written; the next pass sees what is there now.
+    ``failure``: the text of an error that ended the run before or while writing, and
+    ``failure_reason`` the reason it maps to.
     """
 
     written: dict[str, Manifest] = field(default_factory=dict)
@@ -85,6 +87,12 @@ class Outcome:
     refusals: list[Refusal] = field(default_factory=list)
     failure: str = ""
     failure_reason: str = "Failed"
+    raced: list[str] = field(default_factory=list)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it failed for a reason that no further try will mend."""
+        return bool(self.failure) and self.failure_reason in FINAL
 
     def overlay(self, answers: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         """What was observed, brought up to date with what was written."""

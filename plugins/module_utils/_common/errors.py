@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+FORBIDDEN, NAME_RESERVED = "Forbidden", "NameReserved"
+FINAL = {FORBIDDEN, NAME_RESERVED}
+"""Reasons of what no further try will mend: only another spec, or another operator, will."""
+
 
 class NimError(Exception):
     """A custom resource cannot be served as it is.

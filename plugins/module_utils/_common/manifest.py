@@ -1,19 +1,20 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Model manifests: what a NIM's image says about the profiles it can run."""
+"""Model manifests: what a NIM's image says about the profiles it can run.
+
+An image, and so its manifest, may be anybody's: everything in it is bounded. What is larger is
+refused whole, as a part of it would be another manifest.
+"""
 
 from __future__ import annotations
 
+import json
 import typing as t
 from dataclasses import dataclass, field
+from functools import cached_property
 
-try:
-    import yaml
-
-    _SafeLoader: t.Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
-    _SafeLoader = object
+from ansible_collections.nimops.nim.plugins.module_utils._common.bounded_yaml import read_bounded
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import dump_yaml
 
@@ -29,9 +30,30 @@ BEGIN_MARK, END_MARK = "--- nimops: manifest begins ---", "--- nimops: manifest 
 INPUT_TAG = "input_profile"
 """Tag of a profile in the status of a NIMCache that was not downloaded but built, from this one."""
 
-_TEXT = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
-_TEXT_FIELDS = {"container_url", "id", "model", "release", "schema_version"}
+LOG_LIMIT = 4 << 20
+"""How much of a pod's log is read; a manifest of a thousand profiles is some hundred KiB."""
+
+MAX_KEPT = 1_000_000
+"""Bytes that are kept of a manifest: a ConfigMap holds 1 MiB with all its keys."""
+
+MAX_LISTED = 512 << 10
+"""Bytes of profiles that a status lists: etcd takes 1.5 MiB for the whole object."""
+
+_MIB = 1 << 20
+_MAX_BYTES = 2 * _MIB
+_MAX_DEPTH = 32
+_MAX_PROFILES = 4096
+_MAX_TAGS = 128
+_MAX_NAME = 253
+_MAX_VALUE = 1024
+
+_MARKER = "__ansible"
+"""How keys begin by which Ansible marks what is no plain text; no tag of a model is one."""
+
+_NULLS = (None, "", "~", "null")
+_CRITERIA = "profile_selection_criteria"
+"""Kept as written, numbers and all; nothing here reads them."""
+
 _V1_FIELDS = ("model", "release", "tags", "container_url")
 _V2_FIELDS = ("id", "tags")
 _EXCERPT = 200
@@ -66,6 +88,11 @@ class ModelManifest:
     profiles: list[Profile]
     stripped: Json
 
+    @cached_property
+    def text(self) -> str:
+        """The YAML text of what is kept."""
+        return dump_yaml(self.stripped)
+
 
 @dataclass(frozen=True)
 class LogReading:
@@ -80,48 +107,15 @@ class LogReading:
     has_puller: bool = True
 
 
-class _Loader(_SafeLoader):  # type: ignore[misc]
-    """Accepts every tag, and takes keys, tags of profiles and versions for what is written.
-
-    A quoted "1" and a bare 1.10 both stay text: ids and tags are compared as text.
-    """
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Json:
-        for key, value in node.value:
-            if key.tag != _MERGE:
-                _as_text(key)
-            if key.value == "tags" and isinstance(value, yaml.MappingNode):
-                for _name, tag in value.value:
-                    _as_text(tag)
-            elif key.value in _TEXT_FIELDS:
-                _as_text(value)
-        return t.cast(Json, super().construct_mapping(node, deep))
-
-    def construct_any(self, node: yaml.Node) -> t.Any:
-        """The plain value under a tag that nobody knows."""
-        if isinstance(node, yaml.MappingNode):
-            return self.construct_mapping(node, deep=True)
-        if isinstance(node, yaml.SequenceNode):
-            return self.construct_sequence(node, deep=True)
-        return self.construct_scalar(node)
-
-
-if _SafeLoader is not object:
-    _Loader.add_constructor(None, _Loader.construct_any)
-
-
-def _as_text(node: yaml.Node) -> None:
-    if isinstance(node, yaml.ScalarNode):
-        node.tag = _TEXT
-
-
 def manifest_map_name(cache: str) -> str:
     """The ConfigMap that keeps the manifests of a NIMCache."""
     return f"{cache}-manifest"
 
 
 def read_log(log: str) -> LogReading:
-    """Find the manifest in the log of a pod; NimError if its beginning is lost."""
+    """Find the manifest in the log of a pod; NimError if its beginning is lost, or its end."""
+    if len(log) >= LOG_LIMIT or len(log.encode()) >= LOG_LIMIT:
+        raise _error(f"the pod's log is longer than the {LOG_LIMIT >> 20} MiB that are read of it")
     if NOT_FOUND in log:
         return LogReading(complete=True, has_puller=NO_PULLER not in log)
     head, begin, rest = log.partition(BEGIN_MARK)
@@ -137,14 +131,20 @@ def read_log(log: str) -> LogReading:
 
 
 def parse_manifest(text: str) -> ModelManifest:
-    """Parse a manifest, stripped or not, of either version; NimError if it is none."""
+    """Parse a manifest, stripped or not, of either version; NimError if it is none.
+
+    All scalars are text, as ids and tags are compared as text: a quoted "1" and a bare 1.10 both
+    stay as written. YAML tags mean nothing.
+    """
+    size = len(text) if len(text) > _MAX_BYTES else len(text.encode(errors="replace"))
+    _bound("it", size, _MAX_BYTES, "bytes")
     try:
-        document = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise _error(f"it is not valid YAML: {' '.join(str(error).split())[:_EXCERPT]}") from error
+        document = read_bounded(text, depth=_MAX_DEPTH, typed=(_CRITERIA,))
+    except ValueError as error:
+        raise _error(f"it is not valid YAML: {str(error)[:_EXCERPT]}") from error
     if not isinstance(document, dict):
         raise _error(f"it is no mapping but starts with {text.strip()[:40]!r}")
-    version = str(document.get("schema_version") or "1")
+    version = _text(document, "schema_version", "its") or "1"
     parse = {"1": _parse_v1, "2": _parse_v2}.get(version.lstrip("v").partition(".")[0])
     if parse is None:
         raise _error(f"its schema_version {version!r} is unknown: only versions 1 and 2 are known")
@@ -152,20 +152,37 @@ def parse_manifest(text: str) -> ModelManifest:
 
 
 def dump_manifest(manifest: ModelManifest) -> str:
-    """The YAML text that the ConfigMap keeps: without the files of the workspaces."""
-    return dump_yaml(manifest.stripped)
+    """The YAML text that the ConfigMap keeps: without the files of the workspaces.
+
+    NimError if no ConfigMap can hold it.
+    """
+    _bound("what is kept of it in a ConfigMap", len(manifest.text.encode()), MAX_KEPT, "bytes")
+    return manifest.text
+
+
+def list_profiles(profiles: t.Iterable[Profile]) -> list[Json]:
+    """Entries of `status.profiles`: the first ones, as many as `MAX_LISTED` bytes hold."""
+    listed, left = [], MAX_LISTED
+    for profile in profiles:
+        entry = profile.to_status()
+        left -= len(json.dumps(entry))
+        if left < 0:
+            break
+        listed.append(entry)
+    return listed
 
 
 def _parse_v1(document: Json) -> ModelManifest:
     entries = {key: value for key, value in document.items() if key != "schema_version"}
+    _bound("it", len(entries), _MAX_PROFILES, "profiles")
     stripped: Json = {}
     profiles = []
     for name in sorted(entries):
-        entry = _mapping(entries[name], f"profile {name[:80]!r}")
-        tags = _tags(entry, name)
-        stripped[name] = {key: entry[key] for key in _V1_FIELDS if key in entry} | {"tags": tags}
-        model, release = (str(entry.get(key) or "") for key in ("model", "release"))
-        profiles.append(Profile(name, tags, model, release))
+        what = f"profile {_quote(name)}"
+        kept = _keep(_mapping(entries[name], what), _V1_FIELDS, what)
+        model, release = (kept.get(key, "") for key in ("model", "release"))
+        profiles.append(Profile(_id(name), kept["tags"], model, release))
+        stripped[profiles[-1].id] = kept
     if not profiles:
         raise _error("it has no profiles")
     return ModelManifest(1, profiles, stripped)
@@ -175,28 +192,70 @@ def _parse_v2(document: Json) -> ModelManifest:
     entries = document.get("profiles")
     if not isinstance(entries, list) or not entries:
         raise _error("it has no list of profiles")
+    _bound("it", len(entries), _MAX_PROFILES, "profiles")
     kept, profiles = [], []
     for index, value in enumerate(entries):
-        entry = _mapping(value, f"profiles[{index}]")
-        if not entry.get("id"):
-            raise _error(f"profiles[{index}] has no id")
-        tags = _tags(entry, entry["id"])
-        kept.append({key: entry[key] for key in _V2_FIELDS if key in entry} | {"tags": tags})
-        profiles.append(Profile(entry["id"], tags))
-    head = ("schema_version", "profile_selection_criteria")
+        what = f"profiles[{index}]"
+        found = _keep(_mapping(value, what), _V2_FIELDS, what)
+        if not found.get("id"):
+            raise _error(f"{what} has no id")
+        kept.append(found)
+        profiles.append(Profile(_id(found["id"]), found["tags"]))
+    head = ("schema_version", _CRITERIA)
     stripped = {key: document[key] for key in head if key in document}
     return ModelManifest(2, profiles, stripped | {"profiles": kept})
 
 
-def _tags(entry: Json, name: str) -> dict[str, str]:
-    tags = _mapping(entry.get("tags") or {}, f"tags of profile {name[:80]!r}")
-    return {str(key): str(value) for key, value in sorted(tags.items())}
+def _keep(entry: Json, fields: t.Iterable[str], what: str) -> Json:
+    """These fields of a profile, and its tags."""
+    kept = {key: _text(entry, key, f"{what}:") for key in fields if key in entry and key != "tags"}
+    return kept | {"tags": _tags(entry, what)}
+
+
+def _id(name: str) -> str:
+    _bound(f"the id {_quote(name)}", len(name), _MAX_NAME, "characters")
+    return _clean(name)
+
+
+def _tags(entry: Json, what: str) -> dict[str, str]:
+    found = entry.get("tags")
+    tags = _mapping({} if not found or found in _NULLS else found, f"tags of {what}")
+    _bound(what, len(tags), _MAX_TAGS, "tags")
+    for key in tags:
+        _bound(f"the tag {_quote(key)} of {what}", len(key), _MAX_NAME, "characters")
+    names = sorted(key for key in tags if not key.startswith(_MARKER))
+    return {_clean(key): _text(tags, key, f"tags of {what}:") for key in names}
+
+
+def _text(entry: Json, key: str, what: str) -> str:
+    """A field that is text, empty if it is not there; what cannot be printed becomes a space."""
+    value = entry.get(key, "")
+    if not isinstance(value, str):
+        raise _error(f"{what} {_quote(key)} is a {type(value).__name__}, where text is meant")
+    _bound(f"{what} {_quote(key)}", len(value), _MAX_VALUE, "characters")
+    return _clean(value)
+
+
+def _clean(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _mapping(value: t.Any, what: str) -> Json:
     if not isinstance(value, dict):
         raise _error(f"{what} is no mapping but {str(value)[:40]!r}")
     return value
+
+
+def _bound(what: str, found: int, limit: int, unit: str) -> None:
+    """NimError if there is more than the limit."""
+    if found > limit:
+        raise _error(f"{what} has {found} {unit}, where at most {limit} are taken")
+
+
+def _quote(name: str) -> str:
+    return repr(name[:80])
 
 
 def _error(why: str) -> NimError:

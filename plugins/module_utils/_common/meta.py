@@ -15,6 +15,12 @@ CACHE_STATE = "nimops.nim/cache-state"
 """The annotation by which a NIMCache wakes those that use it; its value is a `state_note`."""
 SERVICE_STATE = "nimops.nim/service-state"
 """Annotation that a NIMService sets on its NIMPipeline when its state changes: it wakes it."""
+CACHE_ACCOUNT, CACHE_ROLE, CACHE_ROLE_BINDING = CACHE_NAMES = (
+    "nim-cache-sa",
+    "nim-cache-role",
+    "nim-cache-rolebinding",
+)
+"""What the NIMCaches of a namespace share: nothing else may make or own objects so named."""
 LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")

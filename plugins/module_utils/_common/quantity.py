@@ -16,8 +16,11 @@ _SUFFIXES = {
     "Pi": Decimal(2**50), "Ei": Decimal(2**60),
 }  # fmt: skip
 _QUANTITY = re.compile(
-    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
 )
+
+_MAX_LENGTH = 64
+"""Of more digits, and of larger exponents, numbers would be made that take seconds."""
 
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -31,9 +34,9 @@ def parse_quantity(text: str | float) -> Decimal:
 
 
 def _take_apart(text: str | float) -> list[str]:
-    match = _QUANTITY.fullmatch(str(text))
-    if not match:
-        raise ValueError(f"{text!r} is not a quantity")
+    match = _QUANTITY.fullmatch(str(text)[: _MAX_LENGTH + 1])
+    if not match or match.end() > _MAX_LENGTH:
+        raise ValueError(f"{str(text)[:_MAX_LENGTH]!r} is not a quantity")
     return [part or "" for part in match.groups()]
 
 

@@ -19,6 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlencode
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.markers import (
+    PREFIX,
+    take_out_markers,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import explain
 
 try:
@@ -36,6 +40,7 @@ except ImportError as error:
 _DEFAULT_KUBECONFIG = "~/.kube/config"
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
+_MARKER = PREFIX.encode()
 
 _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
 _SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
@@ -129,6 +134,10 @@ class Client:
         """The object at a path; None if it, or its kind, does not exist."""
         return self._get(path, query=query)
 
+    def get_whole(self, path: str) -> Json | None:
+        """As `get`, with the keys that all else leaves out since Ansible takes them for its own."""
+        return self._get(path, whole=True)
+
     def get_presence(self, path: str) -> Json | None:
         """{"metadata": …} of the object at a path, None if there is none; never what it holds."""
         found = self._get(path, accept=_ACCEPT_METADATA % "")
@@ -171,9 +180,13 @@ class Client:
             query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
 
-    def delete(self, path: str) -> Json:
-        """Delete an object, and in the background what it owns."""
-        return self._call_json("DELETE", path, query={"propagationPolicy": "Background"})
+    def delete(self, path: str, uid: str = "") -> Json:
+        """Delete an object, with ``uid`` only that one, and in the background what it owns."""
+        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        options["propagationPolicy"] = "Background"
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self._call_json("DELETE", path, options, "application/json")
 
     def _get(self, path: str, **options: t.Any) -> Json | None:
         try:
@@ -183,14 +196,18 @@ class Client:
                 return None
             raise
 
-    def _call_json(self, method: str, path: str, *args: t.Any, **options: t.Any) -> Json:
+    def _call_json(
+        self, method: str, path: str, *args: t.Any, whole: bool = False, **options: t.Any
+    ) -> Json:
         data = self._call(method, path, *args, **options)
         try:
             answer = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")
+        if not whole and _MARKER in data:
+            take_out_markers(answer)
         return answer
 
     def _call(

@@ -20,7 +20,10 @@ Json = dict[str, t.Any]
 
 _NO_SUCH_KIND = re.compile(r"Failed to find exact match for (?P<version>\S+)\.(?P<kind>\w+) by ")
 _NO_SUCH_PATH = "404 page not found"
-_NO_CONNECTION = re.compile(r"Max retries exceeded.*[\]:(] ?([\w ]+)[\"')]*$")
+_LOST = "Max retries exceeded"
+_NO_CONNECTION = re.compile(r"[\]:(] ?([\w ]+)[\"')]*$")
+_TAIL = 300
+_FIXED = re.compile(r"metadata\.uid: Invalid value: .*: field is immutable")
 
 
 def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry: bool) -> Outcome:
@@ -31,21 +34,24 @@ def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry:
     ended early, if it did. After a ``dry`` run nothing counts as written.
     """
     refusals = [Refusal(**item) for item in plan.get("refusals", [])]
-    applied, gone = {}, []
+    applied: dict[str, Json] = {}
+    gone: list[str] = []
+    raced: list[str] = []
     for want, result in zip(plan.get("apply", []), _results(written), strict=False):
         if error := result.get("error"):
-            refusals.append(_refusal(want, error))
+            _sort_error(want, error, raced, refusals)
         elif result.get("result"):
             applied[key_of(want)] = result["result"]
     for reference, result in zip(plan.get("prune", []), _results(deleted), strict=False):
         error = result.get("error")
         if error and status_code(str(error.get("msg"))) != 404:
-            refusals.append(_refusal(reference, error))
+            _sort_error(reference, error, raced, refusals)
         else:
             gone.append(key_of(reference))
     return Outcome(
         written={} if dry else applied,
         deleted=[] if dry else gone,
+        raced=raced,
         refusals=refusals,
         failure=failure or plan.get("failure", ""),
         failure_reason=("" if failure else plan.get("failure_reason", "")) or "Failed",
@@ -53,11 +59,30 @@ def make_outcome(plan: Json, written: Json, deleted: Json, failure: str, *, dry:
 
 
 def _results(result: Json) -> list[Json]:
-    """One result for each object: the module folds a list of one, and a skipped task has none."""
+    """One result for each object: the module folds a list of one, and a skipped task has none.
+
+    A loop has one for each turn.
+    """
+    if "results" in result:
+        return list(result["results"])
     below = result.get("result") or {}
     if "results" in below and "kind" not in below:
         return list(below["results"])
     return [result] if "result" in result else []
+
+
+def _sort_error(manifest: Json, error: Json, raced: list[str], refusals: list[Refusal]) -> None:
+    """Note what the API server said no to, by whether another look will do."""
+    text = str(error.get("msg"))
+    if is_race(status_code(text), refusal_text(text, "", "")):
+        raced.append(key_of(manifest))
+    else:
+        refusals.append(_refusal(manifest, error))
+
+
+def is_race(status: int, message: str) -> bool:
+    """Whether the API server refused as the object is not the one that was seen."""
+    return status == 409 or (status == 422 and bool(_FIXED.search(message)))
 
 
 def _refusal(manifest: Json, error: Json) -> Refusal:
@@ -73,7 +98,7 @@ def refusal_text(text: str, kind: str, version: str) -> str:
     """The API server's own message, out of the module's ``Failed to apply object: b'{…}'``."""
     if _NO_SUCH_KIND.search(text) or _NO_SUCH_PATH in text:
         return f'no matches for kind "{kind}" in version "{version}"'
-    if match := _NO_CONNECTION.search(text):
+    if _LOST in text and (match := _NO_CONNECTION.search(text[-_TAIL:])):
         return f"the API server cannot be reached: {match[1].strip().lower()}"
     intro, body = _body_of(text)
     message = (_parse_status(body) or {}).get("message")

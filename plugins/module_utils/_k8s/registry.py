@@ -5,11 +5,14 @@
 
 ``NIMOPS_REGISTRIES`` says which registries may be asked: a comma-separated list of host patterns
 (``*`` by default, empty for none), so that air-gapped clusters do not wait for answers that never
-come. Registries are asked over https, those on this machine over http; proxies of the environment
-are used.
+come. It holds for the hosts that a registry redirects to, and for its token service, too; what else
+holds for them is said in `egress`.
 
-Credentials leave for two places only: the registry that they are for, and, over https, the token
-service that this registry names. Redirects to other hosts do not carry them.
+Credentials leave for two places only: the registry that they are for, and the token service that
+this registry names. Redirects to other hosts do not carry them.
+
+Whoever made the image may have written all that is read: documents, entries, and what they add up
+to are bounded, and nothing of them gets into a path or a header unchecked.
 """
 
 from __future__ import annotations
@@ -21,14 +24,13 @@ import os
 import re
 import typing as t
 from urllib.parse import urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.egress import (
+    Answer,
+    Egress,
+    scheme_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import within
-
-try:
-    import urllib3
-except ImportError:  # every file must import on a bare Python; Client tells what is missing
-    urllib3 = None  # type: ignore[assignment]
 
 LABEL = "com.nvidia.nim.model_download_protocol"
 NATIVE, LEGACY = "native", "legacy"
@@ -42,9 +44,12 @@ _ACCEPT = ", ".join(
     )
 )
 _DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_LIMIT_BYTES = 8 << 20
 LIMIT_SECONDS = 10.0
+_MAX_ENTRIES = 32
+_MAX_REFERENCE = 1024
+_MAX_CHALLENGE = 4096
+_MAX_TOKEN = 16 << 10
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 _REFERENCE = re.compile(
     r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
     r"(?P<name>[a-z\d]+(?:(?:[./]|__?|-+)[a-z\d]+)*)"
@@ -72,9 +77,9 @@ class Reference(t.NamedTuple):
 
 def parse_reference(image: str) -> Reference:
     """Take an image reference apart as container runtimes do; RegistryError if it is none."""
-    match = _REFERENCE.fullmatch(image)
+    match = _REFERENCE.fullmatch(image) if len(image) <= _MAX_REFERENCE else None
     if not match:
-        raise RegistryError(f"{image!r} is no image reference")
+        raise RegistryError(f"{image[:_MAX_REFERENCE]!r} is no image reference")
     host, name = match["host"] or "docker.io", match["name"]
     if host in _DOCKER_HUB:
         host = "registry-1.docker.io"
@@ -123,8 +128,9 @@ def _user_and_password(entry: Json) -> str:
 
 
 def is_registry_allowed(host: str) -> bool:
-    """Whether ``NIMOPS_REGISTRIES`` lets us ask this registry; patterns may leave out the port."""
-    patterns = os.environ.get("NIMOPS_REGISTRIES", "*").split(",")
+    """Whether ``NIMOPS_REGISTRIES`` lets us ask this host; patterns may leave out the port."""
+    patterns = os.environ.get("NIMOPS_REGISTRIES", "*").lower().split(",")
+    host = host.lower()
     names = (host, host.rsplit(":", 1)[0], _host_of(host))
     return any(fnmatch.fnmatchcase(name, item.strip()) for name in names for item in patterns)
 
@@ -137,69 +143,64 @@ def download_protocol(
         reference = parse_reference(image)
         if not is_registry_allowed(reference.host):
             return ""
-        registry = _Registry(reference, find_credentials(docker_configs, reference.host))
-        protocols = within(seconds, registry.protocols)
+        egress = Egress(reference.host, is_registry_allowed, seconds)
+        credentials = find_credentials(docker_configs, reference.host)
+        return within(seconds, _Registry(reference, credentials, egress).protocol)
     except Exception:  # the contract: whatever goes wrong, there is no answer
         return ""
-    return protocols.pop() if len(protocols) == 1 else ""
 
 
 class _Registry:
     """One image of one registry."""
 
-    def __init__(self, reference: Reference, credentials: str) -> None:
-        host = urlsplit(f"//{reference.host}").hostname or ""
-        self._scheme = "http" if host in _LOOPBACK else "https"
-        self._base = f"{self._scheme}://{reference.host}/v2/{reference.name}"
+    def __init__(self, reference: Reference, credentials: str, egress: Egress) -> None:
+        self._base = f"{scheme_of(reference.host)}://{reference.host}/v2/{reference.name}"
         self._reference = reference
         self._credentials = credentials
         self._authorization = ""
-        self._pool = _make_pool(self._scheme, host)
+        self._egress = egress
 
-    def protocols(self) -> set[str]:
-        """What the labels of all platforms' configs say."""
-        return {self._protocol(manifest) for manifest in self._manifests()}
+    def protocol(self) -> str:
+        """What the labels of all platforms' configs say; empty if they disagree, or say nothing."""
+        found = ""
+        for manifest in self._manifests():
+            protocol = self._protocol(manifest)
+            if found and protocol != found:
+                return ""
+            found = protocol
+        return found
 
-    def _manifests(self) -> list[Json]:
-        """The manifests of all platforms; of a plain image, its only one."""
-        top = self._get(f"manifests/{self._reference.version}")
+    def _manifests(self) -> t.Iterator[Json]:
+        """The manifests of all platforms, one at a time; of a plain image, its only one."""
+        top = self._get("manifests", self._reference.version)
         if "manifests" not in top:
-            return [top]
-        return [
-            self._get(f"manifests/{entry['digest']}")
-            for entry in top["manifests"]
-            if _is_platform(entry)
-        ]
+            yield top
+            return
+        if len(top["manifests"]) > _MAX_ENTRIES:
+            raise RegistryError(f"the index has more than {_MAX_ENTRIES} entries")
+        digests = [_digest_of(entry) for entry in top["manifests"] if _is_platform(entry)]
+        del top
+        for digest in digests:
+            yield self._get("manifests", digest)
 
     def _protocol(self, manifest: Json) -> str:
-        config = self._get(f"blobs/{manifest['config']['digest']}")
+        config = self._get("blobs", _digest_of(manifest["config"]))
         labels = (config.get("config") or {}).get("Labels") or {}
         return NATIVE if labels.get(LABEL) == "native-v1" else LEGACY
 
-    def _get(self, path: str) -> Json:
-        url = f"{self._base}/{path}"
+    def _get(self, what: str, version: str) -> Json:
+        url = f"{self._base}/{what}/{version}"
         answer = self._request(url, self._authorization)
         if answer.status == 401 and not self._authorization:
-            self._authorization = self._authorize(answer.challenge)
+            self._authorization = self._authorize(answer.challenge[:_MAX_CHALLENGE])
             answer = self._request(url, self._authorization)
         if answer.status != 200:
             raise RegistryError(f"HTTP {answer.status}")
         return t.cast(Json, json.loads(answer.data))
 
-    def _request(self, url: str, authorization: str) -> _Answer:
+    def _request(self, url: str, authorization: str) -> Answer:
         headers = {"Accept": _ACCEPT, "User-Agent": "k8s-nim-operator"}
-        if authorization:
-            headers["Authorization"] = authorization
-        response = self._pool.request(
-            "GET", url, headers=headers, preload_content=False, decode_content=False
-        )
-        try:
-            data = response.read(_LIMIT_BYTES + 1)
-        finally:
-            response.close()
-        if len(data) > _LIMIT_BYTES:
-            raise RegistryError("the answer is too large")
-        return _Answer(response.status, response.headers.get("WWW-Authenticate", ""), data)
+        return self._egress.get(url, headers, authorization)
 
     def _authorize(self, challenge: str) -> str:
         """The Authorization header that the registry's challenge asks for."""
@@ -214,9 +215,6 @@ class _Registry:
 
     def _fetch_token(self, given: dict[str, str], basic: str) -> str:
         realm = urlsplit(given["realm"])
-        is_local = self._scheme == "http" and realm.hostname in _LOOPBACK
-        if realm.scheme != "https" and not is_local:
-            raise RegistryError("the token service is not asked over https")
         query = {"scope": given.get("scope") or f"repository:{self._reference.name}:pull"}
         if "service" in given:
             query["service"] = given["service"]
@@ -224,34 +222,19 @@ class _Registry:
         answer = self._request(f"{given['realm']}{separator}{urlencode(query)}", basic)
         if answer.status != 200:
             raise RegistryError(f"HTTP {answer.status} from the token service")
-        token = json.loads(answer.data)
-        return f"Bearer {token.get('token') or token['access_token']}"
+        found = json.loads(answer.data)
+        token = str(found.get("token") or found["access_token"])
+        if len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
+            raise RegistryError("the token service gave no token")
+        return f"Bearer {token}"
 
 
-def _make_pool(scheme: str, host: str) -> urllib3.PoolManager:
-    options: dict[str, t.Any] = {
-        "timeout": urllib3.Timeout(connect=2.0, read=5.0),
-        "retries": urllib3.Retry(
-            4,
-            connect=1,
-            read=1,
-            status=1,
-            redirect=3,
-            status_forcelist=(500, 502, 503, 504),
-            respect_retry_after_header=False,
-            raise_on_status=False,
-        ),
-    }
-    proxy = getproxies().get(scheme)
-    if proxy and host not in _LOOPBACK and not proxy_bypass(host):
-        return urllib3.ProxyManager(proxy, **options)
-    return urllib3.PoolManager(**options)
-
-
-class _Answer(t.NamedTuple):
-    status: int
-    challenge: str
-    data: bytes
+def _digest_of(entry: Json) -> str:
+    """What an entry refers to, fit for a path."""
+    digest = entry["digest"]
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise RegistryError("a digest is none")
+    return digest
 
 
 def _is_platform(entry: Json) -> bool:

@@ -33,6 +33,7 @@ _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object's name may have 253 characters; a dot and a digest follow."""
 _CONFLICT_TRIES = 4
 _MAX_SELDOM = 300
+_AFTER_RACE = "1s"
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
 
@@ -49,7 +50,7 @@ class Report:
     period: str
 
 
-_NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
+NOTHING_TO_SAY = Report(changed=False, status={}, error="", period="")
 """The custom resource was deleted meanwhile."""
 
 
@@ -71,12 +72,12 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
             break
         except ApiError as error:
             if error.status == 404:
-                return _NOTHING_TO_SAY
+                return NOTHING_TO_SAY
             if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
                 raise
         newest = _refetch(client, resource)
         if newest is None:
-            return _NOTHING_TO_SAY
+            return NOTHING_TO_SAY
         resource = newest
     if not dry:
         _write_events(client, resource, assessment.events, now)
@@ -85,6 +86,8 @@ def report(client: Client, resource: Json, answers: Json, outcome: Outcome, *, d
     period = ""
     if assessment.in_transit:
         period = look_again(resource, status, now, seldom=assessment.seldom)
+    if outcome.raced:
+        period = _AFTER_RACE
     return Report(changed, status, assessment.error, period)
 
 

@@ -16,7 +16,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIE
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.keys import generate_keys
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import refusal_text
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import (
+    is_race,
+    refusal_text,
+)
 
 Json = dict[str, t.Any]
 
@@ -27,6 +30,7 @@ def carry_out(client: Client, plan: Json) -> Outcome:
     Raises ApiError if there is no answer at all.
     """
     refusals = [Refusal(**item) for item in plan["refusals"]]
+    raced: list[str] = []
     written, deleted = {}, []
     for patch in plan["adopt"]:
         # What cannot be claimed now is claimed at the next pass; applying goes on without.
@@ -34,18 +38,20 @@ def carry_out(client: Client, plan: Json) -> Outcome:
     for manifest in generate_keys(plan["apply"]):
         found, error = _try(client.apply, _path(manifest), manifest, FIELD_MANAGER)
         if error:
-            refusals.append(_refusal(manifest, error))
+            _sort_error(manifest, error, raced, refusals)
         else:
             written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
     for reference in plan["prune"]:
-        _found, error = _try(client.delete, _path(reference))
+        uid = reference["metadata"].get("uid") or ""
+        _found, error = _try(client.delete, _path(reference), uid)
         if error and error.status != 404:
-            refusals.append(_refusal(reference, error))
+            _sort_error(reference, error, raced, refusals)
         else:
             deleted.append(key_of(reference))
     return Outcome(
         written=written,
         deleted=deleted,
+        raced=raced,
         refusals=refusals,
         failure=plan["failure"],
         failure_reason=plan["failure_reason"] or "Failed",
@@ -66,7 +72,10 @@ def _path(manifest: Json) -> str:
     return api_path(manifest["kind"], metadata["namespace"], metadata["name"])
 
 
-def _refusal(manifest: Json, error: ApiError) -> Refusal:
+def _sort_error(manifest: Json, error: ApiError, raced: list[str], refusals: list[Refusal]) -> None:
+    if is_race(error.status, str(error)):
+        raced.append(key_of(manifest))
+        return
     kind = manifest["kind"]
     message = refusal_text(str(error), kind, manifest["apiVersion"])
-    return Refusal(kind, manifest["metadata"]["name"], message)
+    refusals.append(Refusal(kind, manifest["metadata"]["name"], message))

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    MAX_KEPT,
     NOT_FOUND,
     ModelManifest,
     dump_manifest,
@@ -51,8 +53,17 @@ def build_manifest_pod(cr: Resource, cache: Manifest, orchestrator: str) -> Mani
 
 
 def add_manifest(cr: Resource, live: Manifest, built: ModelManifest) -> Manifest:
-    """The cache's ConfigMap with what was built; all else in it stays the cache's."""
-    meta = live["metadata"]
+    """The cache's ConfigMap with what was built; all else in it stays the cache's.
+
+    NimError if it cannot hold both.
+    """
+    meta, data = live["metadata"], {**(live.get("data") or {}), MANIFEST_KEY: dump_manifest(built)}
+    if (size := sum(len(text.encode()) for text in data.values())) > MAX_KEPT:
+        raise NimError(
+            f"ConfigMap {meta['name']} cannot hold the manifest of the build: it would have {size}"
+            f" bytes, where at most {MAX_KEPT} are taken (delete keys of it that nothing uses)",
+            reason="ManifestTooLarge",
+        )
     return manifest(
         "ConfigMap",
         meta["name"],
@@ -61,5 +72,5 @@ def add_manifest(cr: Resource, live: Manifest, built: ModelManifest) -> Manifest
             "labels": {**(meta.get("labels") or {}), "app": cache_name(cr)},
             "ownerReferences": meta.get("ownerReferences") or None,
         },
-        data={**(live.get("data") or {}), MANIFEST_KEY: dump_manifest(built)},
+        data=data,
     )

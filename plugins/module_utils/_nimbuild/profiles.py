@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
     Manifest,
     StatusPatch,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     INPUT_TAG,
     ModelManifest,
@@ -21,6 +23,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import 
     model_name,
 )
 
+MAX_BUILT = 32
+"""Profiles that builds may add to what a NIMCache lists: many builds must not fill its status."""
+_MAX_ENTRY = 16 << 10
+_MAX_LISTED = 768 << 10
+"""Bytes of JSON: of one such profile, and of all that is listed. etcd takes 1.5 MiB an object."""
 _BUILDABLE_TAG, _MODEL_TAG = "trtllm_buildable", "model_name"
 _PROFILE_VARIABLE = "NIM_MODEL_PROFILE"
 
@@ -59,14 +66,38 @@ def find_built(cr: Resource, manifest: ModelManifest) -> Profile | None:
 
 
 def list_in_cache(cr: Resource, cache: Manifest, built: Profile | None) -> StatusPatch | None:
-    """What makes the cache list the built profile; None if it does, or if there is none."""
+    """What makes the cache list the built profile; None if it does, or if there is none.
+
+    NimError if there is no room for it.
+    """
     listed: list[t.Any] = profiles_of(cache)
     if built is None or any(profile.get("name") == built.id for profile in listed):
         return None
     entry = built.to_status()
     source = ((cr.get("status") or {}).get("inputProfile") or {}).get("name") or ""
     entry["config"] = {**entry.get("config", {}), INPUT_TAG: source}
+    check_room(cache, entry)
     meta = cache["metadata"]
     return StatusPatch(
         "NIMCache", meta["name"], meta["resourceVersion"], {"profiles": [*listed, entry]}
     )
+
+
+def check_room(cache: Manifest, entry: Manifest | None = None) -> None:
+    """NimError if a cache has no room for one more profile that was built, or not for ``entry``."""
+    listed = profiles_of(cache)
+    built = [item for item in listed if INPUT_TAG in (item.get("config") or {})]
+    name = cache["metadata"]["name"]
+    size, whole = (len(json.dumps(item)) for item in (entry or {}, [*listed, entry]))
+    fault = ""
+    if len(built) >= MAX_BUILT:
+        fault = f"lists {len(built)} profiles that were built, and {MAX_BUILT} are the most"
+    elif size > _MAX_ENTRY:
+        fault = f"takes {_MAX_ENTRY} bytes of a built profile in its status, and this has {size}"
+    elif whole > _MAX_LISTED:
+        fault = f"takes {_MAX_LISTED} bytes of profiles in its status, and would have {whole}"
+    if fault:
+        raise NimError(
+            f"NIMCache {name} {fault}: make a NIMCache of its own for further builds",
+            reason="NIMCacheFull",
+        )

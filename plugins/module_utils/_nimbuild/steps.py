@@ -33,6 +33,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     why_ended,
     why_not_running,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
+    POD_LABELS,
+    key_faults,
+    refuse,
+    root_faults,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
@@ -56,6 +62,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import 
     manifest_pod_name,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.profiles import (
+    check_room,
     find_built,
     list_buildable,
     list_in_cache,
@@ -146,11 +153,37 @@ def _build(cr: Resource, cache: Manifest, observed: Observed) -> Step:
 
 
 def _start(cr: Resource, cache: Manifest, observed: Observed) -> Step:
+    """NimError if it is for nothing: the operator forbids it, or the cache is full."""
+    refuse(
+        [
+            *key_faults(observed, POD_LABELS, "spec.labels", cr["spec"].get("labels")),
+            *_root_faults(cache, observed),
+        ]
+    )
+    check_room(cache)
+    cr = _without_forbidden_labels(cr, observed)
     profiles = list_buildable(cr, cache)
     if len(profiles) != 1:
         return Step("several profiles" if profiles else "no profile")
     pod = build_engine_pod(cr, cache, profiles[0], observed.orchestrator)
     return Step("to build", pod=pod, kept=(build_pod_name(cr),), profile=profiles[0])
+
+
+def _root_faults(cache: Manifest, observed: Observed) -> list[str]:
+    """Pods run as the user of the cache."""
+    if cache["spec"].get("userID") != 0:
+        return []
+    return root_faults(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
+
+
+def _without_forbidden_labels(cr: Resource, observed: Observed) -> Resource:
+    """Tools label the NIMBuild itself as they like: the pod gets of these what it may have."""
+    labels = {
+        key: value
+        for key, value in (cr["metadata"].get("labels") or {}).items()
+        if not key_faults(observed, POD_LABELS, "", [key])
+    }
+    return {**cr, "metadata": {**cr["metadata"], "labels": labels}}
 
 
 def _follow(pod: Manifest) -> Step:

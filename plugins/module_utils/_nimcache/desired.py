@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.certificates import cert_config_map
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
+    forbids_root,
+    refuse,
+    root_faults,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
     build_config_map,
 )
@@ -24,12 +30,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import 
 def desired(cr: Resource, observed: Observed) -> Desired:
     """The children as far as the steps go; a problem is told by `assess`, not raised.
 
+    NimError if the operator forbids what the spec wants; then nothing is touched.
+
     A NIMCache that is being deleted wants nothing: its children go with it.
     """
     if cr["metadata"].get("deletionTimestamp"):
         return Desired()
+    _refuse_forbidden(cr, observed)
     steps = take_steps(cr, observed)
-    children = build_rbac(cr, observed.object("Role", ROLE))
+    children = build_rbac(cr, observed.object("Role", ROLE), is_root=not forbids_root(observed))
     if steps.claim:
         children.append(Child(steps.claim, create_only=True))
     if steps.probe.pod:
@@ -40,6 +49,15 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     if steps.job:
         children.append(Child(steps.job, create_only=True))
     return Desired(children, _unwanted(cr, steps))
+
+
+def _refuse_forbidden(cr: Resource, observed: Observed) -> None:
+    spec, faults = cr["spec"], list[str]()
+    if spec.get("userID") == 0:
+        faults += root_faults(observed, "spec.userID", 0)
+    if config_map := cert_config_map(spec):
+        faults += root_faults(observed, "spec.proxy.certConfigMap", config_map)
+    refuse(faults)
 
 
 def _unwanted(cr: Resource, steps: Steps) -> list[tuple[str, str]]:

@@ -8,16 +8,20 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import manifest_map_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import Labels, operator_labels
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    CACHE_ACCOUNT,
+    CACHE_ROLE,
+    CACHE_ROLE_BINDING,
+    Labels,
+    operator_labels,
+)
 
 CONTAINER = "nim-cache-ctr"
 MANIFEST_KEY = "model_manifest.yaml"
 SELECTED_PROFILES = "nvidia.com/selected-profiles"
 """Annotation of a NIMCache: a JSON list of profile ids that takes the place of the selection."""
 
-SERVICE_ACCOUNT = "nim-cache-sa"
-ROLE = "nim-cache-role"
-ROLE_BINDING = "nim-cache-rolebinding"
+SERVICE_ACCOUNT, ROLE, ROLE_BINDING = CACHE_ACCOUNT, CACHE_ROLE, CACHE_ROLE_BINDING
 
 MODEL_FREE = "model-free"
 NATIVE = "native"

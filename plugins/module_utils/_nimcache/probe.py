@@ -11,6 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.errors import N
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     NOT_FOUND,
     ModelManifest,
+    dump_manifest,
     parse_manifest,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import (
@@ -133,4 +134,6 @@ def _probe_by_pod(cr: Resource, observed: Observed) -> Probe:
     if not found.log.text:
         is_plain = is_hf_style(cr) and not found.log.has_puller
         return Probe("" if is_plain else MODEL_FREE)
-    return Probe(fresh=parse_manifest(found.log.text))
+    fresh = parse_manifest(found.log.text)
+    dump_manifest(fresh)  # one that cannot be kept is a problem of the probe
+    return Probe(fresh=fresh)

@@ -22,12 +22,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
 _SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
-_GRANTABLE = {"anyuid", "nonroot"}
+_ANY_USER, _NON_ROOT = "anyuid", "nonroot"
 _LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
 
 
-def build_rbac(cr: Resource, live_role: Manifest | None) -> list[Child]:
-    """The three objects, in the order in which they refer to each other."""
+def build_rbac(cr: Resource, live_role: Manifest | None, *, is_root: bool = True) -> list[Child]:
+    """The three objects, in the order in which they refer to each other.
+
+    ``is_root``: whether caches may have what lets pods run as root.
+    """
     namespace = cr["metadata"]["namespace"]
     subject = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}
     account = manifest(
@@ -46,17 +49,18 @@ def build_rbac(cr: Resource, live_role: Manifest | None) -> list[Child]:
     )
     return [
         Child(account, create_only=True, shared=True),
-        Child(_build_role(cr, live_role), shared=True),
+        Child(_build_role(cr, live_role, is_root=is_root), shared=True),
         Child(binding, shared=True),
     ]
 
 
-def _build_role(cr: Resource, live: Manifest | None) -> Manifest:
+def _build_role(cr: Resource, live: Manifest | None, *, is_root: bool) -> Manifest:
     """What this cache needs and what another one was granted: caches must not take turns."""
-    needed = {"nonroot"} | ({"anyuid"} if cr["spec"].get("proxy") is not None else set())
+    needed = {_NON_ROOT} | ({_ANY_USER} if cr["spec"].get("proxy") is not None else set())
+    grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}
     rule = {
         "apiGroups": [_SCC_GROUP],
-        "resourceNames": sorted(needed | (_granted(live) & _GRANTABLE)),
+        "resourceNames": sorted((needed | _granted(live)) & grantable),
         "resources": [_SCC],
         "verbs": ["use"],
     }

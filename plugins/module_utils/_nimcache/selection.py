@@ -11,12 +11,12 @@ GPUs count only if `engine` asks for TensorRT or `gpus` is given.
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import Profile
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.expressions import Expressions
 
 MAX_DROPPED = 100
 MAX_SUMMARY_BYTES = 1000
@@ -71,11 +71,15 @@ class Selection:
 
 @dataclass(frozen=True)
 class _Case:
-    """One profile's tags against what is wanted; ``gpus`` are the products found on nodes."""
+    """One profile's tags against what is wanted; ``gpus`` are the products found on nodes.
+
+    ``expressions`` match `product_name_regex`, for all profiles of a manifest.
+    """
 
     wanted: Wanted
     tags: Tags
     gpus: t.Sequence[str]
+    expressions: Expressions
 
     def want(self, field_name: str) -> str:
         return str(self.wanted.get(field_name) or "")
@@ -108,10 +112,10 @@ def select_profiles(
     rules = _V1_RULES if version == 1 else _V2_RULES
     gpus = [] if wanted.get("gpus") else list(discovered_gpus)
     selected, dropped = [], []
-    considered = 0
+    considered, expressions = 0, Expressions()
     for profile in profiles:
         considered += 1
-        verdict = _first_objection(rules, _Case(wanted, profile.tags, gpus))
+        verdict = _first_objection(rules, _Case(wanted, profile.tags, gpus, expressions))
         if verdict is None:
             selected.append(profile.id)
         else:
@@ -179,15 +183,14 @@ def _is_in(part: str, *texts: str | None) -> bool:
     return any(part.lower() in (text or "").lower() for text in texts)
 
 
-def _matches_regex(tags: Tags, products: t.Iterable[str]) -> bool:
-    """Whether a product matches `product_name_regex`; a bad expression matches nothing."""
-    if not tags.get("product_name_regex"):
-        return False
-    try:
-        pattern = re.compile(tags["product_name_regex"])
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return any(pattern.search(product) for product in products)
+def _matches_none(case: _Case) -> str:
+    """Why no GPU matches `product_name_regex`, empty if one does."""
+    no_gpu = f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
+    pattern = case.tags.get("product_name_regex")
+    if not pattern:
+        return no_gpu
+    is_match, why = case.expressions.search(pattern, case.gpus)
+    return "" if is_match else f"{no_gpu}{why and f': {why}'}"
 
 
 def _device(tags: Tags) -> str:
@@ -269,9 +272,7 @@ def _v1_found_gpus(case: _Case) -> str:
     tag = case.tags.get("gpu", "")
     if any(_is_in(tag, product) for product in case.gpus):
         return ""
-    if _matches_regex(case.tags, case.gpus):
-        return ""
-    return f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
+    return _matches_none(case)
 
 
 def _v2_engine(case: _Case) -> str:
@@ -308,9 +309,9 @@ def _v2_found_gpus(case: _Case) -> str:
     named = [case.tags[tag] for tag in ("gpu", "key") if case.tags.get(tag)]
     if not case.gpus or not (named or case.tags.get("product_name_regex")):
         return ""
-    if any(_is_in(name, *case.gpus) for name in named) or _matches_regex(case.tags, case.gpus):
+    if any(_is_in(name, *case.gpus) for name in named):
         return ""
-    return f"gpus found {', '.join(case.gpus)}, profile has {gpu_of(case.tags)}"
+    return _matches_none(case)
 
 
 _V1_RULES: tuple[tuple[str, Rule], ...] = (

@@ -16,7 +16,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Stamp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.draft import Draft
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import INPUT_TAG
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    INPUT_TAG,
+    list_profiles,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     CACHE_STATE,
     state_note,
@@ -65,7 +68,10 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     if cr["metadata"].get("deletionTimestamp"):
         return Assessment(draft.status, error=outcome.failure)
     if outcome.failure:
-        _retry(draft, cr, outcome.failure)
+        if outcome.is_final:
+            _stall(draft, cr, Problem(outcome.failure, outcome.failure_reason))
+        else:
+            _retry(draft, cr, outcome.failure)
         return _finish(draft, cr, observed)
     steps = take_steps(cr, observed)
     _note_steps(draft, steps, outcome)
@@ -157,12 +163,15 @@ def _start(draft: Draft, steps: Steps) -> None:
 
 
 def _complete(draft: Draft, cr: Resource, steps: Steps) -> None:
-    draft.say(
-        JOB_COMPLETED, True, "JobCompleted", "The Job to cache NIM has successfully completed"
-    )
+    listed = list_profiles(steps.cached)
+    message = "The Job to cache NIM has successfully completed"
+    if len(listed) < len(steps.cached):
+        counts = f"{len(listed)} of {len(steps.cached)}"
+        message += f"; status.profiles has room for the first {counts} profiles"
+    draft.say(JOB_COMPLETED, True, "JobCompleted", message)
     draft.put("state", READY)
     draft.put("pvc", claim_name(cr))
-    _keep_built(draft, [profile.to_status() for profile in steps.cached])
+    _keep_built(draft, listed)
 
 
 def _keep_built(draft: Draft, cached: t.Sequence[Manifest] = ()) -> None:

@@ -224,7 +224,7 @@ def _annotated_profiles(cr: Resource) -> list[str]:
         return []
     try:
         ids = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         ids = None
     if not isinstance(ids, list) or not ids or not all(isinstance(item, str) for item in ids):
         raise NimError(

@@ -53,6 +53,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.plat
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
     build_service_monitor,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.permissions import (
+    refuse_forbidden,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker import (
     picker_children,
     picker_leftovers,
@@ -92,7 +95,7 @@ FEATURES = (
 
 
 def desired(cr: Resource, observed: Observed) -> Desired:
-    """What to have and what not to have; NimError if the spec cannot be served as it is.
+    """What to have and what not to have; NimError if the spec cannot be served, or is forbidden.
 
     With a store that cannot be used, or a workload that cannot be made, the workload is not among
     the children, so that one that runs already goes on as it is. Of a spec that the cluster does
@@ -100,6 +103,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """
     if is_deleted(cr) or find_fault(cr, observed):
         return Desired()
+    refuse_forbidden(cr, observed)
     wanted = Desired(
         [
             Child(build_service_account(cr, observed)),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import is_controlled_by
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -15,12 +16,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
     has_ingress,
     is_kserve,
     name_of,
+    namespace_of,
     ports,
     service_spec,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
     cluster_url,
     external_url,
+    is_of_namespace,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import route_host
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
@@ -32,11 +35,13 @@ Manifest = t.Mapping[str, t.Any]
 def cluster_endpoint(cr: Resource, observed: Observed) -> str:
     """`<address>:<port>` of the Service, or the URL that KServe gives.
 
-    Empty while it has no address, or does not have the port yet that the spec gives.
+    Empty while it has no address, or does not have the port yet that the spec gives; and where the
+    object of that name is not this resource's, as nobody else's server is asked.
     """
     if is_kserve(cr):
-        return cluster_url(live_workload(cr, observed))
-    service = observed.object("Service", service_name(cr))
+        url = cluster_url(_own(cr, live_workload(cr, observed)))
+        return url if is_of_namespace(url, namespace_of(cr)) else ""
+    service = _own(cr, observed.object("Service", service_name(cr)))
     spec = (service or {}).get("spec") or {}
     address, port = spec.get("clusterIP") or "", ports(cr)["api"]
     if address in ("", "None") or not _serves(spec, port):
@@ -70,6 +75,10 @@ def missing_endpoint(cr: Resource, observed: Observed) -> str:
     missing = {"external": external_endpoint(cr, observed), "cluster": endpoint}
     which = next((which for which, url in missing.items() if not url), "")
     return f"{which} endpoint not available, nimservice {name_of(cr)}" if which else ""
+
+
+def _own(cr: Resource, live: Manifest | None) -> Manifest | None:
+    return live if live is not None and is_controlled_by(live, cr) else None
 
 
 def _serves(service: Manifest, port: int) -> bool:

@@ -33,15 +33,19 @@ _SCC_ANNOTATION = "openshift.io/required-scc"
 
 def service_labels(cr: Resource, observed: Observed) -> Labels:
     """The labels of every child; the user's add to them and never replace them."""
+    return merge_missing(standard_labels(cr, observed), cr["spec"].get("labels"))
+
+
+def standard_labels(cr: Resource, observed: Observed) -> Labels:
+    """The labels that every child has, whatever the user says."""
     name = name_of(cr)
-    standard = {
+    return {
         "app.kubernetes.io/name": name,
         "app.kubernetes.io/instance": name,
         OPERATOR_VERSION_LABEL: observed.operator_version,
         "app.kubernetes.io/part-of": "nim-service",
         MANAGED_BY_LABEL: MANAGED_BY,
     }
-    return merge_missing(standard, cr["spec"].get("labels"))
 
 
 def pod_labels(

@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     pull_secrets,
     without_empty,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import forbids_root
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.containers import pull_policy
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -71,12 +72,13 @@ def build_picker(cr: Resource, observed: Observed) -> Manifest:
     spec = {
         "strategy": ROLLING_UPDATE,
         "selector": {"matchLabels": selector},
-        "template": {"metadata": without_empty(metadata), "spec": _build_pod(cr)},
+        "template": {"metadata": without_empty(metadata), "spec": _build_pod(cr, observed)},
     }
     return build(cr, "Deployment", service_labels(cr, observed), name=name, spec=spec)
 
 
-def _build_pod(cr: Resource) -> dict[str, t.Any]:
+def _build_pod(cr: Resource, observed: Observed) -> dict[str, t.Any]:
+    """The pod runs as the image's user, whoever that is, unless the operator forbids root."""
     given = picker(cr)["containerSpec"]
     images = (given["image"], cr["spec"]["image"])
     secrets = dict.fromkeys(name for image in images for name in image.get("pullSecrets") or ())
@@ -84,6 +86,7 @@ def _build_pod(cr: Resource) -> dict[str, t.Any]:
         {
             "serviceAccountName": picker_name(cr),
             "imagePullSecrets": pull_secrets(secrets),
+            "securityContext": {"runAsNonRoot": True} if forbids_root(observed) else {},
             "containers": [_build_container(cr, given)],
             "volumes": [{"name": _VOLUME, "configMap": {"name": config_place(cr)[0]}}],
         }

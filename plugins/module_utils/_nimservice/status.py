@@ -182,7 +182,8 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
     if fault := find_fault(cr, view):
         return _failed(fault.reason, str(fault))
     if outcome.failure:
-        return _failed(outcome.failure_reason, outcome.failure, error=outcome.failure)
+        error = "" if outcome.is_final else outcome.failure
+        return _failed(outcome.failure_reason, outcome.failure, error=error)
     if outcome.refusals:
         return _refused(outcome.refusals)
     store = select_store(cr, view)

@@ -58,7 +58,7 @@ _BARE = r"""[^\s,;&"'<>\])}\\]+"""
 _PEM = re.compile(
     r"-----BEGIN (?P<what>[A-Z0-9 ]{1,40})-----"
     r"(?:(?:(?!-----BEGIN)[\s\S]){0,65536}?-----END (?P=what)-----"
-    r"|[^\n]*(?:\n[^\n]*?[A-Za-z0-9+/=]{16,}[ \t\r]*(?=\n|$))*)"
+    r"|[^\n]*(?:\n[^\n]*(?<=[A-Za-z0-9+/=]{16})[ \t\r]*(?=\n|$))*)"
 )
 _PEM_REST = re.compile(r"\A(?:(?!-----BEGIN)[\s\S]){0,65536}?-----END [A-Z0-9 ]{1,40}-----")
 _TOKENS = re.compile(
@@ -83,7 +83,7 @@ _HEADER = re.compile(
 _BEARER = re.compile(r"(?i)\b(?P<head>bearer\s+)[\w.~+/=-]{6,}")
 _FLAG = re.compile(rf"(?<![\w-])(?P<head>--?{_NAME}\s+)(?P<value>{_QUOTED}|[^\s\"'-][^\s\"']*)")
 _PAIR = re.compile(
-    rf"(?i)(?P<head>\bname{_QUOTE}\s*[:=]\s*{_QUOTE}{_NAME}{_QUOTE}\s*,?\s*"
+    rf"(?i)(?P<head>\bname{_QUOTE}\s*[:=]\s*{_QUOTE}{_NAME}{_QUOTE}\s{{0,200}}(?:,\s{{0,200}})?"
     rf"{_QUOTE}value{_QUOTE}\s*[:=]\s*)(?P<value>{_QUOTED}|[^\n,}}\]]+)"
 )
 _BLOCK = re.compile(
@@ -98,7 +98,7 @@ _LINE = re.compile(
     rf"(?m)^(?P<head>[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?{_QUOTE}{_NAME}{_QUOTE}[ \t]*"
     r"(?P<sep>[:=])[ \t]*)(?P<value>\S[^\n]*)$"
 )
-_SECRET = re.compile(r"""(?mi)^\s*["']?kind["']?\s*:\s*["']?Secret\b""")
+_SECRET = re.compile(r"""(?mi)^[^\S\n]*["']?kind["']?\s*:\s*["']?Secret\b""")
 
 
 @lru_cache(maxsize=4096)

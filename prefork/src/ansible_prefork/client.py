@@ -18,8 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PROTOCOL = 1
+PROTOCOL = 2
 PARENT_WAIT_SECONDS = 30
+# How long a parent that is not warming up may be silent.
+WORD_SECONDS = 5.0
+SILENT = "the parent is silent: stopped, stuck or overloaded"
 FORWARDED = (
     "SIGINT",
     "SIGTERM",
@@ -59,6 +62,7 @@ KEY_NAMES = frozenset(
         b"PAGER",
         b"EDITOR",
         b"AWX_LIB_DIRECTORY",
+        b"PREFORK_BEFORE_RUN",
         b"PREFORK_PRELOAD",
     )
 )
@@ -68,11 +72,20 @@ PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
 # environment, which the parent would keep.
 PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")
 PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME", b"SHELL", b"VIRTUAL_ENV"))
-# How long the word of a parent that could not be warm counts, before the next is started.
+# How long the word of a parent that could not be warm counts, before the next is started; that of one that was silent,
+# too.
 STOCK_SECONDS = 60
 MAXIMUM_FILES = 250
 MAXIMUM_ADDRESS = 107
+# The limits of a run, whole numbers; 0 for none.
+RUN_SECONDS = b"PREFORK_RUN_SECONDS"
+RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
+# How long a run that has taken too long may take to end, before it is killed.
+GRACE_SECONDS = 5
+OVERDUE = -1
+WRONG_SETTING = 2
 LOST = 70
+TIMED_OUT = 124
 NO_PROGRAM = 127
 
 
@@ -121,6 +134,14 @@ def parent_environment(environment: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 def is_off(environment: dict[bytes, bytes]) -> bool:
     return environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false")
+
+
+def get_limit(environment: dict[bytes, bytes], name: bytes) -> int:
+    text = environment.get(name) or b"0"
+    if not text.isdigit():
+        say(f"{name.decode()} is no whole number: correct or unset it")
+        posix._exit(WRONG_SETTING)
+    return int(text)
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
@@ -218,10 +239,15 @@ def send_request(connection: _socket.socket, request: "tuple[object, ...]", actu
 
 
 def receive(connection: _socket.socket, count: int) -> bytes:
+    """So many bytes, or none when there are no more; TimeoutError when there is none yet."""
     data = b""
     while len(data) < count:
         try:
             chunk = connection.recv(count - len(data))
+        except TimeoutError:
+            if data:
+                continue
+            raise
         except OSError:
             return b""
         if not chunk:
@@ -230,23 +256,118 @@ def receive(connection: _socket.socket, count: int) -> bytes:
     return data
 
 
-def follow(connection: _socket.socket, forwarded: "Forwarded") -> int | str | None:
-    """Wait for the end of the run: its wait status, a text that says why it was not taken, or None if it was lost.
+def is_warming(base: bytes) -> bool:
+    """Whether the parent may be silent, as it warms up and began to not long ago."""
+    try:
+        return abs(time.time() - posix.stat(base + b".warm").st_mtime) < PARENT_WAIT_SECONDS
+    except OSError:
+        return False
 
-    ``forwarded``: the process id of the run is put there, for the signal handlers.
-    """
+
+def receive_word(connection: _socket.socket, base: bytes) -> bytes:
+    """The first word of a parent, a letter and a number, or nothing when it has ended; TimeoutError for silence."""
     while True:
-        head = receive(connection, 5)
+        try:
+            return receive(connection, 5)
+        except TimeoutError:
+            if not is_warming(base):
+                raise
+
+
+def begin(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int], base: bytes) -> int | str:
+    """Have a run begin: the process id of the fork that becomes it, or why none does.
+
+    The fork is there before it is told what to run, so a run that this does not tell of is never executed, and a parent
+    that takes no runs holds none of their descriptors, whose other ends would wait for it. ``base``: the path of the
+    parent's socket without its suffix. Other arguments as for send_request.
+    """
+    connection.settimeout(WORD_SECONDS)
+    try:
+        head = receive_word(connection, base)
+    except TimeoutError:
+        note_silence(connection, base)
+        return SILENT
+    value = int.from_bytes(head[1:], "little")
+    try:
+        if head[:1] == b"S":
+            return receive(connection, value).decode()
+        if head[:1] == b"P":
+            send_request(connection, request, actual)
+            return value
+    except OSError:
+        pass
+    return "the parent ended before the run began"
+
+
+def note_silence(connection: _socket.socket, base: bytes) -> None:
+    """Leave word that the parent is silent, which it takes back when it accepts a client.
+
+    One that still is when that word has expired is ended, and the runs with it that it has: the next client starts
+    another.
+    """
+    path = base + b".stock"
+    try:
+        if time.time() - posix.stat(path).st_mtime > STOCK_SECONDS:
+            posix.kill(peer(connection), _signal.SIGKILL)
+            posix.unlink(path)
+        return
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return
+    try:
+        with open(path, "w") as file:
+            file.write(SILENT)
+    except OSError:
+        pass
+
+
+def peer(connection: _socket.socket) -> int:
+    """The process id of the parent."""
+    return int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 4), sys.byteorder)
+
+
+def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | None:
+    """Wait for the end of the run that has begun: its wait status, None if it was lost, OVERDUE after that time."""
+    end = time.monotonic() + seconds if seconds else 0.0
+    while True:
+        if end:
+            connection.settimeout(min(WORD_SECONDS, max(0.001, end - time.monotonic())))
+        try:
+            head = receive(connection, 5)
+        except TimeoutError:
+            status = ended_status(pid)
+            if status is not None:
+                return status
+            if end and time.monotonic() >= end:
+                return OVERDUE
+            continue
         if not head:
             return None
-        kind, value = head[:1], int.from_bytes(head[1:], "little")
-        if kind == b"P":
-            forwarded.start(value)
-        elif kind == b"X":
-            forwarded.stop()
-            return value
-        elif kind == b"S":
-            return receive(connection, value).decode()
+        if head[:1] == b"X":
+            return int.from_bytes(head[1:], "little")
+
+
+def end_overdue(connection: _socket.socket, pid: int) -> None:
+    """Have a run end that has taken too long, and all that it has started."""
+    for number in (_signal.SIGTERM, _signal.SIGKILL):
+        for target in (-pid, pid):
+            try:
+                posix.kill(target, number)
+            except OSError:
+                pass
+        if follow(connection, pid, GRACE_SECONDS) != OVERDUE:
+            return
+
+
+def ended_status(pid: int) -> int | None:
+    """The wait status of a run that has ended while its parent, being stopped or stuck, has not noticed it."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[49]) if fields[0] == "Z" else None
 
 
 class Forwarded:
@@ -255,12 +376,19 @@ class Forwarded:
     def __init__(self) -> None:
         self.pid = 0
         self.waiting: list[int] = []
+        self.numbers: list[int] = []
 
     def install(self, ignored: list[int]) -> None:
-        for name in FORWARDED:
-            number = getattr(_signal, name)
-            if number not in ignored:
-                _signal.signal(number, self.handle)
+        self.numbers = [number for number in (getattr(_signal, name) for name in FORWARDED) if number not in ignored]
+        for number in self.numbers:
+            _signal.signal(number, self.handle)
+
+    def remove(self) -> None:
+        """Have the signals act on this process again, also those that came for a run that never began."""
+        for number in self.numbers:
+            _signal.signal(number, _signal.SIG_DFL)
+        for number in self.waiting:
+            posix.kill(posix.getpid(), number)
 
     def handle(self, number: int, _frame: object) -> None:
         if self.pid:
@@ -348,9 +476,9 @@ def spawn_parent(directory: bytes, name: bytes) -> None:
     )
 
 
-def read_refusal(directory: bytes, key: bytes) -> str:
-    """Why a parent could not be warm lately; empty when none has said so."""
-    path = directory + b"/" + key + b".stock"
+def read_refusal(base: bytes) -> str:
+    """Why a parent could not be warm lately, or was silent; empty when there is no such word."""
+    path = base + b".stock"
     try:
         if time.time() - posix.stat(path).st_mtime > STOCK_SECONDS:
             return ""
@@ -362,15 +490,15 @@ def read_refusal(directory: bytes, key: bytes) -> str:
 
 def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
     """A connection to a parent, started if there is none; or why there is none."""
-    path = directory + b"/" + key + b".sock"
+    base = directory + b"/" + key
     end = 0.0
     while not end or time.monotonic() < end:
-        connection = connect(path)
-        if connection:
-            return connection, ""
-        refusal = read_refusal(directory, key)
+        refusal = read_refusal(base)
         if refusal:
             return None, refusal
+        connection = connect(base + b".sock")
+        if connection:
+            return connection, ""
         if not end:
             say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
             spawn_parent(directory, name)
@@ -398,6 +526,8 @@ def main() -> None:
     environment = dict(posix.environ)
     if is_off(environment):
         run_stock(name, environment, own)
+    seconds = get_limit(environment, RUN_SECONDS)
+    get_limit(environment, RUN_MEMORY)
     directory = parent_directory(environment)
     try:
         posix.mkdir(directory, 0o700)
@@ -420,19 +550,23 @@ def main() -> None:
     forwarded = Forwarded()
     forwarded.install(ignored)
     argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
-    try:
-        send_request(connection, (argv, environment, cwd, files, get_umask(), ignored), files)
-    except OSError:
-        # A parent that does not take the run says why before it closes.
-        pass
-    answer = follow(connection, forwarded)
-    if isinstance(answer, int):
-        end_as(answer)
-    if isinstance(answer, str):
-        for number in FORWARDED:
-            _signal.signal(getattr(_signal, number), _signal.SIG_DFL)
-        say_once(directory, key + b".stock", answer + ": running stock")
+    request = (argv, environment, cwd, files, get_umask(), ignored)
+    begun = begin(connection, request, files, directory + b"/" + key)
+    if isinstance(begun, str):
+        connection.close()
+        forwarded.remove()
+        say_once(directory, key + b".stock", begun + ": running stock")
         run_stock(name, environment, own)
+        return
+    forwarded.start(begun)
+    status = follow(connection, begun, seconds)
+    forwarded.stop()
+    if status == OVERDUE:
+        say(f"the run took longer than {RUN_SECONDS.decode()}={seconds}: ended it")
+        end_overdue(connection, begun)
+        posix._exit(TIMED_OUT)
+    if status is not None:
+        end_as(status)
     say("the parent that had this run is gone, and the run with it: what it had done is done, run it again")
     posix._exit(LOST)
 

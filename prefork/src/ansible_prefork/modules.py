@@ -215,8 +215,8 @@ _open_connections: list[Any] = []
 class WarmPopen:
     """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
 
-    def __init__(self, path: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
-        self.path = path
+    def __init__(self, base: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
+        self.base = base
         self.variables = variables
         self.stock = command, options
         self.returncode: int | None = None
@@ -224,16 +224,19 @@ class WarmPopen:
     def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
         if not data or PAYLOAD_MARK not in data[:8192]:
             return self._communicate_stock(data)
-        connection = client.connect(self.path)
+        connection = None if client.read_refusal(self.base) else client.connect(self.base + b".sock")
         if connection is None:
             return self._communicate_stock(data)
         with _open_memory("payload") as payload, _open_memory("stdout") as out, _open_memory("stderr") as err:
             payload.write(data)
             payload.seek(0)
             _open_connections.append(connection)
-            status = self._run(connection, [payload.fileno(), out.fileno(), err.fileno()])
+            pid = self._begin(connection, [payload.fileno(), out.fileno(), err.fileno()])
+            status = client.follow(connection, pid) if isinstance(pid, int) else None
             _open_connections.remove(connection)
             connection.close()
+            if isinstance(pid, str):
+                return self._communicate_stock(data)
             if status is None:
                 self.returncode = client.LOST
                 return b"", b"prefork: the interpreter that had this module warm is gone\n"
@@ -242,14 +245,13 @@ class WarmPopen:
             self.returncode, message = end_in_shell(status)
             return out.read(), err.read() + message
 
-    def _run(self, connection: Any, actual: list[int]) -> int | None:
+    def _begin(self, connection: Any, actual: list[int]) -> int | str:
+        """The process id of the module's process, or why there is none."""
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
         wanted: tuple[object, ...] = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
-        client.send_request(connection, wanted, actual)
-        answer = client.follow(connection, client.Forwarded())
-        return answer if isinstance(answer, int) else None
+        return client.begin(connection, wanted, actual, self.base)
 
     def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
         command, options = self.stock
@@ -262,8 +264,8 @@ class WarmPopen:
 class _Subprocess:
     """The module subprocess as the connection plugin sees it: with a Popen that chooses."""
 
-    def __init__(self, path: bytes) -> None:
-        self.path = path
+    def __init__(self, base: bytes) -> None:
+        self.base = base
 
     def __getattr__(self, name: str) -> Any:
         return getattr(subprocess, name)
@@ -274,7 +276,7 @@ class _Subprocess:
             return subprocess.Popen(command, **options)
         variables = parse_command(command)
         if variables is not None:
-            return WarmPopen(self.path, variables, command, options)
+            return WarmPopen(self.base, variables, command, options)
         output = shell.answer(command)
         if output is not None:
             return shell.AnsweredPopen(output)
@@ -285,4 +287,4 @@ def install(path: Path) -> None:
     """Let the connection plugin ``local`` run payloads by the warm interpreter that listens at ``path``."""
     from ansible.plugins.connection import local
 
-    local.subprocess = _Subprocess(os.fsencode(path))
+    local.subprocess = _Subprocess(os.fsencode(path).removesuffix(b".sock"))

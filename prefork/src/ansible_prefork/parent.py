@@ -32,6 +32,7 @@ DEFAULT_RUNS = 1000
 DEFAULT_IDLE_SECONDS = 3600
 CHECK_SECONDS = 2.0
 PATIENCE_SECONDS = 15.0
+REST_SECONDS = 0.1
 FORWARDED = frozenset(getattr(signal, name) for name in client.FORWARDED)
 STATE_VARIABLE = "_PREFORK_STATE"
 
@@ -114,6 +115,7 @@ class Parent:
             return self._leave_word(str(problem))
         if state is None:
             return 0
+        self._mark_warming()
         self.lock = state.lock
         self.listener = socket.socket(fileno=state.listener)
         self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
@@ -121,12 +123,13 @@ class Parent:
         try:
             self.own.mkdir(mode=0o700, exist_ok=True)
             paths = self.program.warm(self.own)
+            self.watch = Watch(paths, self.began)
+            self._prepare_loop()
         except UnsupportedError as reason:
             return self._refuse(str(reason))
         except Exception as problem:
             traceback.print_exc()
             return self._refuse(f"the warm-up failed: {problem}")
-        self.watch = Watch(paths, self.began)
         gc.collect()
         gc.freeze()
         process.use_huge_pages()
@@ -152,7 +155,8 @@ class Parent:
         if not _take_lock(lock, self.patience, Path(f"{self.base}.sock")):
             os.close(lock)
             return None
-        Path(f"{self.base}.stock").unlink(missing_ok=True)
+        self._take_back_word()
+        self._mark_warming()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         # Bound beside its name and moved there: a client finds either no parent or one that listens.
         fresh = f"{self.base}.new"
@@ -166,10 +170,22 @@ class Parent:
         os.rename(fresh, f"{self.base}.sock")
         return State(listener.detach(), lock)
 
+    def _mark_warming(self) -> None:
+        """Tell the clients that this is not stuck when it is silent; the mark counts for as long as they wait."""
+        with contextlib.suppress(OSError):
+            Path(f"{self.base}.warm").touch(0o600)
+
+    def _take_back_word(self) -> None:
+        """Clients that found this parent silent have left word: it is not, and the next time is said again."""
+        with contextlib.suppress(OSError):
+            os.unlink(f"{self.base}.stock")
+            os.unlink(f"{self.base}.stock.said")
+
     def _refuse(self, reason: str) -> int:
         """Leave word for the clients, answer those that wait, let the runs end, and end."""
         code = self._leave_word(reason)
         Path(f"{self.base}.sock").unlink(missing_ok=True)
+        Path(f"{self.base}.warm").unlink(missing_ok=True)
         self._send_away(reason)
         while self.runs:
             self._reap()
@@ -179,25 +195,25 @@ class Parent:
 
     def _leave_word(self, reason: str) -> int:
         print(f"prefork: {reason}: {self.program.name} runs stock", file=sys.stderr, flush=True)
-        Path(f"{self.base}.stock").write_text(reason)
+        with contextlib.suppress(OSError):
+            Path(f"{self.base}.stock").write_text(reason)
         return 3
 
     def _send_away(self, reason: str) -> None:
         """Answer the clients that wait to be accepted: they run the stock program."""
         self.listener.setblocking(False)
-        answer = reason.encode()
         while True:
             try:
                 connection, _address = self.listener.accept()
             except OSError:
                 return
-            _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
-            connection.close()
+            _send_away(connection, reason)
 
-    def _loop(self) -> None:
+    def _prepare_loop(self) -> None:
         signals, wakeup = socket.socketpair()
         for end in (signals, wakeup):
             end.setblocking(False)
+        self.wakeup = wakeup
         signal.set_wakeup_fd(wakeup.fileno())
         signal.signal(signal.SIGCHLD, _ignore)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -207,11 +223,15 @@ class Parent:
         self.selector.register(self.hangups.fileno(), selectors.EVENT_READ, self._notice_hangups)
         self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
         self.selector.register(signals, selectors.EVENT_READ, lambda: signals.recv(4096))
-        wait = min(30.0, self.idle + 0.1)
         if self.followed is not None:
             self.selector.register(self.followed, selectors.EVENT_READ, self._quit)
         for connection in self.runs.values():
             self._watch_client(connection)
+        self.spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _loop(self) -> None:
+        Path(f"{self.base}.warm").unlink(missing_ok=True)
+        wait = min(30.0, self.idle + 0.1)
         self._reap()
         while not self._is_done():
             for key, _events in self.selector.select(timeout=wait):
@@ -246,27 +266,60 @@ class Parent:
             return
         # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
         # take the connection, which waits in the listener's queue.
-        if self._is_stale():
+        is_stale = self._is_stale()
+        if is_stale:
             self._replace()
         try:
             connection, _address = self.listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return
+        except OSError as problem:
+            self._accept_by_spare(f"the parent cannot take a run: {problem.strerror}")
+            return
+        self._take_back_word()
+        if is_stale:
+            _send_away(connection, "the parent cannot renew itself")
+        elif not _is_gone(connection):
+            self._start_run(connection)
+
+    def _accept_by_spare(self, reason: str) -> None:
+        """Send a client away although no descriptor is free: it would wait, and the loop turn for nothing."""
+        with contextlib.suppress(OSError):
+            os.close(self.spare)
+        try:
+            connection, _address = self.listener.accept()
+        except OSError:
+            time.sleep(REST_SECONDS)
+        else:
+            _send_away(connection, reason)
+        with contextlib.suppress(OSError):
+            self.spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _start_run(self, connection: socket.socket) -> None:
         self.started += 1
         self.last_run = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
         # A signal to the run that comes before it has its own handlers waits until then.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-        parent, notice = os.getpid(), process.Notice()
-        pid = os.fork()
+        parent = os.getpid()
+        try:
+            self._watch_client(connection)
+            notice = process.Notice()
+            pid = os.fork()
+        except OSError as problem:
+            # No processes, memory or descriptors: it concerns this run, and perhaps not the next.
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            with contextlib.suppress(OSError):
+                self.hangups.unregister(connection)
+            _send_away(connection, f"the parent cannot fork: {problem.strerror}")
+            return
         if pid == 0:
             self._be_run(connection, mask, parent, notice)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        _send(connection, b"P" + pid.to_bytes(4, "little"))
         self.runs[pid] = connection
         self.notices[pid] = notice
-        self._watch_client(connection)
+        _send(connection, b"P" + pid.to_bytes(4, "little"))
 
     def _watch_client(self, connection: socket.socket) -> None:
         # The fork reads the request from the same socket: only the client's end of it is of interest here.
@@ -289,6 +342,8 @@ class Parent:
             process.die_with_parent(parent)
             wanted = request.receive(connection)
             request.become(wanted)
+        except request.WithdrawnError:
+            os._exit(client.LOST)
         except BaseException:
             traceback.print_exc()
             os._exit(client.LOST)
@@ -331,18 +386,28 @@ class Parent:
             self.hangups.unregister(connection)
         connection.close()
 
-    def _replace(self) -> NoReturn:
-        """Start afresh in the same process: the listener, the running children and their connections stay."""
+    def _replace(self) -> None:
+        """Start afresh in the same process: the listener, the running children and their connections stay.
+
+        Returns when the system has no memory for that.
+        """
         state = State(
-            self.listener.detach(),
+            self.listener.fileno(),
             self.lock,
-            {pid: item.detach() for pid, item in self.runs.items() if item.fileno() >= 0},
+            {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0},
             self.program.helper,
         )
-        for number in (state.listener, state.lock, *state.runs.values()):
+        numbers = (state.listener, state.lock, *state.runs.values())
+        for number in numbers:
             os.set_inheritable(number, True)
         environment = {**self.environment, STATE_VARIABLE.encode(): state.dump().encode()}
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+        self._mark_warming()
+        try:
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+        except OSError as problem:
+            print(f"prefork: the parent cannot renew itself: {problem}", file=sys.stderr, flush=True)
+        for number in numbers:
+            os.set_inheritable(number, False)
 
     def _end(self) -> None:
         Path(f"{self.base}.sock").unlink(missing_ok=True)
@@ -384,6 +449,20 @@ def _ignore(_number: int, _frame: object) -> None:
 def _kill(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def _is_gone(connection: socket.socket) -> bool:
+    """Whether the client has not waited."""
+    poll = select.poll()
+    poll.register(connection, select.POLLHUP | select.POLLRDHUP)
+    return bool(poll.poll(0))
+
+
+def _send_away(connection: socket.socket, reason: str) -> None:
+    """Have the client run the stock program."""
+    answer = reason.encode()
+    _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
+    connection.close()
 
 
 def _send(connection: socket.socket, data: bytes) -> None:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from ansible_prefork import client
+from ansible_prefork import client, limits
 
 MAXIMUM_BYTES = 16 * 1024 * 1024
 RECEIVE_SECONDS = 10.0
@@ -35,27 +35,20 @@ class Request:
     received: list[int]
     umask: int
     ignored: list[int]
+    limits: limits.Limits
+
+
+class WithdrawnError(Exception):
+    """The client has not waited for its run."""
 
 
 def receive(connection: socket.socket) -> Request:
-    """Read one request; ValueError when it is not one, OSError when the client is gone or silent."""
+    """Read one request; ValueError when it is not one, WithdrawnError when the client is gone or silent."""
     connection.settimeout(RECEIVE_SECONDS)
-    received: list[int] = []
-    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_SPACE(253 * 4))
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            numbers = array.array("i")
-            numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
-            received.extend(numbers)
-    size = int.from_bytes(head, "little")
-    if len(head) < 8 or size > MAXIMUM_BYTES:
-        raise ValueError("not a request of a prefork client")
-    body = bytearray()
-    while len(body) < size:
-        chunk = connection.recv(size - len(body))
-        if not chunk:
-            raise OSError("the client is gone")
-        body += chunk
+    try:
+        body, received = _receive_parts(connection)
+    except OSError as problem:
+        raise WithdrawnError from problem
     connection.settimeout(None)
     protocol, argv, environment, directory, files, umask, ignored = marshal.loads(body)
     if protocol != client.PROTOCOL or len(files) != len(received):
@@ -68,7 +61,30 @@ def receive(connection: socket.socket) -> Request:
         received,
         umask,
         ignored,
+        limits.read(client.peer(connection)),
     )
+
+
+def _receive_parts(connection: socket.socket) -> tuple[bytearray, list[int]]:
+    received: list[int] = []
+    head, ancillary, _flags, _address = connection.recvmsg(8, socket.CMSG_SPACE(253 * 4))
+    if not head:
+        raise WithdrawnError
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers = array.array("i")
+            numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
+            received.extend(numbers)
+    size = int.from_bytes(head, "little")
+    if len(head) < 8 or size > MAXIMUM_BYTES:
+        raise ValueError("not a request of a prefork client")
+    body = bytearray()
+    while len(body) < size:
+        chunk = connection.recv(size - len(body))
+        if not chunk:
+            raise WithdrawnError
+        body += chunk
+    return body, received
 
 
 def place_files(files: list[int], received: list[int]) -> None:
@@ -158,5 +174,7 @@ def become(request: Request) -> None:
     os.umask(request.umask)
     set_environment(request.environment)
     os.chdir(request.directory)
+    limits.apply(request.limits)
+    limits.apply_memory_limit(client.get_limit(request.environment, client.RUN_MEMORY))
     sys.argv = list(request.argv)
     open_standard_streams()

@@ -16,14 +16,19 @@ import select
 import socket
 import sys
 import tempfile
+import traceback
+from collections.abc import Callable
 from json import dumps as encode_json
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ansible_prefork import client, play, process, request, versions
+from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
+BEFORE_RUN = "PREFORK_BEFORE_RUN"
+Hook = Callable[[list[str]], object]
 # As requests_unixsocket has it.
 EVENT_SECONDS = 60
 
@@ -36,10 +41,12 @@ class RunnerProgram(play.PlaybookProgram):
     def __init__(self) -> None:
         super().__init__()
         self.play_key = ""
+        self.hook: Hook | None = None
 
     def warm(self, directory: Path) -> list[Path]:
         play.require_known("ansible-core", versions.ANSIBLE_CORE)
         play.require_known("ansible-runner", versions.ANSIBLE_RUNNER)
+        self.hook = load_hook(os.environ.get(BEFORE_RUN, ""))
         socket = self.start_helper(directory)
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
@@ -47,11 +54,13 @@ class RunnerProgram(play.PlaybookProgram):
         with play.warm_environment(environment, elsewhere=True):
             play.warm_play(directory, socket)
         self._install()
-        return play.watched_paths()
+        return [*play.watched_paths(), *hook_files(self.hook)]
 
     def run(self, _wanted: request.Request) -> int:
         from ansible_runner.__main__ import main
 
+        if self.hook is not None and not allows_run(self.hook):
+            return 1
         return int(main() or 0)
 
     def _install(self) -> None:
@@ -66,6 +75,40 @@ class RunnerProgram(play.PlaybookProgram):
         environment = to_bytes(options["env"])
         directory = os.fsencode(options.get("cwd") or os.getcwd())
         return client.environment_key(environment, directory) == self.play_key
+
+
+def load_hook(name: str) -> Hook | None:
+    """The function that PREFORK_BEFORE_RUN names as package.module:function, if it names one.
+
+    UnsupportedError when there is none: runs are stock then, never runs without it.
+    """
+    if not name:
+        return None
+    module, _colon, function = name.partition(":")
+    try:
+        hook = getattr(importlib.import_module(module), function)
+    except (Exception, SystemExit) as problem:
+        reason = f"{type(problem).__name__}: {problem}"
+        raise UnsupportedError(f"{BEFORE_RUN}={name} cannot be imported ({reason})") from problem
+    if not callable(hook):
+        raise UnsupportedError(f"{BEFORE_RUN}={name} is not a function")
+    return hook  # type: ignore[no-any-return]
+
+
+def hook_files(hook: Hook | None) -> list[Path]:
+    """The file that the hook is in: one that has changed is loaded anew."""
+    file = getattr(sys.modules.get(getattr(hook, "__module__", "")), "__file__", None)
+    return [Path(file)] if file else []
+
+
+def allows_run(hook: Hook) -> bool:
+    """Call the hook with the arguments of the run; False when it raised, which has been said then."""
+    try:
+        hook(sys.argv)
+    except BaseException as problem:
+        print(traceback.format_exception_only(problem)[-1].strip(), file=sys.stderr)
+        return False
+    return True
 
 
 class _EventConnection(http.client.HTTPConnection):

@@ -28,7 +28,7 @@ KINDS: tuple[Resource, ...] = (
 )
 # Of these there is one for each workload or run, of a name that nobody can foretell.
 UNNAMED = ("replicasets", "pods")
-# All caches of a namespace share these; they may outlive a cache.
+# All caches of a namespace share these, and nobody owns them: they outlive the caches.
 SHARED = {
     "serviceaccounts/nim-cache-sa",
     "roles/nim-cache-role",
@@ -136,4 +136,4 @@ def list_restarted(listing: Listing) -> list[str]:
 
 def judge_deleted(listing: Listing) -> list[str]:
     """What is left of the children after the deletion of all resources."""
-    return describe("left behind", flatten(listing).keys())
+    return describe("left behind", flatten(listing).keys() - SHARED)

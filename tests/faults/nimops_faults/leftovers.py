@@ -12,18 +12,18 @@ from pathlib import Path
 
 from .children import describe
 
-WORK = re.compile(r"ansible-operator/runner/[^/]+/[^/]+/(?P<kind>[^/]+)/(?P<name>[^/]+/[^/]+)(/|$)")
-# Caches that are as large as a cluster has kinds, not as many as it has resources.
-KEPT = re.compile(r"ansible-home/(galaxy_cache|galaxy_token|roles|collections)")
+WORK = re.compile(r"ansible-operator/runner/[^/]+/[^/]+/(?P<kind>[^/]+)/(?P<name>[^/]+/[^/]+)/")
+# Folders that every operator makes once.
+KEPT = re.compile(r"(ansible-operator/runner(/[^/]+){0,4}/|ansible-home/tmp/)")
 
 
 def list_paths(folder: Path) -> list[str]:
-    """All files, sockets and links, and the folders that hold nothing; relative."""
+    """All files, sockets and links, and with a slash the folders that hold nothing; relative."""
     found = []
     for parent, folders, files in os.walk(folder):
-        names = [*files, *([] if files or folders else [""])]
-        found += [os.path.relpath(os.path.join(parent, name), folder) for name in names]
-    return sorted(path for path in found if path != ".")
+        place = "" if parent == str(folder) else f"{os.path.relpath(parent, folder)}/"
+        found += [place + name for name in files] + ([] if files or folders else [place])
+    return sorted(found)
 
 
 def judge_paths(paths: t.Iterable[str]) -> list[str]:
@@ -33,8 +33,8 @@ def judge_paths(paths: t.Iterable[str]) -> list[str]:
     for path in paths:
         if found := WORK.match(path):
             folders.add(f"{found['kind']}/{found['name']}")
-        elif not KEPT.match(path) and not path.startswith("ansible-operator/runner"):
-            others.add("/".join(path.split("/")[:3]))
+        elif path and not KEPT.fullmatch(path):
+            others.add("/".join(path.rstrip("/").split("/")[:3]))
     return [
         *describe(f"{len(folders)} work folders", folders, most=2),
         *describe(f"{len(others)} temporary files", others),

@@ -110,7 +110,7 @@ class Replica:
 
     def restart(self) -> None:
         if not self._is_ended:
-            self.end(f"ended: {self.operator.last_words()}")
+            self.end(f"ended with exit code {self.operator.exit_code}")
         time.sleep(KUBELET_PAUSE)
         self.operator = self._start()
 

@@ -131,7 +131,7 @@ class Api:
             found = self.request("GET", path_of(resource, namespace), accept=accept)
         except NotFoundError:
             return []
-        return t.cast(list[Json], found["items"])
+        return t.cast(list[Json], found["items"] or [])
 
     def patch(self, path: str, change: Json) -> Json:
         """The object after a merge patch."""

@@ -102,6 +102,11 @@ class Operator:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative if it died of a signal."""
+        return self._process.poll()
+
     def stop(self) -> None:
         """Stop it; it stops what it started."""
         if self.is_running:
@@ -112,14 +117,11 @@ class Operator:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
 
-    def last_words(self, lines: int = 1) -> str:
-        """The end of its log."""
-        return "\n  ".join(self.log.read_text(errors="replace").splitlines()[-lines:])
-
     def check(self) -> None:
         """LiveError if it has ended by itself."""
         if not self.is_running:
-            raise LiveError(f"the operator ended:\n  {self.last_words(8)}\n  see {self.log}")
+            tail = self.log.read_text(errors="replace").splitlines()[-8:]
+            raise LiveError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
 
     def _ask_health(self, path: str) -> t.Any:
         return urllib.request.urlopen(f"{self._health_url}/{path}", timeout=2)

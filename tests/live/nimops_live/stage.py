@@ -73,7 +73,9 @@ class Stage:
         say("starting the sandbox")
         self.repair()
         os.environ["KUBECONFIG"] = str(self.kubeconfig)
-        os.environ["PATH"] = f"{self.directory / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        programs = [str(self.directory / "bin"), str(Path(sys.executable).parent)]
+        os.environ["PATH"] = os.pathsep.join([*programs, os.environ["PATH"]])
+        os.environ.setdefault("ANSIBLE_COLLECTIONS_PATH", str(ROOT / "build" / "collections"))
         self.api = Api()
 
     def repair(self) -> None:

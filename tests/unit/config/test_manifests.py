@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import parse_quantity
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import API_VERSION
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -21,6 +25,12 @@ SAMPLES = sorted((CONFIG / "samples").glob("*.yaml"))
 
 def load_all(path: Path) -> list[dict]:
     return [item for item in yaml.safe_load_all(path.read_text()) if item]
+
+
+def build(folder: Path) -> list[dict]:
+    command = ["kubectl", "kustomize", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
 
 
 def load_manager() -> dict:
@@ -65,18 +75,113 @@ def test_manager_fits_the_restricted_pod_security_standard():
     for container in pod["containers"]:
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
         assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
         assert set(container["resources"]) == {"limits", "requests"}
 
 
+def test_manager_writes_to_its_volumes_only_which_are_bounded():
+    pod = load_manager()["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    [mount] = container["volumeMounts"]
+    [volume] = pod["volumes"]
+    assert (mount["mountPath"], mount["name"]) == ("/tmp", volume["name"])
+    env = {item["name"]: item.get("value") for item in container["env"]}
+    # By default Ansible writes to the home folder.
+    assert env["ANSIBLE_LOCAL_TEMP"].startswith("/tmp/")
+    assert env["ANSIBLE_REMOTE_TEMP"].startswith("/tmp/")
+    limit = parse_quantity(container["resources"]["limits"]["ephemeral-storage"])
+    # Logs are counted besides.
+    assert limit > parse_quantity(volume["emptyDir"]["sizeLimit"])
+
+
+def test_only_the_operator_mounts_the_token_of_its_account():
+    account = load_all(CONFIG / "rbac" / "service_account.yaml")[0]
+    assert account["automountServiceAccountToken"] is False
+    assert load_manager()["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
+
+
+def select_manager(selector: dict) -> bool:
+    labels = load_manager()["spec"]["template"]["metadata"]["labels"]
+    return selector["matchLabels"].items() <= labels.items()
+
+
+def test_a_drain_is_never_stopped_by_the_operator():
+    budget = load_all(CONFIG / "manager" / "pod_disruption_budget.yaml")[0]["spec"]
+    assert select_manager(budget["selector"])
+    assert budget["maxUnavailable"] >= load_manager()["spec"]["replicas"]
+
+
+def test_egress_is_limited_and_never_to_addresses_of_metadata():
+    policy = load_all(CONFIG / "network-policy" / "limit-egress.yaml")[0]["spec"]
+    assert select_manager(policy["podSelector"])
+    assert policy["policyTypes"] == ["Egress"]
+    anywhere = [
+        port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]
+    ]
+    assert sorted(set(anywhere)) == [53, 443, 6443]
+    blocks = [
+        peer["ipBlock"]
+        for rule in policy["egress"]
+        for peer in rule.get("to", [])
+        if "ipBlock" in peer
+    ]
+    excepted = [ipaddress.ip_network(net) for block in blocks for net in block["except"]]
+    for address in ("169.254.169.254", "169.254.170.2", "fe80::1", "fd00:ec2::254"):
+        found = ipaddress.ip_address(address)
+        assert any(found in net for net in excepted if net.version == found.version), address
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+@pytest.mark.parametrize("name", ["default", "overlays/namespaced", "overlays/hardened"])
+def test_it_builds_and_names_hang_together(name):
+    built = build(CONFIG / name)
+    names = {(item["kind"], item["metadata"]["name"]) for item in built}
+    assert len(names) == len(built)
+    for item in built:
+        if "policyName" in item.get("spec", {}):
+            assert ("ValidatingAdmissionPolicy", item["spec"]["policyName"]) in names
+        if "roleRef" in item:
+            assert (item["roleRef"]["kind"], item["roleRef"]["name"]) in names
+        for subject in item.get("subjects", []):
+            assert (subject["kind"], subject["name"]) in names
+            assert subject["namespace"] == "nimops-system"
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+def test_hardened_switches_off_what_tenants_rarely_need():
+    built = {item["kind"]: item for item in build(CONFIG / "overlays/hardened")}
+    [container] = built["Deployment"]["spec"]["template"]["spec"]["containers"]
+    env = {item["name"]: item.get("value", "") for item in container["env"]}
+    switches = {
+        "NIMOPS_HOST_PATHS": "",
+        "NIMOPS_ROOT_USER": "forbid",
+        "NIMOPS_INGRESS_ANNOTATIONS": "",
+    }
+    assert {name: env.get(name) for name in switches} == switches
+    labels = built["Namespace"]["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    [egress] = [
+        item["spec"]["egress"]
+        for item in build(CONFIG / "overlays/hardened")
+        if item["kind"] == "NetworkPolicy" and "egress" in item["spec"]
+    ]
+    assert not [peer for rule in egress for peer in rule.get("to", []) if "ipBlock" in peer]
+
+
 @pytest.mark.parametrize(
-    ("probe", "path"), [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")]
+    ("probe", "path", "address"),
+    [
+        ("livenessProbe", "/livez", "--liveness-bind-address"),
+        ("readinessProbe", "/readyz", "--health-probe-bind-address"),
+    ],
 )
-def test_probes_ask_where_the_operator_answers(probe, path):
+def test_probes_ask_where_the_operator_answers(probe, path, address):
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     action = container[probe]["httpGet"]
     assert action["path"] == path
-    assert f":{ports[action['port']]}" == flag("health-probe-bind-address")
+    given = f"{address}=:{ports[action['port']]}"
+    assert given in (CONFIG.parent / "Dockerfile").read_text() or given in container["args"]
 
 
 def test_metrics_port_is_the_one_that_service_and_network_policy_name():

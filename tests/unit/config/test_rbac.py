@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,11 @@ def load_rules(name: str) -> list[dict]:
     return yaml.safe_load((RBAC / name).read_text())["rules"]
 
 
+def load_held() -> list[dict]:
+    """The rules of the operator's own roles."""
+    return [*load_rules("role.yaml"), *load_rules("node_role.yaml")]
+
+
 def list_granted(rules: list[dict]) -> dict[tuple[str, str], set[str]]:
     granted: dict[tuple[str, str], set[str]] = {}
     for rule in rules:
@@ -98,6 +105,12 @@ def needed_verbs(kind: str) -> set[str]:
     return reads | written | ({"delete"} if kind in PRUNED else set())
 
 
+def build(folder: Path) -> list[dict]:
+    command = ["kubectl", "kustomize", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
 def resource_of(kind: str) -> tuple[str, str]:
     version, plural = KINDS[kind]
     return (version.partition("/")[0] if "/" in version else ""), plural
@@ -106,18 +119,18 @@ def resource_of(kind: str) -> tuple[str, str]:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_manager_role_gives_each_kind_just_what_it_needs(kind):
     resource = resource_of(kind)
-    granted = list_granted(load_rules("role.yaml")).get(resource)
+    granted = list_granted(load_held()).get(resource)
     assert granted == needed_verbs(kind) | set(BESIDES.get(resource, {}))
 
 
 @pytest.mark.parametrize(("resource", "verbs"), BESIDES.items(), ids=str)
 def test_manager_role_gives_the_rest(resource, verbs):
-    assert set(verbs) <= list_granted(load_rules("role.yaml")).get(resource, set())
+    assert set(verbs) <= list_granted(load_held()).get(resource, set())
 
 
 def test_manager_role_gives_nothing_else():
     known = {resource_of(kind) for kind in KINDS} | set(BESIDES)
-    granted = list_granted(load_rules("role.yaml"))
+    granted = list_granted(load_held())
     assert set(granted) - known == set()
     extra = {
         resource: verbs - set(BESIDES.get(resource, {})) for resource, verbs in granted.items()
@@ -140,11 +153,59 @@ def test_manager_has_what_children_are_granted():
     }
     children = [child.manifest for child in desired(service, Observed({})).children]
     roles = [item for item in children if item["kind"] == "Role"]
-    held = list_granted(load_rules("role.yaml"))
+    held = list_granted(load_held())
     assert [item["metadata"]["name"] for item in roles] == ["llm", "llm-epp"]
     for role in roles:
         for resource, verbs in list_granted(role["rules"]).items():
             assert verbs <= held.get(resource, set()), resource
+
+
+def test_no_rule_of_a_namespace_is_about_what_is_in_none():
+    """The overlay for one namespace makes a Role of it, which would grant nothing of the kind."""
+    cluster_wide = {"nodes"}
+    assert not cluster_wide & {
+        resource for _group, resource in list_granted(load_rules("role.yaml"))
+    }
+    assert list_granted(load_rules("node_role.yaml")) == {("", "nodes"): {"list"}}
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+def test_the_overlay_for_one_namespace_grants_there_what_the_role_does():
+    built = build(ROOT / "config/overlays/namespaced")
+    # Roles for people are granted to nobody.
+    bound = {
+        (item["roleRef"]["kind"], item["roleRef"]["name"]): item
+        for item in built
+        if item["kind"].endswith("Binding") and "roleRef" in item
+    }
+    roles = {
+        name: next(item for item in built if (item["kind"], item["metadata"]["name"]) == name)
+        for name in bound
+    }
+    assert sorted(bound) == [
+        ("Role", "nimops-leader-election-role"),
+        ("Role", "nimops-manager-role"),
+    ]
+    manager = "Role", "nimops-manager-role"
+    assert roles[manager]["rules"] == load_rules("role.yaml")
+    assert {item["metadata"]["namespace"] for item in (bound[manager], roles[manager])} == {"nim"}
+    [deployment] = [item for item in built if item["kind"] == "Deployment"]
+    account = {
+        "kind": "ServiceAccount",
+        "name": deployment["spec"]["template"]["spec"]["serviceAccountName"],
+        "namespace": deployment["metadata"]["namespace"],
+    }
+    assert [item["subjects"] for item in bound.values()] == [[account], [account]]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    assert {"name": "WATCH_NAMESPACE", "value": "nim"} in container["env"]
+
+
+@pytest.mark.parametrize("kind", sorted(OWN))
+def test_what_watches_the_runtime_may_mend_our_kinds_and_tell_of_it(kind):
+    """It lists resources, takes annotations off them, and leaves events."""
+    held = list_granted(load_rules("role.yaml"))
+    assert {"list", "patch"} <= held[resource_of(kind)]
+    assert "create" in held["", "events"]
 
 
 def test_security_constraints_are_the_ones_that_children_are_granted():
@@ -152,9 +213,7 @@ def test_security_constraints_are_the_ones_that_children_are_granted():
     assert [rule["resourceNames"] for rule in rules] == [["anyuid", "hostmount-anyuid", "nonroot"]]
 
 
-@pytest.mark.parametrize(
-    "path", [*sorted(RBAC.glob("*_role.yaml")), RBAC / "role.yaml"], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("path", sorted(RBAC.glob("*role.yaml")), ids=lambda p: p.name)
 def test_no_role_has_a_wildcard(path):
     assert "*" not in re.findall(r'"?(\*)"?', re.sub(r"#.*", "", path.read_text()))
 

@@ -293,10 +293,14 @@ KIND = {
 }
 
 
+BASE = "crd/bases/apps.nvidia.com_things.yaml"
+POLICIES = "admission/reserved_keys.yaml"
+
+
 def test_crd_of_a_kind(generator: ModuleType) -> None:
     files = generator.generate({"thing.yaml": KIND}, None)
-    assert list(files) == ["apps.nvidia.com_things.yaml"]
-    crd = yaml.safe_load(files["apps.nvidia.com_things.yaml"])
+    assert list(files) == [BASE]
+    crd = yaml.safe_load(files[BASE])
     version = crd["spec"]["versions"][0]
     assert crd["metadata"]["name"] == "things.apps.nvidia.com"
     assert version["schema"]["openAPIV3Schema"]["required"] == ["spec"]
@@ -328,16 +332,113 @@ def test_drift(
     code: int,
     after: str | None,
 ) -> None:
-    wanted = generator.generate({"thing.yaml": KIND}, None)["apps.nvidia.com_things.yaml"]
-    (tmp_path / "src").mkdir()
-    (tmp_path / "bases").mkdir()
-    (tmp_path / "src/thing.yaml").write_text(yaml.safe_dump(KIND))
-    (tmp_path / "bases/apps.nvidia.com_things.yaml").write_text(present or wanted)
-    monkeypatch.setattr(generator, "SOURCE", tmp_path / "src")
-    monkeypatch.setattr(generator, "BASES", tmp_path / "bases")
+    wanted = generator.generate({"thing.yaml": KIND}, None)[BASE]
+    (tmp_path / "crd/src").mkdir(parents=True)
+    (tmp_path / "crd/bases").mkdir()
+    (tmp_path / "crd/src/thing.yaml").write_text(yaml.safe_dump(KIND))
+    (tmp_path / BASE).write_text(present or wanted)
+    monkeypatch.setattr(generator, "SOURCE", tmp_path / "crd/src")
+    monkeypatch.setattr(generator, "CONFIG", tmp_path)
     monkeypatch.setattr(sys, "argv", ["generate_crds.py", *arguments])
     assert generator.main() == code
-    assert (tmp_path / "bases/apps.nvidia.com_things.yaml").read_text() == (after or wanted)
+    assert (tmp_path / BASE).read_text() == (after or wanted)
+
+
+KEY_RULE = {
+    "rule": "self.all(key, !key.startsWith('__ansible'))",
+    "message": "keys that begin with __ansible are reserved for Ansible",
+}
+
+
+def kind_with(part: str, fields: Schema) -> Schema:
+    return {**KIND, part: {**KIND[part], "fields": fields}}
+
+
+MAP: Schema = {"type": "string{}", "doc": "M."}
+BOUNDED: Schema = {**MAP, "maxProperties": 9}
+LIST: Schema = {"type": "object[]", "doc": "L.", "items": {"fields": {"map": MAP}}}
+# By name: part, fields, path of the map from there, whether the CRD has the rule (else the policy).
+MAPS = {
+    "map": ("spec", {"map": MAP}, "map", True),
+    "map of amounts": ("spec", {"map": {"type": "quantity{}", "doc": "M."}}, "map", True),
+    "map in a map's object": (
+        "spec",
+        {"a": {"type": "object", "doc": "A.", "fields": {"map": MAP}}},
+        "a.map",
+        True,
+    ),
+    "map in a list": ("spec", {"list": LIST}, "list[].map", False),
+    "bounded map in a list": (
+        "spec",
+        {"list": {**LIST, "items": {"fields": {"map": BOUNDED}}}},
+        "list[].map",
+        False,
+    ),
+    "map in a bounded list": ("spec", {"list": {**LIST, "maxItems": 9}}, "list[].map", False),
+    "bounded map in a bounded list": (
+        "spec",
+        {"list": {**LIST, "maxItems": 9, "items": {"fields": {"map": BOUNDED}}}},
+        "list[].map",
+        True,
+    ),
+    "status": ("status", {"map": MAP}, "map", True),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "fields", "path", "in_crd"), list(MAPS.values()), ids=list(MAPS.keys())
+)
+def test_each_map_refuses_reserved_keys(
+    generator: ModuleType, part: str, fields: Schema, path: str, in_crd: bool
+) -> None:
+    files = generator.generate({"thing.yaml": kind_with(part, fields)}, None)
+    crd = yaml.safe_load(files[BASE])
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"][part]
+    for name in path.split("."):
+        schema = schema["properties"][name.removesuffix("[]")]
+        schema = schema["items"] if name.endswith("[]") else schema
+    assert schema.get("x-kubernetes-validations") == ([KEY_RULE] if in_crd else None)
+    assert (POLICIES in files) is not in_crd
+
+
+def test_what_a_crd_cannot_check_is_checked_by_a_policy(generator: ModuleType) -> None:
+    files = generator.generate({"thing.yaml": kind_with("spec", {"list": LIST})}, None)
+    policy, binding = yaml.safe_load_all(files[POLICIES])
+    assert binding["spec"] == {
+        "policyName": policy["metadata"]["name"],
+        "validationActions": ["Deny"],
+    }
+    assert policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"] == ["things"]
+    assert policy["spec"]["validations"] == [
+        {
+            "expression": "object.?spec.?list.orValue([]).all(item0, item0.?map.orValue({})"
+            ".all(key, !key.startsWith('__ansible') || (oldObject != null && "
+            "oldObject.?spec.?list.orValue([]).exists(old0, key in old0.?map.orValue({})))))",
+            "message": f"spec.list[].map: {KEY_RULE['message']}",
+            "reason": "Invalid",
+        }
+    ]
+
+
+BAD_MAPS = {
+    "status": ("status", LIST, r"status.list\[\].map: needs maxProperties, and its lists maxItems"),
+    "map of objects": (
+        "spec",
+        {"type": "Thing{}", "doc": "M."},
+        "spec.list: a map of objects",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "message"), list(BAD_MAPS.values()), ids=list(BAD_MAPS.keys())
+)
+def test_a_map_that_nobody_could_check_is_an_error(
+    generator: ModuleType, part: str, field: Schema, message: str
+) -> None:
+    source = {**kind_with(part, {"list": field}), "types": TYPES}
+    with pytest.raises(generator.SourceError, match=message):
+        generator.generate({"thing.yaml": source}, None)
 
 
 def test_other_server_is_refused(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

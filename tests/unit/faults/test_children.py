@@ -101,7 +101,7 @@ def test_pods_come_and_go() -> None:
 @pytest.mark.parametrize(
     ("listing", "expected"),
     [
-        ({"serviceaccounts": [make("default")], "configmaps": [make("kube-root-ca.crt")]}, []),
+        ({"serviceaccounts": [make("default"), make("nim-cache-sa")], "configmaps": [make("kube-root-ca.crt")]}, []),
         ({"services": [make(f"s{n}") for n in range(6)]},
          ["left behind: services/s0, services/s1, services/s2, services/s3 and 2 more"]),
         ({"pods": [make("a-1-x")]}, ["left behind: pods/a-1-x"]),

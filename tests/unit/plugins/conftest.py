@@ -222,6 +222,11 @@ class FakeCluster:
         wanted = request.body["metadata"].get("resourceVersion")
         if live and wanted and wanted != live["metadata"]["resourceVersion"]:
             return kube_status(409, "the object has been modified", "Conflict")
+        uid = request.body["metadata"].get("uid")
+        if uid and uid != (live or {"metadata": {}})["metadata"].get("uid"):
+            fault = f'metadata.uid: Invalid value: "{uid}": field is immutable'
+            answers = {False: (409, "uid mismatch", "Conflict"), True: (422, fault, "Invalid")}
+            return kube_status(*answers[bool(live)])
         done = merge(live or {}, request.body)
         if manager := request.query.get("fieldManager"):
             entry = {"manager": manager, "operation": "Apply", "fieldsV1": {}}
@@ -229,8 +234,13 @@ class FakeCluster:
         return Answer(200, self.put(path, done))
 
     def _delete(self, request: Request) -> Answer:
-        if self.objects.pop(request.path, None) is None:
+        live = self.objects.get(request.path)
+        if live is None:
             return kube_status(404, f"{request.path} not found", "NotFound")
+        uid = ((request.body or {}).get("preconditions") or {}).get("uid")
+        if uid and uid != live["metadata"]["uid"]:
+            return kube_status(409, "the UID in the precondition does not match", "Conflict")
+        del self.objects[request.path]
         return Answer(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
     def _discover(self, path: str) -> Json | None:

@@ -14,6 +14,10 @@ import json
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
     Observed,
     Read,
@@ -21,7 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_labelled,
     read_objects,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     is_autoscaled,
@@ -46,7 +50,9 @@ _KNATIVE = ("Knative", "Serverless")
 _MODES = (*_STANDARD, *_KNATIVE, "ModelMesh")
 
 _CONFIG = "inferenceservice-config"
-_CONTROLLER = "control-plane=kserve-controller-manager"
+_NAME, _HOME = "kserve-controller-manager", "kserve"
+_MAX_CANDIDATES = 8
+_CONTROLLER = f"control-plane={_NAME}"
 CONTROLLERS = read_labelled("Deployment", _CONTROLLER)
 _SET_NAMESPACE = (
     "set the KSERVE_NAMESPACE env var to specify the target KServe namespace explicitly"
@@ -64,12 +70,12 @@ def mode_reads(cr: Resource, observed: Observed) -> list[Read]:
         return []
     if observed.kserve_namespace:
         return [_read_config(observed.kserve_namespace)]
-    controllers = observed.get(CONTROLLERS.key)
-    if controllers == []:
-        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, namespace_of(cr))]
-    if controllers is None or len(controllers) > 1:
+    if not observed.has(CONTROLLERS.key):
         return [CONTROLLERS]
-    return [CONTROLLERS, _read_config(controllers[0]["metadata"]["namespace"])]
+    candidates = _candidates(observed)
+    if not candidates:
+        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, namespace_of(cr))]
+    return [CONTROLLERS, *map(_read_config, candidates[:_MAX_CANDIDATES])]
 
 
 def deployment_mode(cr: Resource, observed: Observed) -> str:
@@ -120,11 +126,41 @@ def _settled_mode(cr: Resource, observed: Observed) -> str:
     return str(status.get("deploymentMode") or "")
 
 
+def _candidates(observed: Observed) -> list[str]:
+    """The namespaces where KServe's controller may be; its own place, if it is one, and no other.
+
+    The label alone makes no controller: a NIMService can ask for it on its objects. And so no
+    Deployment of a tenant comes before an installation at KServe's place, or makes it doubtful.
+    """
+    found = (item["metadata"] for item in observed.get(CONTROLLERS.key) or [])
+    namespaces = sorted(
+        item["namespace"]
+        for item in found
+        if item.get("name") == _NAME and not _is_of_service(item)
+    )
+    return [_HOME] if _HOME in namespaces else namespaces
+
+
+def _is_of_service(metadata: t.Mapping[str, t.Any]) -> bool:
+    owners = metadata.get("ownerReferences") or []
+    labels = metadata.get("labels") or {}
+    is_owned = any(str(owner.get("apiVersion")).startswith(f"{GROUP}/") for owner in owners)
+    return is_owned or labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+
+
+def _installations(observed: Observed) -> list[str]:
+    """The candidates; of several, those that have KServe's settings, if any has."""
+    candidates = _candidates(observed)
+    if len(candidates) < 2:
+        return candidates
+    return [item for item in candidates if observed.get(_read_config(item).key)] or candidates
+
+
 def _find_namespace(observed: Observed) -> str:
     """The namespace of KServe's settings."""
     if observed.kserve_namespace:
         return observed.kserve_namespace
-    controllers = observed.get(CONTROLLERS.key) or []
+    controllers = _installations(observed)
     if observed.has(INFERENCE_SERVICE) and observed.get(INFERENCE_SERVICE) is None:
         raise NimError(
             f'no matches for kind "{INFERENCE_SERVICE}" in version'
@@ -140,7 +176,7 @@ def _find_namespace(observed: Observed) -> str:
             f"expected exactly one KServe controller deployment with label {_CONTROLLER}, found"
             f" {len(controllers)}; {_SET_NAMESPACE}"
         )
-    return str(controllers[0]["metadata"]["namespace"])
+    return controllers[0]
 
 
 def _read_config(namespace: str) -> Read:
@@ -180,7 +216,7 @@ class _Settings:
     def _load(self, key: str) -> dict[str, t.Any]:
         try:
             found = json.loads(self._data.get(key) or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise NimError(f"key {key} of {self._where} is not a JSON object: mend KServe's config")

@@ -16,6 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     Labels,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import forbids_root
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
     has_ingress,
@@ -111,6 +112,8 @@ def _build_predictor(cr: Resource, observed: Observed, store: Store, mode: str) 
         pod |= {**build_scaling(cr), "deploymentStrategy": ROLLING_UPDATE}
     else:
         pod = _for_knative(cr, pod)
+        if forbids_root(observed):
+            pod |= _without_root(pod)
     labels, annotations = selector_labels(deployment_of(cr)), nim_annotations(cr)
     return _as_before(cr, {"labels": labels, "annotations": annotations, **pod}, live)
 
@@ -125,6 +128,16 @@ def _for_knative(cr: Resource, pod: Fields) -> Fields:
     ]
     kept = {key: value for key, value in pod.items() if key != "securityContext"}
     return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
+
+
+def _without_root(pod: Fields) -> Fields:
+    """Its containers, which otherwise run as the users of their images, whoever these are."""
+    security = {"securityContext": {"runAsNonRoot": True}}
+    return {
+        where: [container | security for container in pod[where]]
+        for where in ("initContainers", "containers")
+        if where in pod
+    }
 
 
 def _build_knative_probes(cr: Resource) -> Fields:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import typing as t
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
 
@@ -35,6 +37,23 @@ def cluster_url(live: Live) -> str:
 def external_url(live: Live) -> str:
     """Where it is reached by its own name, empty while it does not say."""
     return _clean(((live or {}).get("status") or {}).get("url"))
+
+
+def is_of_namespace(url: str, namespace: str) -> bool:
+    """Whether a URL leads to a Service of the namespace, as far as it tells.
+
+    Who may write a status could have the operator ask what only the operator reaches: others'
+    servers, or what listens beside it.
+    """
+    host = ""
+    try:
+        host = urlsplit(url).hostname or ""
+        address = ip_address(host)
+    except ValueError:
+        return host.split(".")[1:3] == [namespace, "svc"]
+    is_mapped = getattr(address, "ipv4_mapped", None) is not None
+    is_own = is_mapped or str(address) in ("127.0.0.1", "::1")
+    return not (is_own or address.is_link_local or address.is_unspecified)
 
 
 def _clean(url: t.Any) -> str:

@@ -39,7 +39,7 @@ def passes(play, new_cluster, tmp_path_factory):
             "operator",
             cluster,
             tmp_path_factory.mktemp("pass"),
-            _apps_nvidia_com_nimservice=cluster.objects[SERVICE],
+            ansible_operator_meta={"name": "llm", "namespace": "nim"},
             **variables,
         )
         writes = [item.path.rpartition("/")[2] for item in cluster.calls("PATCH")[count:]]
@@ -86,9 +86,14 @@ def test_a_missing_api_is_a_condition(play, new_cluster, tmp_path):
     cluster = new_cluster()
     cluster.missing_kinds = {"LeaderWorkerSet"}
     try:
-        service = cluster.put(SERVICE, LLM)
+        cluster.put(SERVICE, LLM)
         with pytest.raises(AssertionError, match="install LeaderWorkerSet"):
-            play("operator", cluster, tmp_path, _apps_nvidia_com_nimservice=service)
+            play(
+                "operator",
+                cluster,
+                tmp_path,
+                ansible_operator_meta={"name": "llm", "namespace": "nim"},
+            )
         said = cluster.objects[SERVICE]["status"]
         failed = next(item for item in said["conditions"] if item["type"] == "Failed")
     finally:

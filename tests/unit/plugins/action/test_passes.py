@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -23,6 +23,9 @@ LLM = {
         "replicas": 1,
     },
 }
+DEPLOYMENT = "/apis/apps/v1/namespaces/nim/deployments/llm"
+TEXT = "{{ lookup('ansible.builtin.env', 'PATH') }}{% raw %}{# #}!unsafe"
+TEXT_VARIABLE = {"name": "A", "value": TEXT}
 OBSERVE = ("Observe the cluster, and report if there is nothing to write", "ok")
 WRITE, NO_WRITES = (("Write what differs, and report", how) for how in ("included", "skipping"))
 LOOK_AGAIN = ("Look again soon, or fail so that the runtime tries again", "ok")
@@ -35,6 +38,7 @@ class Pass:
     tasks: list[tuple[str, str]]
     writes: list[str]
     connections: int
+    pod: dict = field(default_factory=dict)
 
 
 def tasks_of(output):
@@ -55,7 +59,7 @@ def passes(play, new_cluster, tmp_path_factory):
             "operator",
             cluster,
             tmp_path_factory.mktemp("pass"),
-            _apps_nvidia_com_nimservice=cluster.objects[path],
+            ansible_operator_meta={"name": "llm", "namespace": "nim"},
         )
         new = cluster.server.requests[requests:]
         return Pass(
@@ -71,6 +75,13 @@ def passes(play, new_cluster, tmp_path_factory):
         found["drifted"] = make_pass()
         cluster.objects[path]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         found["deleted"] = make_pass()
+        marked = {"nodeSelector": {"__ansible_unsafe": TEXT, "gpu": "a"}, "env": [TEXT_VARIABLE]}
+        del cluster.objects[path]["metadata"]["deletionTimestamp"]
+        cluster.put(path, cluster.objects[path] | {"spec": LLM["spec"] | marked})
+        found["marked"] = make_pass()
+        found["marked"].pod = cluster.objects[DEPLOYMENT]["spec"]["template"]["spec"]
+        del cluster.objects[path]
+        found["gone"] = make_pass()
         yield found
     finally:
         cluster.server.close()
@@ -98,6 +109,17 @@ def test_drift_is_found_in_each_pass(passes):
     drifted = passes["drifted"]
     assert ("Apply the children", "changed") in drifted.tasks
     assert drifted.writes == ["services/llm"]
+
+
+def test_no_text_of_a_resource_is_evaluated_whatever_its_keys(passes):
+    pod = passes["marked"].pod
+    assert TEXT_VARIABLE in pod["containers"][0]["env"]
+    assert pod["nodeSelector"] == {"gpu": "a"}
+
+
+def test_a_resource_that_is_gone_is_left_alone(passes):
+    gone = passes["gone"]
+    assert (gone.tasks, gone.writes) == ([OBSERVE], [])
 
 
 def test_nothing_follows_when_all_is_said(passes):

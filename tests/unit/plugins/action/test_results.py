@@ -12,16 +12,20 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import mak
 NAMESPACE = "/api/v1/namespaces/nim"
 
 
-def config_map(name):
+def config_map(name, **metadata):
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "nim"},
+        "metadata": {"name": name, "namespace": "nim", **metadata},
         "data": {},
     }
 
 
-FINE, DENIED, VANISHING, ABSENT = map(config_map, ("fine", "denied", "vanishing", "absent"))
+FINE, DENIED, VANISHING, ABSENT, REPLACED = (
+    config_map(name, uid=f"u-{name}")
+    for name in ("fine", "denied", "vanishing", "absent", "replaced")
+)
+FRESH, APPEARED = (config_map(name, resourceVersion="1") for name in ("fresh", "appeared"))
 UNKNOWN = config_map("unknown") | {
     "apiVersion": "gateway.networking.k8s.io/v1",
     "kind": "HTTPRoute",
@@ -33,13 +37,17 @@ NO = 'admission webhook "w.example" denied the request: it\'s "no"'
 def results(play, new_cluster, refused, tmp_path_factory):
     cluster = new_cluster()
     cluster.missing_kinds = {"HTTPRoute", "GRPCRoute"}
+    cluster.put(f"{NAMESPACE}/configmaps/fine", FINE)
     cluster.put(f"{NAMESPACE}/configmaps/denied", DENIED)
     cluster.put(f"{NAMESPACE}/configmaps/vanishing", VANISHING)
+    cluster.put(f"{NAMESPACE}/configmaps/replaced", config_map("replaced", uid="u-another"))
+    cluster.put(f"{NAMESPACE}/configmaps/appeared", config_map("appeared", uid="u-another"))
     cluster.refuse["PATCH", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)] * 2
     cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)]
     cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/vanishing"] = [refused(404, "it is gone")]
     names = {"fine": FINE, "denied": DENIED, "unknown": UNKNOWN}
-    names |= {"vanishing": VANISHING, "absent": ABSENT}
+    names |= {"vanishing": VANISHING, "absent": ABSENT, "replaced": REPLACED}
+    names |= {"fresh": FRESH, "appeared": APPEARED}
     try:
         return play("results", cluster, tmp_path_factory.mktemp("results"), **names)[1]
     finally:
@@ -73,7 +81,14 @@ def test_results_of_applying(results, result, wanted, written, refusals):
 
 
 def test_results_of_deleting(results):
-    plan = {"prune": [FINE, DENIED, VANISHING, ABSENT]}
+    plan = {"prune": [FINE, DENIED, VANISHING, ABSENT, REPLACED]}
     found = make_outcome(plan, {}, results["deleted"], "", dry=False)
     assert found.refusals == [REFUSED]
     assert found.deleted == ["ConfigMap/fine", "ConfigMap/vanishing", "ConfigMap/absent"]
+    assert found.raced == ["ConfigMap/replaced"]
+
+
+def test_results_of_making_what_has_appeared(results):
+    found = make_outcome({"apply": [FRESH, APPEARED]}, results["raced"], {}, "", dry=False)
+    assert list(found.written) == ["ConfigMap/fresh"]
+    assert (found.raced, found.refusals) == (["ConfigMap/appeared"], [])

@@ -5,16 +5,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
     BEGIN_MARK,
     END_MARK,
+    LOG_LIMIT,
+    MAX_KEPT,
+    MAX_LISTED,
     NO_PULLER,
     NOT_FOUND,
     Profile,
     dump_manifest,
+    list_profiles,
     parse_manifest,
     read_log,
 )
@@ -109,9 +115,31 @@ def test_major_version_2(schema: str) -> None:
     assert parse_manifest(f"schema_version: {schema}\nprofiles: [{{id: a}}]").version == 2
 
 
-def test_merge_keys_and_any_tag() -> None:
-    text = "a: &base {model: m, tags: {tp: 1}}\nb:\n  <<: *base\n  release: !!python/object:x 3"
-    assert parse_manifest(text).profiles[1] == Profile("b", {"tp": "1"}, "m", "3")
+def test_tags_of_yaml_mean_nothing() -> None:
+    text = (
+        "a: !!python/object:os.system\n  model: !!python/name:os.system m\n"
+        "  tags: &unused !!set {tp: !!int '1', note: !!binary aGk=}\n  release: !vault 3"
+    )
+    assert parse_manifest(text).profiles == [Profile("a", {"tp": "1", "note": "aGk="}, "m", "3")]
+
+
+def test_tags_that_ansible_would_take_for_markers_are_left_out() -> None:
+    text = "a: {tags: {tp: '1', __ansible_unsafe: x, __ansible_vault: y, __ansible: z}}"
+    manifest = parse_manifest(text)
+    assert manifest.profiles[0].tags == {"tp": "1"}
+    assert "__ansible" not in dump_manifest(manifest)
+
+
+def test_what_cannot_be_printed_becomes_a_space() -> None:
+    text = 'a: {model: "m\\e[31m", tags: {"t\\0p": "1\\n2"}}'
+    assert parse_manifest(text).profiles == [Profile("a", {"t p": "1 2"}, "m [31m")]
+
+
+def laughs(depth: int) -> str:
+    """Some hundred bytes that stand for 10 to the power of ``depth`` strings."""
+    lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, depth)]
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +157,46 @@ def test_merge_keys_and_any_tag() -> None:
             "schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id", id="v2-id"
         ),
         pytest.param("schema_version: 3\nprofiles: []", "schema_version '3' is unknown", id="v3"),
+        pytest.param(laughs(12), "line 2, column 10: aliases are not taken", id="aliases"),
+        pytest.param("a: &a [*a]", "aliases are not taken", id="an alias of what it is in"),
+        pytest.param("a: {<<: {model: m}}", "merge keys are not taken", id="merge"),
+        pytest.param("? [a]\n: {model: m}", "a key is no scalar", id="list as key"),
+        pytest.param("a: {}\n---\nb: {}", "a second document begins", id="two documents"),
+        pytest.param("[" * 50_000, "nested deeper than 32 levels", id="deep"),
+        pytest.param("a: " + "{b: " * 40, "nested deeper than 32 levels", id="deep mappings"),
+        pytest.param("a: {tags: {tp: [1]}}", "'tp' is a list, where text", id="list as tag"),
+        pytest.param("a: {tags: {tp: {b: 1}}}", "'tp' is a dict, where text", id="map as tag"),
+        pytest.param("a: {model: [m]}", "profile 'a': 'model' is a list", id="list as model"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{id: [a]}]", "profiles[0]: 'id' is a list", id="v2 list"
+        ),
+        pytest.param("schema_version: [2]", "'schema_version' is a list", id="version"),
+        pytest.param("a" * (1 << 21) + ": {}", "2097156 bytes, where at most 2097152", id="size"),
+        pytest.param(
+            "ä" * (1 << 20) + ": {}", "2097156 bytes, where at most 2097152", id="letters"
+        ),
+        pytest.param("a" * 254 + ": {}", "254 characters, where at most 253", id="id"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{id: " + "a" * 254 + "}]", "254 characters", id="v2 id"
+        ),
+        pytest.param("a: {tags: {" + "t" * 254 + ": 1}}", "254 characters", id="name of a tag"),
+        pytest.param(
+            "a: {tags: {t: '" + "x" * 1025 + "'}}", "1025 characters, where at most 1024", id="tag"
+        ),
+        pytest.param("a: {model: '" + "x" * 1025 + "'}", "1025 characters", id="model"),
+        pytest.param(
+            json.dumps({"a": {"tags": {f"t{n}": "" for n in range(129)}}}),
+            "profile 'a' has 129 tags, where at most 128",
+            id="tags of one",
+        ),
+        pytest.param(
+            json.dumps({f"p{n}": {} for n in range(4097)}), "4097 profiles, where", id="profiles"
+        ),
+        pytest.param(
+            json.dumps({"schema_version": "2", "profiles": [{"id": "a"}] * 4097}),
+            "4097 profiles, where at most 4096",
+            id="v2 profiles",
+        ),
     ],
 )
 def test_refused(text: str, why: str) -> None:
@@ -179,3 +247,32 @@ def test_thousands_of_profiles() -> None:
     manifest = parse_manifest(text)
     assert len(manifest.profiles) == 1500
     assert len(dump_manifest(manifest)) < 1 << 20
+
+
+def test_the_largest_of_everything_is_taken() -> None:
+    tags = {f"{n:0253d}": "x" * 1024 for n in range(128)}
+    assert parse_manifest(json.dumps({"a" * 253: {"tags": tags}})).profiles[0].tags == tags
+    many = {f"p{n}": {"model": "m"} for n in range(4096)}
+    assert len(parse_manifest(json.dumps(many)).profiles) == 4096
+
+
+def test_what_no_config_map_can_hold_is_not_kept() -> None:
+    text = json.dumps({f"{n:064d}": {"tags": {"t": "x" * 1000}} for n in range(1000)})
+    with pytest.raises(NimError, match=f"has 1[0-9]{{6}} bytes, where at most {MAX_KEPT}"):
+        dump_manifest(parse_manifest(text))
+
+
+@pytest.mark.parametrize("letter", ["x", "ä"])
+def test_a_log_without_end(letter: str) -> None:
+    whole = letter * (LOG_LIMIT // len(letter.encode()))
+    with pytest.raises(NimError, match="the pod's log is longer than the 4 MiB"):
+        read_log(whole)
+    assert read_log(whole[1:]).complete
+
+
+def test_a_status_lists_as_many_profiles_as_fit() -> None:
+    profiles = [Profile(f"{n:064d}", {"t": "x" * 1000}) for n in range(1000)]
+    listed = list_profiles(profiles)
+    assert listed == [item.to_status() for item in profiles[: len(listed)]]
+    assert MAX_LISTED - 2000 < len(json.dumps(listed)) < MAX_LISTED + 2000
+    assert list_profiles(profiles[:3]) == [item.to_status() for item in profiles[:3]]

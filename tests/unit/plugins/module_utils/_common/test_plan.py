@@ -36,27 +36,43 @@ APPLIED = {
 }
 
 
+MARKED = {"labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"}}
+ABSENT = {"resourceVersion": "1"}
+SEEN = {"uid": "u5"}
+
+
 def live(kind="ClusterIP", **metadata):
-    meta = WANT["metadata"] | {"resourceVersion": "5"} | metadata
+    meta = WANT["metadata"] | {"resourceVersion": "5", "uid": "u5"} | metadata
     return WANT | {"metadata": meta, "spec": {"type": kind}}
+
+
+def to_apply(**metadata):
+    return WANT | {"metadata": WANT["metadata"] | metadata}
 
 
 @pytest.mark.parametrize(
     ("found", "child", "expected"),
     [
-        pytest.param(None, Child(WANT), "apply", id="absent"),
+        pytest.param(None, Child(WANT), ABSENT, id="absent"),
+        pytest.param(None, Child(WANT, create_only=True), ABSENT, id="absent, to be made once"),
+        pytest.param(None, Child(WANT, shared=True), {}, id="absent, shared"),
         pytest.param(live(**OWNED, **APPLIED), Child(WANT), "", id="as wanted"),
-        pytest.param(live(**OWNED), Child(WANT), "apply", id="never applied"),
-        pytest.param(live("NodePort", **OWNED, **APPLIED), Child(WANT), "apply", id="drifted"),
+        pytest.param(live(**OWNED), Child(WANT), SEEN, id="never applied"),
+        pytest.param(live("NodePort", **OWNED, **APPLIED), Child(WANT), SEEN, id="drifted"),
         pytest.param(live("NodePort", **OTHER), Child(WANT), "refuse", id="somebody else's"),
         pytest.param(live("NodePort"), Child(WANT), "refuse", id="nobody's, not marked as ours"),
+        pytest.param(live(**MARKED), Child(WANT), SEEN, id="nobody's, marked as ours"),
+        pytest.param(live("NodePort", **MARKED), Child(WANT, shared=True), SEEN, id="shared"),
         pytest.param(
-            live(labels={"app.kubernetes.io/managed-by": "k8s-nim-operator"}),
-            Child(WANT),
-            "apply",
-            id="nobody's, marked as ours",
+            live(**OTHER), Child(WANT, shared=True), SEEN, id="shared, of another of ours"
         ),
-        pytest.param(live("NodePort"), Child(WANT, shared=True), "apply", id="shared"),
+        pytest.param(live(), Child(WANT, shared=True), "refuse", id="nobody's, to be shared"),
+        pytest.param(
+            live(ownerReferences=[{"controller": True, "apiVersion": "apps/v1", "uid": "3"}]),
+            Child(WANT, shared=True),
+            "refuse",
+            id="somebody else's, to be shared",
+        ),
         pytest.param(live("NodePort"), Child(WANT, create_only=True), "", id="made once"),
         pytest.param(
             live("NodePort", **OWNED, deletionTimestamp="x"), Child(WANT), "", id="being deleted"
@@ -65,7 +81,7 @@ def live(kind="ClusterIP", **metadata):
 )
 def test_make_plan(found, child, expected):
     plan = make_plan(CR, Desired([child]), Observed({"Service/llm": found}))
-    assert plan.apply == ([WANT] if expected == "apply" else [])
+    assert plan.apply == ([to_apply(**expected)] if isinstance(expected, dict) else [])
     assert [item.name for item in plan.refusals] == (["llm"] if expected == "refuse" else [])
 
 
@@ -81,7 +97,15 @@ def test_make_plan(found, child, expected):
 )
 def test_make_plan_prunes_only_ours(found, deleted):
     plan = make_plan(CR, Desired([], [("Service", "llm")]), Observed({"Service/llm": found}))
-    assert [item["metadata"]["name"] for item in plan.prune] == (["llm"] if deleted else [])
+    reference = {"name": "llm", "namespace": "nim", "uid": "u5"}
+    assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
+
+
+def test_fields_are_claimed_of_the_object_that_was_seen_and_no_other():
+    entry = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:odd": {}}}}
+    found = live(**OWNED, managedFields=[entry])
+    (patch,) = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/llm": found})).adopt
+    assert (patch["metadata"]["uid"], patch["metadata"]["resourceVersion"]) == ("u5", "5")
 
 
 def test_make_plan_refusal_says_what_to_do():

@@ -41,7 +41,12 @@ def test_quantities(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"],
+    [
+        *("", " ", "a lot", "1 Gi", "1gi", "1K", "Gi", ".", "1e", "1Gi2", "--1", "1_0", "\u0661x"),
+        pytest.param("1e999999999", id="more digits than memory"),
+        pytest.param("1e-999999999", id="as many after the point"),
+        pytest.param("9" * 65, id="long"),
+    ],
 )
 def test_what_is_no_quantity(text):
     with pytest.raises(ValueError, match="is not a quantity"):

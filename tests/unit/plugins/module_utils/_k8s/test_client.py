@@ -375,3 +375,14 @@ def test_a_key_that_does_not_fit_is_refused_without_showing_it(secure, cluster, 
     assert other[:20] not in str(error)
     assert "PRIVATE KEY" not in str(error)
     assert os.listdir(tempfile.gettempdir()) == []
+
+
+def test_keys_that_ansible_takes_for_its_own_are_left_out(cluster, tmp_path):
+    path = "/api/v1/namespaces/nim/configmaps/c"
+    data = {"a": "__ansible_unsafe", "__ansible_unsafe": "x"}
+    cluster.put(path, {"metadata": {"name": "c"}, "data": data})
+    client = Client(cluster.kubeconfig(tmp_path))
+    assert client.get(path)["data"] == {"a": "__ansible_unsafe"}
+    assert client.list_objects("/api/v1/namespaces/nim/configmaps")[0]["data"].keys() == {"a"}
+    assert client.patch(path, {"metadata": {"labels": {"b": "c"}}})["data"].keys() == {"a"}
+    assert client.get_whole(path)["data"] == data

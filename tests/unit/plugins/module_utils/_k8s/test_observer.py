@@ -8,7 +8,9 @@ import json
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import LOG_LIMIT
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    Observed,
     Read,
     read_elsewhere,
     read_labelled,
@@ -17,6 +19,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.observed import
     read_objects,
     read_presence,
     read_tanzu,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
+    forbids_root,
+    host_path_faults,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import observer
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
@@ -116,6 +122,37 @@ def test_objects_by_label(cluster, see, answer):
     assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm"})
 
 
+@pytest.mark.parametrize(
+    ("read", "path"),
+    [
+        (read_nodes(), "/api/v1/nodes"),
+        (read_tanzu()[0], "/api/v1/nodes"),
+        (read_labelled("Deployment", "a=b"), "/apis/apps/v1/deployments"),
+    ],
+    ids=["nodes", "a node", "all namespaces"],
+)
+def test_who_may_not_look_at_the_whole_cluster_finds_nothing_there(
+    cluster, see, refused, read, path
+):
+    cluster.refuse["GET", path] = [refused(403, "is forbidden")]
+    assert see(read)[read.key] == []
+
+
+@pytest.mark.parametrize(
+    ("read", "path", "code"),
+    [
+        (read_nodes(), "/api/v1/nodes", 500),
+        (read_objects("Pod", "nim"), "/api/v1/namespaces/nim/pods", 403),
+        (read_elsewhere("ConfigMap", "kserve", "c"), "/api/v1/namespaces/kserve/configmaps/c", 403),
+    ],
+    ids=["another error", "one namespace", "one object"],
+)
+def test_other_refusals_are_errors(cluster, see, refused, read, path, code):
+    cluster.refuse["GET", path] = [refused(code, "no")]
+    with pytest.raises(ApiError):
+        see(read)
+
+
 def test_objects_elsewhere_are_told_apart(cluster, see):
     cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
     found = see(read_elsewhere("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))
@@ -130,7 +167,10 @@ LOG = Read("log", "log", namespace="nim", name="p", container="main")
 def test_a_log_that_is_not_there_yet_is_empty(cluster, see, refused, code):
     cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
     assert see(LOG)["log"] == ""
-    assert cluster.server.requests[-1].query == {"container": "main"}
+    assert cluster.server.requests[-1].query == {
+        "container": "main",
+        "limitBytes": str(LOG_LIMIT),
+    }
 
 
 def test_a_log_that_may_not_be_read_is_an_error(cluster, see, refused):
@@ -174,7 +214,8 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
 def test_what_the_operator_was_told(see, monkeypatch):
     monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
     monkeypatch.setenv("KSERVE_NAMESPACE", "serving")
-    assert see(LOG)["operator"] == {"version": "1.2.3", "kserve": "serving"}
+    told = see(LOG)["operator"]
+    assert (told["version"], told["kserve"]) == ("1.2.3", "serving")
 
 
 def test_other_kinds_are_refused(cluster, tmp_path):
@@ -186,3 +227,13 @@ def test_a_model_server_is_asked_for_its_namespace(see, monkeypatch):
     monkeypatch.setattr(observer, "fetch", lambda url, namespace: f"{url} of {namespace}")
     read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
     assert see(read)["model"] == "https://llm.nim.svc of nim"
+
+
+def test_the_switches_of_the_operator_are_read_once(cluster, see, monkeypatch):
+    monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
+    monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
+    found = Observed(see(read_object("Pod", "nim", "p")))
+    assert host_path_faults(found, "f", "/etc")
+    assert not forbids_root(found)
+    monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
+    assert forbids_root(Observed(see(read_object("Pod", "nim", "p"))))

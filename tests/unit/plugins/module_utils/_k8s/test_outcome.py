@@ -200,6 +200,34 @@ def test_what_was_deleted(deleted, names, refusals):
     assert found.refusals == [Refusal(*item) for item in refusals]
 
 
+REPLACED = 'Deployment.apps "a" is invalid: metadata.uid: Invalid value: "u1": field is immutable'
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "is_raced"),
+    [
+        pytest.param("the object has been modified", 409, True, id="appeared"),
+        pytest.param("the UID in the precondition does not match", 409, True, id="went"),
+        pytest.param(REPLACED, 422, True, id="replaced"),
+        pytest.param('"a" is invalid: spec.selector: field is immutable', 422, False, id="refused"),
+        pytest.param("no", 403, False, id="forbidden"),
+        pytest.param(REPLACED, 400, False, id="another answer that says so"),
+    ],
+)
+def test_what_is_not_what_was_seen_is_left_to_the_next_pass(message, code, is_raced):
+    result = {"result": {}, "error": {"msg": in_bytes(message, code)}}
+    applied = outcome({"apply": [A]}, result)
+    deleted = outcome({"prune": [A]}, deleted={"results": [result]})
+    assert applied.raced == deleted.raced == (["Service/a"] if is_raced else [])
+    assert len(applied.refusals) == len(deleted.refusals) == (0 if is_raced else 1)
+    assert (applied.written, deleted.deleted) == ({}, [])
+
+
+def test_each_turn_of_a_loop_has_its_result():
+    found = outcome({"prune": [A, B]}, deleted={"results": [REFUSED, {"result": {}}]})
+    assert (found.deleted, [item.name for item in found.refusals]) == (["Service/b"], ["a"])
+
+
 def test_several_deleted():
     found = outcome({"prune": [A, B]}, deleted=many(REFUSED, {"result": {}}))
     assert found.deleted == ["Service/b"]

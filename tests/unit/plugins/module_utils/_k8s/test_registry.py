@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._k8s import egress
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import registry as module
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.registry import (
     LABEL,
@@ -25,8 +26,39 @@ BASIC = "Basic " + base64.b64encode(USER.encode()).decode()
 
 @pytest.fixture(autouse=True)
 def no_surroundings(monkeypatch):
-    for name in ("NIMOPS_REGISTRIES", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+    for name in (
+        "NIMOPS_REGISTRIES",
+        egress.TEST_VARIABLE,
+        "KUBERNETES_SERVICE_HOST",
+        "http_proxy",
+        "https_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve(serve, monkeypatch):
+    """Servers that may be asked over http, though they are on loopback."""
+    hosts = []
+
+    def start(respond):
+        server = serve(respond)
+        hosts.append(server.host)
+        monkeypatch.setenv(egress.TEST_VARIABLE, ",".join(hosts))
+        return server
+
+    return start
+
+
+def digest(number):
+    return f"sha256:{number:064x}"
+
+
+def make_registry(host, credentials=""):
+    allowed = egress.Egress(host, is_registry_allowed, 10)
+    return module._Registry(parse_reference(f"{host}/a"), credentials, allowed)
 
 
 def encode(text):
@@ -188,18 +220,18 @@ class Registry:
     def _content(self, request, what, version):
         if version == "1":
             return self.answer(200, self._top())
-        number = int(version.removeprefix("sha256:"))
+        number = int(version.removeprefix("sha256:"), 16)
         if what == "manifests":
-            return self.answer(200, {"config": {"digest": f"sha256:{number}"}})
+            return self.answer(200, {"config": {"digest": digest(number)}})
         if self.blob_host and request.headers["host"] == self.host:
             return self.answer(307, "", {"Location": f"http://{self.blob_host}{request.path}"})
         return self.answer(200, {"config": {"Labels": self.labels[number]}})
 
     def _top(self):
         if len(self.labels) == 1 and not self.extra:
-            return {"config": {"digest": "sha256:0"}}
+            return {"config": {"digest": digest(0)}}
         platforms = [
-            {"digest": f"sha256:{number}", "platform": {"os": "linux", "architecture": "amd64"}}
+            {"digest": digest(number), "platform": {"os": "linux", "architecture": "amd64"}}
             for number in self.labels
         ]
         return {"manifests": [*self.extra, *platforms]}
@@ -276,9 +308,9 @@ def test_the_protocol(registry, labels, expected):
     ],
 )
 def test_what_is_no_platform_is_not_asked(registry, entry):
-    fake = registry(NATIVE, extra=[entry | {"digest": "sha256:9"}])
+    fake = registry(NATIVE, extra=[entry | {"digest": digest(9)}])
     assert ask(fake) == "native"
-    assert not any("sha256:9" in item.path for item in fake.server.requests)
+    assert not any(digest(9) in item.path for item in fake.server.requests)
 
 
 def test_an_index_without_platforms_says_nothing(registry):
@@ -318,29 +350,32 @@ def test_a_token_service_on_another_host_gets_the_credentials(registry, serve, a
 
 
 @pytest.mark.parametrize(
-    ("scheme", "realm"),
+    ("realm", "why"),
     [
-        pytest.param("https", "http://127.0.0.1:{port}/token", id="plain token service"),
-        pytest.param("http", "http://token.example/token", id="plain token service elsewhere"),
-        pytest.param("https", "ftp://127.0.0.1:{port}/token", id="no http"),
-        pytest.param("https", "/token", id="relative"),
+        pytest.param("http://token.example/token", "https", id="plain token service"),
+        pytest.param("http://127.0.0.1:8888/token", "https", id="plain, on this machine"),
+        pytest.param("ftp://{host}/token", "https", id="no http"),
+        pytest.param("/token", "no host", id="relative"),
+        pytest.param("https://me:pw@{host}/token", "a user", id="a user of its own"),
     ],
 )
-def test_credentials_do_not_leave_unencrypted(serve, answer, scheme, realm):
+def test_credentials_do_not_leave_unencrypted(serve, answer, realm, why):
     service = serve(lambda request: answer(200, {"token": "t"}))
-    made = module._Registry(parse_reference("localhost/a"), USER)
-    made._scheme = scheme
-    realm = realm.format(port=service.host.split(":")[1])
-    with pytest.raises(RegistryError, match="https") as caught:
-        made._authorize(f'Bearer realm="{realm}"')
+    realm = realm.format(host=service.host)
+    with pytest.raises(egress.EgressError, match=why) as caught:
+        make_registry("h.io", USER)._authorize(f'Bearer realm="{realm}"')
     assert service.requests == []
     assert "s3cr3t" not in str(caught.value)
 
 
-def test_registries_elsewhere_are_asked_over_https():
-    assert module._Registry(parse_reference("h.io/a"), "")._base == "https://h.io/v2/a"
-    assert module._Registry(parse_reference("localhost.io/a"), "")._base.startswith("https:")
-    assert module._Registry(parse_reference("[::1]:5000/a"), "")._base.startswith("http:")
+def test_registries_are_asked_over_https(monkeypatch):
+    monkeypatch.setenv(egress.TEST_VARIABLE, "127.0.0.1:5000")
+    assert make_registry("h.io")._base == "https://h.io/v2/a"
+    assert make_registry("localhost")._base.startswith("https:")
+    assert make_registry("127.0.0.1:8888")._base.startswith("https:")
+    assert make_registry("127.0.0.1:5000")._base.startswith("http:")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert make_registry("127.0.0.1:5000")._base.startswith("https:")
 
 
 @pytest.mark.parametrize("scheme", ["basic", "bearer"])
@@ -349,7 +384,7 @@ def test_redirects_to_other_hosts_do_not_carry_credentials(registry, serve, answ
     fake = registry(NATIVE, scheme=scheme)
     fake.blob_host = store.host
     assert ask(fake) == "native"
-    assert [item.path for item in store.requests] == ["/v2/a/blobs/sha256:0"]
+    assert [item.path for item in store.requests] == [f"/v2/a/blobs/{digest(0)}"]
     assert "authorization" not in store.requests[0].headers
 
 
@@ -385,15 +420,20 @@ def test_a_failure_that_passes_is_tried_again(registry):
         pytest.param('{"manifests": null}', id="null"),
         pytest.param('{"manifests": ["x"]}', id="text"),
         pytest.param('{"manifests": [{}]}', id="no digest"),
+        pytest.param('{"manifests": [{"digest": "../../../x"}]}', id="a path as digest"),
+        pytest.param('{"manifests": [{"digest": ["x"]}]}', id="a list as digest"),
+        pytest.param('{"config": {"digest": "sha256:12?x=y"}}', id="a query in a digest"),
+        pytest.param("[" * 400, id="deep"),
         pytest.param('{"config": null}', id="no config"),
         pytest.param(b"\xff", id="no text"),
         pytest.param(b"{" + b"x" * 1000, id="large"),
     ],
 )
 def test_answers_that_make_no_sense(monkeypatch, serve, answer, body):
-    monkeypatch.setattr(module, "_LIMIT_BYTES", 500)
+    monkeypatch.setattr(egress, "LIMIT_BYTES", 500)
     server = serve(lambda request: answer(200, body))
     assert download_protocol(f"{server.host}/a", []) == ""
+    assert [item.path for item in server.requests] == ["/v2/a/manifests/latest"]
 
 
 @pytest.mark.parametrize(
@@ -406,9 +446,8 @@ def test_answers_that_make_no_sense(monkeypatch, serve, answer, body):
 )
 def test_challenges_that_make_no_sense(serve, answer, challenge, text):
     server = serve(lambda request: answer(401, "", {"WWW-Authenticate": challenge}))
-    made = module._Registry(parse_reference(f"{server.host}/a"), USER)
     with pytest.raises((RegistryError, KeyError), match=text) as caught:
-        made.protocols()
+        make_registry(server.host, USER).protocol()
     assert "s3cr3t" not in str(caught.value)
     assert download_protocol(f"{server.host}/a", [auth_of(server.host)]) == ""
 
@@ -441,14 +480,66 @@ def test_nothing_is_sent_to_registries_that_are_not_allowed(monkeypatch, registr
     assert fake.server.requests == []
 
 
+def test_an_index_is_read_one_entry_at_a_time_and_no_further_than_needed(registry):
+    fake = registry(NATIVE, {}, NATIVE, NATIVE)
+    assert ask(fake) == ""
+    assert [item.path.split("/")[3] for item in fake.server.requests] == [
+        *("manifests", "manifests", "blobs", "manifests", "blobs"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "expected"), [(32, "native"), (33, "")])
+def test_the_entries_of_an_index_are_bounded(registry, count, expected):
+    fake = registry(*[NATIVE] * count)
+    assert ask(fake) == expected
+    assert len(fake.server.requests) == (1 + 2 * count if expected else 1)
+
+
+def test_what_one_image_may_answer_is_bounded_altogether(monkeypatch, registry):
+    monkeypatch.setattr(egress, "TOTAL_BYTES", 3000)
+    assert ask(registry(NATIVE, NATIVE)) == "native"
+    fake = registry(*[NATIVE | {"other": "x" * 500}] * 8)
+    assert ask(fake) == ""
+    assert 5 < len(fake.server.requests) < 15
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param("t\r\nX-Other: y", id="another header"),
+        pytest.param("t\u00e4", id="letters"),
+        pytest.param("t" * 20_000, id="long"),
+    ],
+)
+def test_tokens_that_are_none(registry, serve, answer, token):
+    fake = registry(NATIVE, scheme="bearer")
+    service = serve(lambda request: answer(200, {"token": token}))
+    fake.realm = f"{service.url}/auth"
+    assert ask(fake) == ""
+    assert len(service.requests) == len(fake.server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        pytest.param("." * 100_000, id="dots"),
+        pytest.param("a." * 50_000 + "/", id="host"),
+        pytest.param("a" + "_" * 100_000, id="name"),
+    ],
+)
+def test_long_references_are_refused_unread(image):
+    """Taking the first one apart would take minutes."""
+    with pytest.raises(RegistryError):
+        parse_reference(image)
+
+
 def test_proxies_of_the_environment_are_used_for_others_only(monkeypatch, registry, serve, answer):
+    asked = registry(NATIVE)
     proxy = serve(lambda request: answer(502, ""))
     monkeypatch.setenv("https_proxy", proxy.url)
     monkeypatch.setenv("http_proxy", proxy.url)
     monkeypatch.setenv("no_proxy", "")
-    pool = module._Registry(parse_reference("h.io/a"), "")._pool
-    assert pool.proxy.url == proxy.url
-    assert ask(registry(NATIVE)) == "native"
-    assert proxy.requests == []
-    monkeypatch.setenv("no_proxy", ".io")
-    assert module._Registry(parse_reference("h.io/a"), "")._pool.proxy is None
+    assert ask(asked) == "native"
+    assert proxy.connections == 0
+    assert download_protocol("h.io/a", []) == ""
+    assert proxy.connections == 2

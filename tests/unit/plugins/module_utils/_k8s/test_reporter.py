@@ -289,6 +289,11 @@ def test_an_error_is_told_after_the_status_was_written(cluster, resource, run, a
     assert cluster.objects[PATH]["status"]["state"] == "Failed"
 
 
+def test_what_was_another_than_was_seen_is_looked_at_again_at_once(resource, run):
+    assert run(resource, outcome=Outcome(raced=["Service/llm"])).period == "1s"
+    assert run(resource).period == ""
+
+
 def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
     def see(cr, observed, outcome):
         return Assessment({"state": observed.get("x"), "model": outcome.failure, "conditions": []})

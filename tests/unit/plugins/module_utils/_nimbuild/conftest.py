@@ -78,7 +78,7 @@ def make_cache(*profiles: Json, state: str = "Ready", **spec: t.Any) -> Json:
 
 
 def owned_by(owner: Json) -> Json:
-    reference = {"kind": owner["kind"], "controller": True}
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
     return {
         "ownerReferences": [reference | {key: owner["metadata"][key] for key in ("name", "uid")}]
     }

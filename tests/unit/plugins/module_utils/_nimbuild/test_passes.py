@@ -561,3 +561,91 @@ def test_what_is_being_deleted_wants_nothing(world: Make) -> None:
     cluster.cr["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     done = cluster.reconcile()
     assert (done.applied, done.report.changed, "status" in cluster.cr) == ([], False, False)
+
+
+def test_what_was_built_must_fit_into_the_config_map(world: Make) -> None:
+    cluster = world().become_built().print_manifest()
+    live = copy.deepcopy(cluster.get("ConfigMap/llama-manifest"))
+    cluster.put(live | {"data": {**live["data"], "other": "x" * 999_900}})
+    done = cluster.reconcile()
+    assert (cluster.state, done.applied) == ("Pending", [])
+    assert "ConfigMap llama-manifest cannot hold the manifest" in cluster.condition(FAILED)[2]
+    cluster.put(live)
+    assert cluster.reconcile().applied == ["ConfigMap/llama-manifest"]
+
+
+def many_built(count: int) -> list[Json]:
+    return [{"name": f"b{n}", "config": {"input_profile": "aaaa"}} for n in range(count)]
+
+
+def test_nothing_is_built_for_a_cache_that_is_full(
+    world: Make, cache: Make, buildable: Json
+) -> None:
+    made = world(cache=cache(buildable, *many_built(32)))
+    assert made.reconcile().applied == []
+    assert made.state == "Pending"
+    _status, reason, message = made.condition("Stalled")
+    assert reason == "NIMCacheFull"
+    assert message.startswith("NIMCache llama lists 32 profiles that were built")
+
+
+def test_a_cache_that_is_full_meanwhile_is_left_alone(world: Make, buildable: Json) -> None:
+    made = world().become_built().print_manifest()
+    listed = [buildable, *many_built(32)]
+    made.set_cache(profiles=listed)
+    made.reconcile()
+    assert made.profiles == listed
+    assert made.condition("Stalled")[1] == "NIMCacheFull"
+
+
+@pytest.mark.parametrize(
+    ("variables", "spec", "user", "said"),
+    [
+        pytest.param({}, {"labels": {"app": "x"}}, 0, "", id="by default"),
+        pytest.param(
+            {"NIMOPS_POD_LABELS": "team"},
+            {"labels": {"app": "x"}},
+            1,
+            'spec.labels: "app" is forbidden: the operator\'s NIMOPS_POD_LABELS allows team',
+            id="a label",
+        ),
+        pytest.param({"NIMOPS_POD_LABELS": "team"}, {"labels": {"team": "x"}}, 1, "", id="fine"),
+        pytest.param(
+            {"NIMOPS_ROOT_USER": "forbid"},
+            {},
+            0,
+            "spec.userID of NIMCache llama: 0 is forbidden",
+            id="a cache of root",
+        ),
+    ],
+)
+def test_what_the_operator_forbids(
+    world: Make,
+    cache: Make,
+    buildable: Json,
+    monkeypatch: t.Any,
+    variables: t.Any,
+    spec: Json,
+    user: int,
+    said: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    made = world(cache=cache(buildable, userID=user), **spec)
+    assert made.reconcile().applied == ([] if said else [f"Pod/{BUILD_POD}"])
+    if said:
+        _status, reason, message = made.condition("Stalled")
+        assert reason == "Forbidden"
+        assert message.startswith(said)
+
+
+def test_of_its_own_labels_the_pod_gets_what_it_may_have(
+    world: Make, build: Make, monkeypatch: t.Any
+) -> None:
+    monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
+    labelled = build()
+    labelled["metadata"]["labels"] = {"team": "x", "argocd.argoproj.io/instance": "y"}
+    made = world(build=labelled)
+    made.reconcile()
+    labels = made.get(f"Pod/{BUILD_POD}")["metadata"]["labels"]
+    assert (labels["team"], "argocd.argoproj.io/instance" in labels) == ("x", False)

@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    MAX_LISTED,
+)
 
 Json = dict[str, t.Any]
 Make = t.Callable[..., t.Any]
@@ -430,3 +436,36 @@ def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
     cluster.become_ready()
     assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["aaaa", "built"]
     assert "input_profile" not in cluster.cr["status"]["profiles"][0]["config"]
+
+
+def large_manifest(count: int) -> str:
+    tags = {"llm_engine": "tensorrt_llm", "tp": "1", "gpu": "H100", "note": "x" * 800}
+    profiles = {f"{n:064d}": {"tags": tags} for n in range(count)}
+    return f"{BEGIN_MARK}\n{json.dumps(profiles)}\n{END_MARK}\n"
+
+
+def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod(large_manifest(1100))
+    done = cluster.reconcile()
+    assert "what is kept of it in a ConfigMap has 1" in cluster.condition(FAILED)[2]
+    assert (done.applied, done.pruned, done.assessment.error) == ([], [], "")
+    cluster.run_pod()
+    cluster.reconcile()
+    assert cluster.condition(FAILED)[0] == "False"
+
+
+def test_the_status_lists_no_more_profiles_than_it_can_hold(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod(large_manifest(900))
+    cluster.reconcile()
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    listed = cluster.cr["status"]["profiles"]
+    assert len(json.dumps(listed)) < MAX_LISTED + 2000
+    assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[2].endswith(
+        f"status.profiles has room for the first {len(listed)} of 900 profiles"
+    )

@@ -113,7 +113,8 @@ class Cluster:
         assert (plan["refusals"], plan["failure"]) == ([], "")
         for item in plan["apply"]:
             if item["kind"] != refuse:
-                self.objects[key_of(item)] = copy.deepcopy(item)
+                self.objects[key_of(item)] = stored = copy.deepcopy(item)
+                stored["metadata"].pop("resourceVersion", None)  # what is to be made has none yet
         gone = [key_of(item) for item in plan["prune"]]
         for key in gone:
             del self.objects[key]

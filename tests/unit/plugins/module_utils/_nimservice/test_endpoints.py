@@ -31,6 +31,13 @@ def test_cluster_endpoint(make: t.Any, address: str, port: int, wanted: str) -> 
     assert cluster_endpoint(cr, make.observe(live)) == wanted
 
 
+@pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
+def test_no_server_of_somebody_else_is_asked(make: t.Any, owners: t.Any) -> None:
+    live = make.with_address(make.cr())
+    live["metadata"]["ownerReferences"] = owners
+    assert cluster_endpoint(make.cr(), make.observe(live)) == ""
+
+
 def test_cluster_endpoint_without_service(make: t.Any) -> None:
     assert cluster_endpoint(make.cr(), make.observe()) == ""
 

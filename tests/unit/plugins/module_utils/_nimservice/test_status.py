@@ -457,7 +457,12 @@ def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
     said = [{"type": "PredictorReady"} | fields] if ready else []
     return {
         "kind": "InferenceService",
-        "metadata": {"name": "llm", "namespace": "ns", "generation": generation},
+        "metadata": {
+            "name": "llm",
+            "namespace": "ns",
+            "generation": generation,
+            "ownerReferences": [{"controller": True, "uid": "u1"}],
+        },
         "status": {"deploymentMode": "Standard", "conditions": said} | status,
     }
 

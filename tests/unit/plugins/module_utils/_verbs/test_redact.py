@@ -231,3 +231,21 @@ def test_what_support_needs_of_an_object_stays():
 def test_no_text_takes_long(text):
     """Each of these would take minutes, were some pattern to look at it again and again."""
     assert len(redact_text(text)) <= 3 * len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("kind\n" + "\n" * 60_000, id="empty lines"),
+        pytest.param("name: key" + " " * 60_000, id="spaces after a name"),
+        pytest.param("-----BEGIN A-----\n" + "A" * 60_000 + " !", id="a line that is no PEM"),
+    ],
+)
+def test_a_log_does_not_keep_the_expressions_busy(text: str) -> None:
+    """Each took minutes: hours for a whole log."""
+    assert redact_text(text).endswith(text[-2:])
+    assert redact_data_of("log.txt", text)
+
+
+def redact_data_of(name: str, content: str) -> object:
+    return redact_object({"kind": "ConfigMap", "data": {name: content}})["data"][name]

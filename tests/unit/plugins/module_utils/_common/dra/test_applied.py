@@ -95,11 +95,15 @@ def plan(wanted: t.Any, found: t.Any) -> t.Any:
     return make_plan(CR, Desired([child]), Observed({"Deployment/llm": found}))
 
 
+def to_make(item: t.Any) -> t.Any:
+    return item | {"metadata": item["metadata"] | {"resourceVersion": "1"}}
+
+
 def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs() -> None:
     wanted, paused = deployment(ONE, TWO), deployment(paused=True)
 
     made = plan(wanted, None)
-    assert (made.apply, made.adopt) == ([paused], [])
+    assert (made.apply, made.adopt) == ([to_make(paused)], [])
 
     applied = ("nimops.nim", "Apply", paused)
     patched = plan(wanted, live(paused, applied))

@@ -20,7 +20,21 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode
 KSERVE = {"inferencePlatform": "kserve"}
 CONTROLLERS = "Deployment?control-plane=kserve-controller-manager"
 CONFIG = "ConfigMap/kserve/inferenceservice-config"
-ONE = {CONTROLLERS: [{"metadata": {"name": "c", "namespace": "kserve"}}]}
+
+
+def controller(namespace: str, name: str = "kserve-controller-manager", **more: t.Any) -> t.Any:
+    return {"metadata": {"name": name, "namespace": namespace, **more}}
+
+
+def settings(namespace: str, mode: str) -> t.Any:
+    data = {"deploy": json.dumps({"defaultDeploymentMode": mode})}
+    return {f"ConfigMap/{namespace}/inferenceservice-config": {"metadata": {}, "data": data}}
+
+
+ONE = {CONTROLLERS: [controller("kserve")]}
+OURS = {"labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"}}
+SOME = (0, 1, 10, 11, 12, 13, 14, 15)
+OWNED = {"ownerReferences": [{"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}]}
 INFERENCE = "InferenceService/llm"
 GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
 
@@ -136,10 +150,30 @@ def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> 
         ),
         pytest.param(
             "Standard",
-            {CONTROLLERS: ONE[CONTROLLERS] * 2},
+            {CONTROLLERS: [controller("a"), controller("b")]},
             "expected exactly one KServe controller deployment with label"
             " control-plane=kserve-controller-manager, found 2; set the KSERVE_NAMESPACE env var",
             id="two controllers",
+        ),
+        pytest.param(
+            "Standard",
+            {
+                CONTROLLERS: [controller("a"), controller("b"), controller("c")],
+                **settings("b", "Knative"),
+                **settings("c", "Knative"),
+            },
+            "expected exactly one KServe controller deployment with label"
+            " control-plane=kserve-controller-manager, found 2; set",
+            id="two with settings",
+        ),
+        pytest.param(
+            "Standard",
+            {
+                CONTROLLERS: [controller("a", "llm"), controller("b", **OURS)],
+                "InferenceService": [],
+            },
+            "no KServe controller deployment found",
+            id="the label only",
         ),
         pytest.param(
             None,
@@ -157,6 +191,36 @@ def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: s
 
 
 @pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([controller("a")], id="of its name"),
+        pytest.param([controller("a"), controller("b"), controller("z")], id="several"),
+        pytest.param([controller("a", "llm", **OURS)], id="a NIMService's"),
+        pytest.param([controller("a", **OURS)], id="a NIMService's of its name"),
+        pytest.param([controller("a", **OWNED)], id="owned by a NIMService"),
+    ],
+)
+def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
+    answers = settings("kserve", "Knative") | settings("a", "Standard")
+    for found in ([*others, *ONE[CONTROLLERS]], [*ONE[CONTROLLERS], *others]):
+        observed = make.observe(**answers, **{CONTROLLERS: found})
+        assert deployment_mode(asked_for(make), observed) == "Knative"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param([controller("odh"), controller("a", **OURS)], id="beside a NIMService's"),
+        pytest.param([controller("odh"), controller("a", "llm")], id="beside one with the label"),
+        pytest.param([controller("odh"), controller("a")], id="beside one without settings"),
+    ],
+)
+def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
+    observed = make.observe(**settings("odh", "Knative"), **{CONTROLLERS: found})
+    assert deployment_mode(asked_for(make), observed) == "Knative"
+
+
+@pytest.mark.parametrize(
     ("answers", "reads"),
     [
         pytest.param({}, [], id="the InferenceService comes first"),
@@ -164,7 +228,28 @@ def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: s
         pytest.param({INFERENCE: live("")}, [CONTROLLERS], id="KServe has not seen it"),
         pytest.param({INFERENCE: None, **ONE}, [CONTROLLERS, CONFIG], id="then its settings"),
         pytest.param(
-            {INFERENCE: None, CONTROLLERS: ONE[CONTROLLERS] * 2}, [CONTROLLERS], id="two of them"
+            {INFERENCE: None, CONTROLLERS: [controller("b"), controller("a")]},
+            [
+                CONTROLLERS,
+                "ConfigMap/a/inferenceservice-config",
+                "ConfigMap/b/inferenceservice-config",
+            ],
+            id="two of them",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller(f"n{number}") for number in range(20)]},
+            [CONTROLLERS, *(f"ConfigMap/n{n}/inferenceservice-config" for n in SOME)],
+            id="many of them",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller("a"), controller("kserve")]},
+            [CONTROLLERS, CONFIG],
+            id="one at KServe's place",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller("a", **OURS)]},
+            [CONTROLLERS, "InferenceService"],
+            id="one of ours",
         ),
         pytest.param(
             {INFERENCE: None, CONTROLLERS: []},

@@ -249,16 +249,20 @@ def test_a_new_standalone_service_is_not_looked_for_on_kserve(make: t.Any, clust
     assert INFERENCE in reads_of(cluster, make.cr({}, STATUS))
 
 
-URLS = {"url": "http://a", "address": {"url": "http://b"}}
+URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
 
 
-def inference(make: t.Any, predictor: t.Any = None, **status: t.Any) -> t.Any:
+def inference(make: t.Any, predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.Any:
     """What was observed of one whose pods are ready."""
     ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
     return make.observe(
         {
             "kind": "InferenceService",
-            "metadata": {"name": "llm", "namespace": "ns"},
+            "metadata": {
+                "name": "llm",
+                "namespace": "ns",
+                "ownerReferences": [{"controller": True, "uid": owner}],
+            },
             "spec": {"predictor": predictor or {}},
             "status": {"deploymentMode": "Standard"} | ready | status,
         }
@@ -268,7 +272,9 @@ def inference(make: t.Any, predictor: t.Any = None, **status: t.Any) -> t.Any:
 @pytest.mark.parametrize(
     ("status", "asked"),
     [
-        pytest.param(URLS, ["http://b/v1/models"], id="both addresses"),
+        pytest.param(URLS, ["http://b.ns.svc/v1/models"], id="both addresses"),
+        pytest.param(URLS | {"owner": "u2"}, [], id="somebody else's"),
+        pytest.param(URLS | {"address": {"url": "http://b.other.svc"}}, [], id="of others"),
         pytest.param(URLS | {"url": ""}, [], id="not known outside"),
         pytest.param(URLS | {"address": {}}, [], id="not known inside"),
         pytest.param(URLS | {"conditions": []}, [], id="not ready"),

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
     cluster_url,
     external_url,
+    is_of_namespace,
     predictor_standing,
 )
 
@@ -59,3 +60,30 @@ def test_standing(found: t.Any, is_changed: bool, wanted: t.Any) -> None:
 )
 def test_urls(found: t.Any, urls: tuple[str, str]) -> None:
     assert (external_url(found), cluster_url(found)) == urls
+
+
+@pytest.mark.parametrize(
+    ("url", "is_asked"),
+    [
+        ("http://llm-predictor.ns.svc.cluster.local", True),
+        ("https://llm.ns.svc:8443/v1", True),
+        ("http://llm.ns.svc.k8s.example.com", True),
+        ("http://10.0.0.1:8000", True),
+        ("http://[fd00::1]:8000", True),
+        ("http://llm.other.svc.cluster.local", False),
+        ("http://ns.svc", False),
+        ("http://x@127.0.0.1:8888/api/v1/secrets", False),
+        ("http://127.0.0.1:8888", False),
+        ("http://127.1:8888", False),
+        ("http://localhost:8888", False),
+        ("http://[::1]:8888", False),
+        ("http://[::ffff:127.0.0.1]:8888", False),
+        ("http://0.0.0.0:8888", False),
+        ("http://169.254.169.254", False),
+        ("http://metadata.internal", False),
+        ("http://[", False),
+        ("", False),
+    ],
+)
+def test_where_a_model_may_be_asked(url: str, is_asked: bool) -> None:
+    assert is_of_namespace(url, "ns") is is_asked

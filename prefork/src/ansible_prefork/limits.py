@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a run may take of the system: the limits of the process that asked for it, and one of memory."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+
+NUMBERS = frozenset(value for name, value in vars(resource).items() if name.startswith("RLIMIT_"))
+MIB = 1024 * 1024
+Limits = dict[int, tuple[int, int]]
+
+
+def read(pid: int) -> Limits:
+    """The limits of a process of this user, soft and hard; those that cannot be read are left out."""
+    found = {}
+    for number in NUMBERS:
+        with contextlib.suppress(OSError):
+            found[number] = resource.prlimit(pid, number)
+    return found
+
+
+def apply(limits: Limits) -> None:
+    """Have them in this process, as far as it may: a hard limit that is higher than its own needs a privilege."""
+    for number, wanted in limits.items():
+        if resource.getrlimit(number) != wanted:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(number, wanted)
+
+
+def apply_memory_limit(mib: int) -> None:
+    """Let this process, and each that it starts, have so many MiB of data; 0 for no limit. A lower limit stays.
+
+    Data is what a process can write to and shares with nobody: RLIMIT_DATA. Address space, RLIMIT_AS, also counts the
+    64 MiB that the allocator sets aside for each thread, and files that are mapped.
+    """
+    if not mib:
+        return
+    _soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = mib * MIB if hard == resource.RLIM_INFINITY else min(mib * MIB, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What happens before a run of ansible-runner."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from sites import make_site
+
+from ansible_prefork.parent import UnsupportedError
+from ansible_prefork.runner import BEFORE_RUN, allows_run, load_hook
+
+HOOK = """
+from pathlib import Path
+
+def note(argv):
+    place = Path(argv[2])
+    (place / "noted").write_text(" ".join(argv[1:]))
+    if (place / "refused").exists():
+        raise ValueError("refused by the\\nhook")
+
+name = "no function"
+"""
+PLAY = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - ansible.builtin.copy: {content: "", dest: "{{ playbook_dir }}/played"}
+"""
+
+
+@pytest.fixture(scope="module")
+def hooked():
+    """A site whose ansible-runner has a hook before it, and whose stock one says that it is."""
+    with make_site(fake=False) as site:
+        (site.root / "hook_of_test.py").write_text(HOOK)
+        (site.root / "stock").mkdir()
+        stock = site.root / "stock" / "ansible-runner"
+        stock.write_text("#!/bin/sh\necho stock\n")
+        stock.chmod(0o755)
+        site.environment["PYTHONPATH"] = str(site.root)
+        site.client = str(site.root / "bin" / "ansible-runner")
+        yield site
+
+
+def prepare(site, name: str) -> Path:
+    place = site.root / name
+    (place / "project").mkdir(parents=True)
+    (place / "project" / "play.yml").write_text(PLAY)
+    return place
+
+
+def start(site, place: Path, hook: str):
+    return site.run("run", str(place), "-p", "play.yml", "--quiet", env={BEFORE_RUN: hook})
+
+
+def test_the_hook_gets_the_arguments_before_the_run(hooked):
+    place = prepare(hooked, "called")
+    done = start(hooked, place, "hook_of_test:note")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (place / "noted").read_text() == f"run {place} -p play.yml --quiet"
+    assert (place / "project" / "played").exists()
+
+
+def test_a_hook_that_raises_prevents_the_run(hooked):
+    place = prepare(hooked, "prevented")
+    (place / "refused").touch()
+    done = start(hooked, place, "hook_of_test:note")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("ValueError: refused by the\nhook\n")
+    assert "Traceback" not in done.stderr
+    assert not (place / "project" / "played").exists()
+    assert not (place / "artifacts").exists()
+
+
+def test_a_hook_that_cannot_be_imported_makes_runs_stock_and_says_so_once(hooked):
+    done = [start(hooked, prepare(hooked, f"missing{number}"), "missing_of_test:note") for number in range(2)]
+    assert [(item.returncode, item.stdout) for item in done] == [(0, "stock\n")] * 2
+    reason = f"{BEFORE_RUN}=missing_of_test:note cannot be imported (ModuleNotFoundError: No module named "
+    assert "".join(item.stderr for item in done).count(f"prefork: {reason}'missing_of_test'): running stock\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("hook_of_test:absent", "AttributeError"),
+        ("hook_of_test", "AttributeError"),
+        (":note", "ValueError"),
+        ("hook_of_test:name", "is not a function"),
+    ],
+)
+def test_a_name_of_no_function_is_refused(tmp_path, monkeypatch, name, reason):
+    (tmp_path / "hook_of_test.py").write_text(HOOK)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        with pytest.raises(UnsupportedError, match=reason):
+            load_hook(name)
+    finally:
+        sys.modules.pop("hook_of_test", None)
+
+
+def test_no_name_is_no_hook():
+    assert load_hook("") is None
+
+
+@pytest.mark.parametrize("problem", [ValueError("why"), SystemExit(0), KeyboardInterrupt()], ids=repr)
+def test_whatever_a_hook_raises_prevents_the_run(problem, capsys):
+    def raise_it(_argv: list[str]) -> None:
+        raise problem
+
+    assert not allows_run(raise_it)
+    assert capsys.readouterr().err.startswith(type(problem).__name__)

@@ -1,0 +1,255 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parents that are stopped or stuck, or that have nothing left to fork with: no run waits for one, none runs twice."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from sites import children, is_running, make_site, wait_for
+
+from ansible_prefork import client, modules
+
+PARENT = "import os; print(os.getppid())"
+SAID = "prefork: the parent is silent: stopped, stuck or overloaded: running stock\n"
+
+
+@pytest.fixture
+def stopped(site):
+    """A parent that takes no run; it goes on at the end."""
+    parent = site.parent()
+    site.answer("pass")
+    os.kill(parent.pid, signal.SIGSTOP)
+    yield parent
+    parent.poll()
+    if parent.returncode is None:
+        os.kill(parent.pid, signal.SIGCONT)
+
+
+def word(site) -> list[Path]:
+    return list(site.directory.glob("*.stock"))
+
+
+def expire(path: Path) -> None:
+    before = time.time() - client.STOCK_SECONDS - 1
+    os.utime(path, (before, before))
+
+
+@pytest.mark.parametrize("size", [1, 1_000_000], ids=["small", "more than the socket holds"])
+def test_runs_of_a_stopped_parent_are_stock_and_only_the_first_one_waits(site, stopped, size):
+    mark = site.root / "runs"
+    code = f"import os; open({str(mark)!r}, 'a').write('x'); print(os.getppid())"
+    env = {f"SIZE{number}": "x" * (size // 10) for number in range(10)}
+    begin = time.monotonic()
+    first = site.run(code, env=env)
+    assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + 3
+    assert (first.returncode, first.stdout, first.stderr) == (0, f"{os.getpid()}\n", SAID)
+    begin = time.monotonic()
+    second = site.run(code, env=env)
+    assert time.monotonic() - begin < 1
+    assert (second.stdout, second.stderr) == (f"{os.getpid()}\n", "")
+    # It finds a client that has not waited, and runs nothing for it; its word counts no more.
+    os.kill(stopped.pid, signal.SIGCONT)
+    wait_for(lambda: not word(site))
+    assert int(site.answer(code)) == stopped.pid
+    wait_for(lambda: children(stopped.pid) == {})
+    assert mark.read_text() == "xxx"
+
+
+def test_a_parent_that_is_silent_again_is_said_again(site, stopped):
+    for _ in range(2):
+        os.kill(stopped.pid, signal.SIGSTOP)
+        assert site.run("pass").stderr == SAID
+        os.kill(stopped.pid, signal.SIGCONT)
+        wait_for(lambda: not word(site))
+
+
+def test_a_parent_that_stays_silent_is_ended_and_the_next_client_gets_another(site, stopped):
+    site.run("pass")
+    expire(word(site)[0])
+    assert int(site.run(PARENT).stdout) == os.getpid()
+    assert stopped.wait(timeout=5) == -signal.SIGKILL
+    assert word(site) == []
+    pid = int(site.run(PARENT).stdout)
+    assert pid not in (stopped.pid, os.getpid())
+    assert int(site.answer(PARENT)) == pid
+
+
+def test_a_run_whose_parent_stops_ends_with_its_own_code(site):
+    parent = site.parent()
+    started = site.start("import sys, time; print('on', flush=True); time.sleep(1); print('end'); sys.exit(7)")
+    killed = site.start("import os, time; print('on', flush=True); time.sleep(1); os.kill(os.getpid(), 9)")
+    assert [process.stdout.readline() for process in (started, killed)] == ["on\n"] * 2
+    os.kill(parent.pid, signal.SIGSTOP)
+    try:
+        out, err = started.communicate(timeout=2 * client.WORD_SECONDS)
+        assert (started.returncode, out, err) == (7, "end\n", "")
+        assert killed.wait(timeout=2 * client.WORD_SECONDS) == -signal.SIGKILL
+    finally:
+        os.kill(parent.pid, signal.SIGCONT)
+
+
+def test_a_signal_to_a_client_that_waits_in_vain_ends_it(site, stopped):
+    mark = site.root / "mark"
+    process = site.start(f"open({str(mark)!r}, 'w')")
+    time.sleep(0.5)
+    process.terminate()
+    assert process.wait(timeout=10) == -signal.SIGTERM
+    assert not mark.exists()
+
+
+def test_a_parent_that_takes_long_to_be_warm_is_waited_for(site):
+    done = site.run(PARENT, env={"PREFORK_FAKE_WARM": f"import time; time.sleep({client.WORD_SECONDS + 2})"})
+    assert done.returncode == 0
+    assert int(done.stdout) in site.processes()
+    assert list(site.directory.glob("*.warm")) == []
+
+
+def test_a_parent_that_is_replaced_and_takes_long_to_be_warm_is_waited_for(site):
+    mark = site.root / "mark"
+    code = f"import os, time\nif os.path.exists({str(mark)!r}): time.sleep({client.WORD_SECONDS + 2})"
+    parent = site.parent("--runs", 1, env={"PREFORK_FAKE_WARM": code})
+    mark.touch()
+    assert [int(site.answer(PARENT)) for _ in range(2)] == [parent.pid] * 2
+
+
+def test_a_warm_up_that_is_stopped_is_not_waited_for_when_it_has_begun_long_ago(site, monkeypatch):
+    parent = site.parent(env={"PREFORK_FAKE_WARM": "import time; time.sleep(60)"})
+    (mark,) = wait_for(lambda: list(site.directory.glob("*.warm")))
+    before = time.time() - client.PARENT_WAIT_SECONDS - 1
+    os.utime(mark, (before, before))
+    assert site.run(PARENT).stdout == f"{os.getpid()}\n"
+    assert is_running(parent.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=str)
+def test_a_run_that_has_not_begun_when_its_parent_ends_is_stock(site, stopped, number):
+    process = site.start(PARENT)
+    time.sleep(0.5)
+    os.kill(stopped.pid, number)
+    os.kill(stopped.pid, signal.SIGCONT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, f"{os.getpid()}\n")
+    assert err.endswith(": running stock\n")
+
+
+def test_a_run_whose_request_did_not_come_whole_never_begins(site):
+    parent = site.parent()
+    environment = {os.fsencode(key): os.fsencode(value) for key, value in site.environment.items()}
+    for end in (0, 8, -1, None):
+        mark = site.root / f"mark{end}"
+        connection = client.connect(os.fsencode(site.sockets()[0]))
+        assert client.receive(connection, 1) == b"P"
+        client.receive(connection, 4)
+        request = ([b"ansible-playbook", b"open('%s', 'w')" % os.fsencode(mark)], environment, b"/", [], 0o022, [])
+        body = client.marshal.dumps([client.PROTOCOL, *request])
+        connection.sendall((len(body).to_bytes(8, "little") + body)[:end])
+        if end is not None:
+            connection.close()
+            wait_for(lambda: children(parent.pid) == {})
+        else:
+            assert client.follow(connection, 0) == 0
+        assert mark.exists() is (end is None)
+    assert site.log() == ""
+
+
+FAILS_ONCE = """
+import errno, os
+from ansible_prefork import process
+stock = {stock}
+def fail(*arguments):
+    {stock_name} = stock
+    raise OSError(errno.{error}, os.strerror(errno.{error}))
+{stock_name} = fail
+"""
+
+
+@pytest.mark.parametrize("stock", ["os.fork", "process.Notice"])
+@pytest.mark.parametrize("error", ["EAGAIN", "ENOMEM"])
+def test_a_run_that_cannot_be_forked_is_stock_and_the_next_is_not(site, stock, error):
+    parent = site.parent(env={"PREFORK_FAKE_WARM": FAILS_ONCE.format(stock=stock, stock_name=stock, error=error)})
+    slow = None
+    done = site.run(PARENT)
+    assert (done.returncode, done.stdout) == (0, f"{os.getpid()}\n")
+    assert done.stderr.startswith("prefork: the parent cannot fork: ")
+    slow = site.start("import sys, time; print('on', flush=True); sys.exit(7)")
+    assert int(site.answer(PARENT)) == parent.pid
+    assert slow.wait(timeout=20) == 7
+    wait_for(lambda: children(parent.pid) == {})
+
+
+def test_a_parent_without_free_descriptors_sends_runs_away_and_keeps_those_that_it_has(site):
+    parent = site.parent()
+    slow = site.start("import sys; print('on', flush=True); sys.stdin.read(); sys.exit(7)", stdin=-1)
+    assert slow.stdout.readline() == "on\n"
+    limits = resource.prlimit(parent.pid, resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir(f"/proc/{parent.pid}/fd"))
+    resource.prlimit(parent.pid, resource.RLIMIT_NOFILE, (highest + 1, limits[1]))
+    before = ticks(parent.pid)
+    for _ in range(3):
+        assert site.run(PARENT).stdout == f"{os.getpid()}\n"
+    time.sleep(1)
+    assert ticks(parent.pid) - before < 0.3 * os.sysconf("SC_CLK_TCK")
+    resource.prlimit(parent.pid, resource.RLIMIT_NOFILE, limits)
+    assert int(site.answer(PARENT)) == parent.pid
+    slow.communicate("", timeout=20)
+    assert slow.returncode == 7
+
+
+def ticks(pid: int) -> int:
+    """The CPU time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_a_parent_that_cannot_renew_itself_sends_the_run_away_and_stays(site):
+    watched = site.root / "watched"
+    watched.write_text("old")
+    code = FAILS_ONCE.format(stock="os.execve", stock_name="os.execve", error="ENOMEM")
+    parent = site.parent(env={"PREFORK_FAKE_WARM": code, "PREFORK_FAKE_WATCH": str(watched)})
+    site.answer("pass")
+    watched.write_text("new")
+    done = site.run("print(__import__('os').getppid(), 'stock')")
+    assert done.stdout == f"{os.getpid()} stock\n"
+    assert done.stderr == "prefork: the parent cannot renew itself: running stock\n"
+    assert parent.poll() is None
+
+
+PAYLOAD = b"""_ANSIBALLZ_WRAPPER = True
+import os
+with open(os.environ["MARK"], "a") as file:
+    file.write("x")
+print(os.getppid())
+"""
+
+
+def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
+    with make_site(fake=False) as site:
+        monkeypatch.setenv("MARK", str(site.root / "mark"))
+        parent = site.parent(program="module")
+        (path,) = site.sockets()
+        command = f"/bin/sh -c '{modules.sys.executable} && sleep 0'"
+
+        def run() -> int:
+            options = dict.fromkeys(("stdin", "stdout", "stderr"), modules.subprocess.PIPE)
+            popen = modules._Subprocess(os.fsencode(path.with_suffix(""))).Popen(command, shell=True, **options)
+            out, err = popen.communicate(PAYLOAD)
+            assert (popen.returncode, err) == (0, b"")
+            return int(out)
+
+        assert run() == parent.pid
+        os.kill(parent.pid, signal.SIGSTOP)
+        begin = time.monotonic()
+        assert run() != parent.pid
+        assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + 3
+        assert run() != parent.pid
+        assert time.monotonic() - begin < client.WORD_SECONDS + 3
+        os.kill(parent.pid, signal.SIGCONT)
+        wait_for(lambda: not word(site))
+        assert run() == parent.pid
+        assert (site.root / "mark").read_text() == "xxxx"

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What happens before each run of ansible-runner: no text of a custom resource reaches Ansible's variables.
+
+The runtime writes the whole resource into `env/extravars`, where a key of a map can make ansible-core evaluate all text
+as templates. Here the file becomes the name and the namespace of the resource, as the work folder's path has them: what
+the runtime has written is not even parsed.
+
+With prefork this is the hook PREFORK_BEFORE_RUN. Without, a program named `ansible-runner` stands in front of PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from ansible_prefork.limits import apply_memory_limit
+
+from nimops_supervisor import settings
+
+NAME = "ansible-runner"
+ROOT = Path("/tmp/ansible-operator/runner")  # The runtime's own, which cannot be changed.
+LAST_RUN = "last-run"
+"""A file in a work folder: its resource is gone, or nearly so. The collection puts it there."""
+
+_NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
+_NO_PROGRAM = 127
+
+
+class GuardError(Exception):
+    """Why a run must not be started; the text is for the operator's log."""
+
+
+def before_run(arguments: list[str]) -> None:
+    """Reduce what Ansible will read to what it needs; GuardError where the run must not start.
+
+    ``arguments``: of ansible-runner, with its own name first, as the runtime gives them.
+    """
+    if arguments[1:2] != ["run"] or len(arguments) < 3:
+        raise GuardError(f"{NAME} is guarded, and only runs what the runtime asks it to")
+    folder = Path(arguments[2])
+    write(folder / "env/extravars", {"ansible_operator_meta": identify(folder)})
+    limit_time(folder / "env/settings", settings.run_seconds())
+    (folder / LAST_RUN).unlink(missing_ok=True)
+
+
+def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
+    """Name and namespace of the resource that a work folder is for.
+
+    The runtime's folder is `<root>/<group>/<version>/<kind>/[<namespace>/]<name>`.
+    """
+    try:
+        parts = folder.relative_to(root or ROOT).parts
+    except ValueError:
+        parts = ()
+    if len(parts) not in {4, 5} or not all(_NAME_PATTERN.fullmatch(part) for part in parts[3:]):
+        raise GuardError(f"{folder} is no work folder of the runtime")
+    return {"name": parts[-1], "namespace": parts[3] if len(parts) == 5 else ""}
+
+
+def limit_time(file: Path, seconds: int) -> None:
+    """Have ansible-runner end a play after so many seconds."""
+    if not seconds:
+        return
+    try:
+        given = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise GuardError(f"{file} is not what the runtime writes: {error}") from error
+    write(file, {**given, "job_timeout": seconds})
+
+
+def write(file: Path, data: dict[str, object]) -> None:
+    """Put JSON in the place of a file, which nobody else may read."""
+    fresh = file.with_name(f".{file.name}.new")
+    try:
+        fresh.unlink(missing_ok=True)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "w") as stream:
+            json.dump(data, stream)
+        fresh.replace(file)
+    except OSError as error:
+        raise GuardError(f"{file} cannot be replaced: {error.strerror}") from error
+
+
+def limit_process() -> None:
+    """Limit the time and the memory of this process and of what it starts; both outlive an exec."""
+    if seconds := settings.run_seconds():
+        # After ansible-runner itself should have ended the play.
+        signal.alarm(seconds + settings.GRACE_SECONDS)
+    apply_memory_limit(settings.run_mebibytes())
+
+
+def find_next(own: Path, path: str) -> str | None:
+    """The program of that name that comes behind this one on PATH."""
+    folders = [Path(item or ".") for item in path.split(os.pathsep)]
+    here = own.parent.resolve()
+    places = [index for index, folder in enumerate(folders) if folder.resolve() == here]
+    for folder in folders[places[-1] + 1 if places else 0 :]:
+        program = folder / NAME
+        if os.access(program, os.X_OK) and program.is_file():
+            return str(program)
+    return None
+
+
+def main() -> NoReturn:
+    """Be the program in front of PATH: guard the run, then become ansible-runner."""
+    try:
+        before_run(sys.argv)
+    except GuardError as error:
+        print(f"{NAME}: {error}", file=sys.stderr)
+        sys.exit(1)
+    program = find_next(Path(sys.argv[0]), os.environ.get("PATH", os.defpath))
+    if program is None:
+        print(f"{NAME}: not found on PATH besides its guard: install ansible-runner", file=sys.stderr)
+        sys.exit(_NO_PROGRAM)
+    limit_process()
+    os.execv(program, [program, *sys.argv[1:]])

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The life of the runtime: what comes before each start, what its end leaves, when it is tried again."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from nimops_supervisor import folders, guard, health, mending, processes, settings
+
+GUARD = """\
+#!{interpreter} -P
+# The guard of nimops_supervisor in front of ansible-runner.
+from nimops_supervisor.guard import main
+main()
+"""
+_HEALTH_OPTION = "--health-probe-bind-address"
+_DEFAULT_HEALTH = ":6789"
+_MEND_SECONDS = 60.0
+_TICK_SECONDS = 1.0
+_SWEEP_TICKS = 5
+_WELL_SECONDS = 60.0
+_MAXIMUM_DELAY = 30.0
+_MAXIMUM_DEATHS = 5
+_END_SECONDS = 5.0
+_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+
+
+class StartError(Exception):
+    """The runtime cannot be started as this is called."""
+
+
+class Supervisor:
+    """Keeps one command running. Process-wide: it blocks signals and adopts orphans."""
+
+    def __init__(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        liveness: tuple[str, int] | None = None,
+    ) -> None:
+        self._command = command
+        self._environment = environment
+        self._health = health.Health(health_url(command))
+        self._liveness = liveness
+        self._stopping = False
+
+    def run(self) -> int:
+        """Until a signal ends it, or it dies again and again; the exit code."""
+        if shutil.which(self._command[0], path=self._environment.get("PATH")) is None:
+            raise StartError(f"{self._command[0]}: not found on PATH")
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        processes.adopt_orphans()
+        if self._liveness:
+            health.serve(self._liveness, self._health)
+        deaths = 0
+        while True:
+            if self._mend():
+                deaths = 0
+            if self._stopping:
+                return 0
+            began = time.monotonic()
+            code = self._live()
+            if self._stopping:
+                return 0
+            deaths = 1 if time.monotonic() - began > _WELL_SECONDS else deaths + 1
+            if deaths >= _MAXIMUM_DEATHS:
+                say(f"the runtime has died {deaths} times in a row, the last time with {code}")
+                return code if code > 0 else 128 - code
+            delay = min(_MAXIMUM_DELAY, 2.0 ** (deaths - 1))
+            say(f"the runtime has ended with {code}: starting it again in {delay:.0f} s")
+            self._wait(delay)
+
+    def _mend(self) -> bool:
+        """Take harmful annotations off all resources; whether there were any."""
+        command = [sys.executable, "-P", "-m", mending.__name__]
+        pid = processes.start(command, self._environment)
+        code = self._watch(pid, _MEND_SECONDS)
+        if code is None:
+            processes.send(pid, signal.SIGKILL)
+            if not self._stopping:
+                say(f"annotations could not be looked at within {_MEND_SECONDS:.0f} s")
+        return code == mending.MENDED
+
+    def _live(self) -> int:
+        """Start the runtime, and return its exit code once nothing is left of it."""
+        with tempfile.TemporaryDirectory(prefix="nimops-", ignore_cleanup_errors=True) as name:
+            scratch = Path(name)
+            folders.clear()
+            command = make_command(self._command, self._environment)
+            pid = processes.start(command, make_environment(self._environment, scratch))
+            self._health.runtime = pid
+            code = self._watch(pid)
+            self._health.runtime = 0
+            processes.end_children(_END_SECONDS)
+        return code if code is not None else 0
+
+    def _watch(self, pid: int, seconds: float | None = None) -> int | None:
+        """Wait for the end of a child and pass signals on; None after so many seconds."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        ticks = 0
+        while (code := processes.reap(pid)) is None:
+            if deadline is not None and time.monotonic() > deadline:
+                return None
+            received = signal.sigtimedwait(_SIGNALS, _TICK_SECONDS)
+            if received is None:
+                ticks += 1
+                if ticks % _SWEEP_TICKS == 0:
+                    folders.sweep()
+            elif received.si_signo != signal.SIGCHLD:
+                self._stopping = True
+                processes.send(pid, received.si_signo)
+        return code
+
+    def _wait(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not self._stopping and (left := deadline - time.monotonic()) > 0:
+            received = signal.sigtimedwait(_SIGNALS, left)
+            if received is not None and received.si_signo != signal.SIGCHLD:
+                self._stopping = True
+
+
+def make_command(command: list[str], environment: dict[str, str]) -> list[str]:
+    """The command, with prefork in front of it unless that is off."""
+    if environment.get("PREFORK", "").lower() in {"off", "0", "no", "false"}:
+        return command
+    return [sys.executable, "-P", "-m", "ansible_prefork", "exec", "--", *command]
+
+
+def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, str]:
+    """The environment of the runtime: its runs are guarded and limited, its temporary files its own."""
+    programs = scratch / "bin"
+    programs.mkdir()
+    program = programs / guard.NAME
+    program.write_text(GUARD.format(interpreter=sys.executable))
+    program.chmod(0o755)
+    temporary = scratch / "tmp"
+    temporary.mkdir()
+    made = environment | {
+        "PATH": f"{programs}:{environment.get('PATH', '/usr/bin:/bin')}",
+        "TMPDIR": str(temporary),
+        "PREFORK_BEFORE_RUN": f"{guard.__name__}:{guard.before_run.__name__}",
+    }
+    if seconds := settings.run_seconds():
+        made["PREFORK_RUN_SECONDS"] = str(seconds + settings.GRACE_SECONDS)
+    if mebibytes := settings.run_mebibytes():
+        made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
+    return made
+
+
+def health_url(command: list[str]) -> str:
+    """Where the runtime says that it is well, as its arguments have it; empty if nowhere."""
+    given = _DEFAULT_HEALTH
+    for index, argument in enumerate(command):
+        if argument.startswith(f"{_HEALTH_OPTION}="):
+            given = argument.partition("=")[2]
+        elif argument == _HEALTH_OPTION and index + 1 < len(command):
+            given = command[index + 1]
+    host, _colon, port = given.rpartition(":")
+    if port in {"", "0"}:
+        return ""
+    return f"http://{host if host not in {'', '0.0.0.0', '[::]'} else '127.0.0.1'}:{port}/healthz"
+
+
+def say(text: str) -> None:
+    """Talk, on stderr."""
+    with contextlib.suppress(OSError):
+        print(f"supervisor: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the environment sets: limits of a run."""
+
+from __future__ import annotations
+
+import os
+
+RUN_SECONDS = ("NIMOPS_RUN_SECONDS", 300)
+RUN_MEMORY_MIB = ("NIMOPS_RUN_MEMORY_MIB", 512)
+GRACE_SECONDS = 15
+"""How much later than ansible-runner itself its process is ended."""
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the text names it."""
+
+
+def run_seconds() -> int:
+    """Seconds that a run may take, 0 for no limit; SettingsError."""
+    return _whole_number(*RUN_SECONDS)
+
+
+def run_mebibytes() -> int:
+    """MiB of data that each process of a run may have, 0 for no limit; SettingsError."""
+    return _whole_number(*RUN_MEMORY_MIB)
+
+
+def _whole_number(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise SettingsError(f"{name}={text!r}: give a whole number, or 0 for no limit")
+    return int(text)

@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from nimops_supervisor import folders
+from nimops_supervisor.guard import LAST_RUN
+
+
+def make_folder(root, below, age=None):
+    folder = root / below
+    (folder / "artifacts/1").mkdir(parents=True)
+    (folder / "artifacts/1/stdout").write_text("x")
+    if age is not None:
+        mark = folder / LAST_RUN
+        mark.touch()
+        os.utime(mark, (time.time() - age,) * 2)
+    return folder
+
+
+def test_only_what_is_marked_and_quiet_goes(tmp_path):
+    gone = make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
+    fresh = make_folder(tmp_path, "a.b/v1/K/ns/fresh", age=0)
+    kept = make_folder(tmp_path, "a.b/v1/K/ns/kept")
+    assert folders.sweep(tmp_path) == 1
+    assert not gone.exists()
+    assert fresh.exists()
+    assert kept.exists()
+    assert folders.sweep(tmp_path) == 0
+
+
+def test_nothing_is_left_of_a_namespace_that_is_empty(tmp_path):
+    make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
+    make_folder(tmp_path, "a.b/v1/Wide/gone", age=10)
+    assert folders.sweep(tmp_path) == 2
+    assert sorted(str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*")) == [
+        "a.b",
+        "a.b/v1",
+        "a.b/v1/K",
+    ]
+
+
+def test_a_resource_that_is_named_like_the_mark_is_no_mark(tmp_path):
+    kept = make_folder(tmp_path, f"a.b/v1/K/ns/{LAST_RUN}")
+    os.utime(kept, (1, 1))
+    folders.sweep(tmp_path)
+    assert kept.exists()
+
+
+def test_two_hundred_leave_nothing(tmp_path):
+    for number in range(200):
+        make_folder(tmp_path, f"a.b/v1/K/ns/n{number}", age=10)
+    assert folders.sweep(tmp_path) == 200
+    assert not (tmp_path / "a.b/v1/K/ns").exists()
+
+
+def test_all_go_before_a_start(tmp_path):
+    root = tmp_path / "runner"
+    make_folder(root, "a.b/v1/K/ns/x")
+    folders.clear(root)
+    assert not root.exists()
+    folders.clear(root)
+
+
+@pytest.mark.parametrize("what", ["link", "other"])
+def test_what_is_not_ours_is_not_cleared(tmp_path, monkeypatch, what):
+    real = tmp_path / "real"
+    make_folder(real, "a.b/v1/K/ns/x")
+    root = real
+    if what == "link":
+        root = tmp_path / "link"
+        root.symlink_to(real)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+    folders.clear(root)
+    assert (real / "a.b").exists()

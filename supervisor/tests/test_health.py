@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from nimops_supervisor import health, processes
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """A runtime without a health endpoint; its runs are of these ages."""
+    clock = Clock()
+    found = health.Health("", clock)
+    found.clock = clock
+    found.runtime = os.getpid()
+    found.ages = {}
+    monkeypatch.setenv("NIMOPS_RUN_SECONDS", "300")
+    monkeypatch.setattr(processes, "children_of", lambda pid: list(found.ages))
+    monkeypatch.setattr(processes, "age_of", lambda pid: found.ages[pid])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ages", "fault"),
+    [
+        ({}, ""),
+        ({1: 0.0, 2: 359.0}, ""),
+        ({1: 361.0, 2: 5.0}, "1 of 2 runs do not end, one for 361 s"),
+        ({1: 400.0, 2: 500.0}, "2 of 2 runs do not end, one for 500 s"),
+    ],
+)
+def test_runs_that_do_not_end_are_a_fault(known, ages, fault):
+    known.ages = ages
+    assert known.find_fault() == fault
+
+
+def test_a_runtime_that_is_away_for_long_is_a_fault(known):
+    assert known.find_fault() == ""
+    known.runtime = 0
+    known.clock.now += 59
+    assert known.find_fault() == ""
+    known.clock.now += 2
+    assert known.find_fault() == "the runtime has not been well for 61 s"
+    known.runtime = 1
+    assert known.find_fault() == ""
+
+
+def test_a_runtime_that_does_not_answer_is_a_fault():
+    clock = Clock()
+    found = health.Health("http://127.0.0.1:1/healthz", clock)
+    found.runtime = os.getpid()
+    assert found.find_fault() == ""
+    clock.now += 61
+    assert "not been well" in found.find_fault()
+
+
+def test_the_age_of_a_process():
+    assert 0 < processes.age_of(os.getpid()) < 3600
+    assert processes.age_of(0) == 0.0

@@ -1,0 +1,233 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The supervisor as a program, with scripts in the place of ansible-operator and of what mends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from nimops_supervisor import runtime
+
+PROGRAM = """\
+import sys
+from nimops_supervisor import guard, mending, processes, runtime
+root = {root!r}
+guard.ROOT = guard.Path(root, "runner")
+runtime._MEND_SECONDS = 10.0
+runtime._WELL_SECONDS = {well}
+start = processes.start
+def fake(command, environment):
+    if command[-1] == mending.__name__:
+        command = [sys.executable, root + "/mend.py"]
+    return start(command, environment)
+processes.start = fake
+from nimops_supervisor.__main__ import main
+sys.exit(main())
+"""
+LOG = """
+import os, sys
+def log(*words):
+    with open({root!r} + "/log", "a") as file:
+        print(*words, file=file)
+"""
+
+
+@pytest.fixture
+def supervise(tmp_path):
+    """Start a supervisor of a runtime with this text; what mends has another."""
+    running = []
+
+    def start(body, mend="", *options, well=60.0, **environment):
+        head = LOG.format(root=str(tmp_path))
+        (tmp_path / "mend.py").write_text(f"{head}\nlog('mend')\n{mend}")
+        (tmp_path / "command.py").write_text(f"{head}\n{body}")
+        (tmp_path / "program.py").write_text(PROGRAM.format(root=str(tmp_path), well=well))
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                tmp_path / "program.py",
+                *options,
+                "--",
+                sys.executable,
+                str(tmp_path / "command.py"),
+                "--health-probe-bind-address=:0",
+            ],
+            env={**os.environ, "PREFORK": "off", "TMPDIR": str(tmp_path), **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def lines(folder):
+    file = folder / "log"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.02)
+    return found
+
+
+SLEEP = "log('up', os.getpid())\nimport signal\nsignal.pause()\n"
+
+
+def test_what_harms_is_mended_before_each_start(supervise, tmp_path):
+    process = supervise("log('up')\nsys.exit(3)\n")
+    wait_for(lambda: lines(tmp_path) == ["mend", "up"] * 2)
+    process.terminate()
+    _out, said = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "the runtime has ended with 3: starting it again in 1 s" in said
+
+
+def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):
+    process = supervise(
+        "import signal, time\n"
+        "def end(*_): log('asked'); sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, end)\nlog('up')\ntime.sleep(60)\n"
+    )
+    wait_for(lambda: "up" in lines(tmp_path))
+    process.terminate()
+    assert process.wait(20) == 0
+    assert lines(tmp_path)[-1] == "asked"
+
+
+def test_a_killed_runtime_is_started_again_and_its_runs_are_gone(supervise, tmp_path):
+    orphan = "import subprocess\nrun = subprocess.Popen(['sleep', '300'])\nlog('run', run.pid)\n"
+    supervise(orphan + SLEEP)
+    first = wait_for(lambda: [item for item in lines(tmp_path) if item.startswith("up")])[0]
+    run = int(next(item for item in lines(tmp_path) if item.startswith("run")).split()[1])
+    os.kill(int(first.split()[1]), signal.SIGKILL)
+    wait_for(lambda: len([item for item in lines(tmp_path) if item.startswith("up")]) == 2)
+    assert not Path(f"/proc/{run}").exists()
+
+
+def test_what_keeps_dying_ends_the_supervisor_with_its_code(supervise, tmp_path, monkeypatch):
+    body = "log('up')\nsys.exit(7)\n"
+    process = supervise(body)
+    # Between the starts it waits 1, 2, 4 and 8 seconds.
+    _out, said = process.communicate(timeout=60)
+    assert process.returncode == 7
+    assert lines(tmp_path).count("up") == 5
+    assert "has died 5 times in a row" in said
+
+
+def test_what_was_mended_does_not_count_as_a_death(supervise, tmp_path):
+    process = supervise("log('up')\nsys.exit(7)\n", "sys.exit(3)\n")
+    wait_for(lambda: lines(tmp_path).count("up") == 6, 40)
+    assert process.poll() is None
+
+
+def test_a_mending_that_fails_keeps_nothing_from_starting(supervise, tmp_path):
+    supervise(SLEEP, "sys.exit(1)\n")
+    wait_for(lambda: any(item.startswith("up") for item in lines(tmp_path)))
+
+
+def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, tmp_path):
+    body = (
+        "import shutil, tempfile\n"
+        "log(shutil.which('ansible-runner'), tempfile.gettempdir(), os.environ['PREFORK_BEFORE_RUN'],"
+        " os.environ['PREFORK_RUN_SECONDS'], os.environ['PREFORK_RUN_MEMORY_MIB'])\n"
+        "open(tempfile.gettempdir() + '/left', 'w').close()\n"
+    )
+    process = supervise(body + SLEEP, NIMOPS_RUN_SECONDS="10", NIMOPS_RUN_MEMORY_MIB="99")
+    wait_for(lambda: len(lines(tmp_path)) == 3)
+    program, temporary, hook, seconds, memory = lines(tmp_path)[1].split()
+    assert program.startswith(str(tmp_path / "nimops-"))
+    assert temporary.startswith(str(tmp_path / "nimops-"))
+    assert hook == "nimops_supervisor.guard:before_run"
+    assert (seconds, memory) == ("25", "99")
+    process.terminate()
+    process.wait(20)
+    assert not list(tmp_path.glob("nimops-*"))
+
+
+def test_work_folders_of_a_runtime_before_are_removed(supervise, tmp_path):
+    (tmp_path / "runner/a.b/v1/K/ns/x").mkdir(parents=True)
+    supervise(SLEEP)
+    wait_for(lambda: len(lines(tmp_path)) == 2)
+    assert not (tmp_path / "runner").exists()
+
+
+def free_port():
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def ask(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError:
+        return 0, ""
+
+
+def test_liveness_is_served(supervise, tmp_path):
+    port = free_port()
+    supervise(SLEEP, "", f"--liveness-bind-address=127.0.0.1:{port}")
+    assert wait_for(lambda: ask(port)[0] and ask(port)) == (200, "ok\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name the command to run"),
+        (["--"], "name the command to run"),
+        (["--", "no-such-program"], "no-such-program: not found on PATH"),
+        (["--liveness-bind-address=x", "--", "true"], "'x' is no address"),
+    ],
+)
+def test_a_bad_call_says_what_is_wrong(arguments, said):
+    process = subprocess.run(
+        [sys.executable, "-m", "nimops_supervisor", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 2
+    assert said in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "url"),
+    [
+        (["x"], "http://127.0.0.1:6789/healthz"),
+        (["x", "--health-probe-bind-address=:8081"], "http://127.0.0.1:8081/healthz"),
+        (["x", "--health-probe-bind-address", "0.0.0.0:1"], "http://127.0.0.1:1/healthz"),
+        (["x", "--health-probe-bind-address=[::1]:2"], "http://[::1]:2/healthz"),
+        (["x", "--health-probe-bind-address=0"], ""),
+        (["x", "--health-probe-bind-address=:0"], ""),
+    ],
+)
+def test_where_the_runtime_is_asked_for_its_health(command, url):
+    assert runtime.health_url(command) == url
+
+
+def test_prefork_stands_in_front_unless_it_is_off():
+    assert runtime.make_command(["a", "b"], {"PREFORK": "Off"}) == ["a", "b"]
+    assert runtime.make_command(["a", "b"], {})[2:] == ["-m", "ansible_prefork", "exec", "--", "a", "b"]

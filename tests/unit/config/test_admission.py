@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The policies look at all of our kinds, hold up nothing else, and say what the operator does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import (
+    DURATION,
+    NUMBER,
+    RANGES,
+)
+
+ADMISSION = Path(__file__).resolve().parents[3] / "config/admission"
+OWN = {plural for version, plural in KINDS.values() if version.startswith(f"{GROUP}/")}
+ITEMS = [
+    item
+    for path in sorted(ADMISSION.glob("*_*.yaml"))
+    for item in yaml.safe_load_all(path.read_text())
+]
+POLICIES = [item for item in ITEMS if item["kind"] == "ValidatingAdmissionPolicy"]
+ANNOTATIONS = next(item for item in POLICIES if item["metadata"]["name"] == "runtime-annotations")
+
+
+def load_rule(policy: dict) -> dict:
+    [rule] = policy["spec"]["matchConstraints"]["resourceRules"]
+    return rule
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda item: item["metadata"]["name"])
+def test_policy_denies_creations_and_updates_of_resources_only(policy):
+    rule = load_rule(policy)
+    assert rule["operations"] == ["CREATE", "UPDATE"]
+    assert rule["apiGroups"] == [GROUP]
+    # No subresource: a status is never held up, and Kubernetes keeps its writers off the metadata.
+    assert set(rule["resources"]) <= OWN
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    bindings = [
+        item["spec"]
+        for item in ITEMS
+        if item["spec"].get("policyName") == policy["metadata"]["name"]
+    ]
+    assert bindings == [{"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}]
+
+
+def test_annotations_of_all_our_kinds_are_looked_at():
+    assert set(load_rule(ANNOTATIONS)["resources"]) == OWN
+
+
+@pytest.mark.parametrize(("name", "range_"), RANGES.items(), ids=str)
+def test_annotation_has_the_range_that_the_operator_gives_it(name, range_):
+    [rule] = [item for item in ANNOTATIONS["spec"]["validations"] if name in item["message"]]
+    assert rule["message"] == f"metadata.annotations[{name}]: must be {range_}"
+    expression = rule["expression"]
+    if range_.is_duration:
+        assert f"matches(r'^{DURATION}$')" in expression
+        bounds = (f"duration('{range_.minimum}')", f"duration('{range_.maximum}')")
+    else:
+        assert f"matches('^{NUMBER}$')" in expression
+        bounds = (range_.minimum, range_.maximum)
+    assert f">= {bounds[0]} " in expression
+    assert expression.endswith(f"<= {bounds[1]}")
+
+
+def test_no_other_annotation_is_looked_at():
+    assert len(ANNOTATIONS["spec"]["validations"]) == len(RANGES)

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each map with free keys is looked at for keys that ansible-core takes for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+BASES = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
+POLICIES = ROOT / "config/admission/reserved_keys.yaml"
+MESSAGE = "keys that begin with __ansible are reserved for Ansible"
+UNKNOWN = {
+    f"{spec}.expose.router.eppConfig.{place}"
+    for spec in ("spec", "spec.services[].spec")
+    for place in ("config", "config.plugins[].parameters")
+}
+"""Fields that keep what no schema knows, where neither can look: the operator's own reading does."""
+
+Schema = dict[str, Any]
+
+
+def walk(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    yield path, schema
+    for name, child in schema.get("properties", {}).items():
+        yield from walk(child, f"{path}.{name}".lstrip("."))
+    for key, mark in (("items", "[]"), ("additionalProperties", "{}")):
+        if key in schema:
+            yield from walk(schema[key], f"{path}{mark}")
+
+
+def load(path: Path) -> tuple[str, list[tuple[str, Schema]]]:
+    crd = yaml.safe_load(path.read_text())
+    version = crd["spec"]["versions"][0]
+    return crd["spec"]["names"]["plural"], list(walk(version["schema"]["openAPIV3Schema"]))
+
+
+def in_policies() -> dict[str, list[str]]:
+    """Plural to the paths that its policy looks at."""
+    return {
+        item["spec"]["matchConstraints"]["resourceRules"][0]["resources"][0]: [
+            rule["message"].removesuffix(f": {MESSAGE}") for rule in item["spec"]["validations"]
+        ]
+        for item in yaml.safe_load_all(POLICIES.read_text())
+        if item["kind"] == "ValidatingAdmissionPolicy"
+    }
+
+
+@pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
+def test_each_map_is_looked_at_once(path: Path) -> None:
+    plural, nodes = load(path)
+    maps = sorted(at for at, schema in nodes if "additionalProperties" in schema)
+    by_crd = [
+        at
+        for at, schema in nodes
+        for rule in schema.get("x-kubernetes-validations", [])
+        if rule["message"] == MESSAGE
+    ]
+    assert maps
+    assert sorted([*by_crd, *in_policies().get(plural, [])]) == maps
+
+
+@pytest.mark.parametrize("path", BASES, ids=lambda path: path.stem)
+def test_what_nobody_can_look_into_is_known(path: Path) -> None:
+    _plural, nodes = load(path)
+    keeps = {at for at, schema in nodes if "x-kubernetes-preserve-unknown-fields" in schema}
+    assert keeps <= UNKNOWN

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is left in /tmp."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nimops_faults.leftovers import judge_paths, list_paths
+
+RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ([], []),
+        (["ansible-operator/runner/", f"{RUNS}/NIMService/", "ansible-home/tmp/"], []),
+        ([f"{RUNS}/NIMService/x/a/env/extravars", f"{RUNS}/NIMService/x/a/inventory/hosts"],
+         ["1 work folders: NIMService/x/a"]),
+        ([f"{RUNS}/NIMService/x/a/", f"{RUNS}/NIMCache/x/c/"],
+         ["2 work folders: NIMCache/x/c, NIMService/x/a"]),
+        (["kubeconfig1", "ansible-home/tmp/ansible-local-7/x/y", "ansible-home/tmp/ansible-local-7/z"],
+         ["2 temporary files: ansible-home/tmp/ansible-local-7, kubeconfig1"]),
+        (["ansible-home/tmp/ansible-local-7/"], ["1 temporary files: ansible-home/tmp/ansible-local-7"]),
+    ],
+    ids=["nothing", "made-once", "one-run", "two-runs", "files", "empty-folder-of-a-run"],
+)  # fmt: skip
+def test_judge(paths: list[str], expected: list[str]) -> None:
+    assert judge_paths(paths) == expected
+
+
+def test_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
+    assert list_paths(tmp_path) == [""]
+    for folder in ("a/b", "c"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "a" / "file").touch()
+    assert list_paths(tmp_path) == ["a/b/", "a/file", "c/"]
