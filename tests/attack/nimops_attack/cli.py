@@ -18,7 +18,18 @@ from nimops_live.runtime import ROOT, Side
 from nimops_live.stage import Stage, enter, open_stage
 from nimops_live.table import Row, make_table, select, write_rows
 
-from . import annotations, generated, manifests, models, people, process, secrets, tenants
+from . import (
+    generated,
+    manifests,
+    models,
+    people,
+    process,
+    registry,
+    runtime_annotations,
+    secrets,
+    switches,
+    tenants,
+)
 from .scene import Attack, Scene
 
 OUTPUT = ROOT / "build" / "attack"
@@ -28,7 +39,9 @@ SIDES: tuple[Side, ...] = ("prefork", "stock")
 
 def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
-    modules = (generated, tenants, models, manifests, people, process, secrets, annotations)
+    modules = (
+        generated, tenants, models, manifests, people, process, switches, registry, secrets, runtime_annotations,
+    )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 
 
@@ -54,7 +67,8 @@ def choose(options: argparse.Namespace) -> list[tuple[Side, list[Attack]]]:
         attacks = [attack for attack in attacks if attack.name in chosen]
     elif options.quick:
         attacks = [attack for attack in attacks if attack.quick]
-    sides = [options.mode] if options.mode else ["prefork"] if options.quick else list(SIDES)
+    sides: list[Side] = ["prefork"] if options.quick else list(SIDES)
+    sides = [options.mode] if options.mode else sides
     return [(side, [item for item in attacks if side in item.sides]) for side in sides]
 
 

@@ -166,7 +166,7 @@ _PLAIN: dict[str, t.Callable[[Json], t.Any]] = {
 
 def build(schema: Json, base: Json, texts: t.Mapping[Place, str]) -> Json:
     """The base with these texts in their places, and whatever else these places need to exist."""
-    tree: Json = {}
+    tree: _Tree = {}
     for place, text in texts.items():
         node = tree
         for part in place.path:
@@ -182,7 +182,11 @@ class _Leaf:
     is_key: bool
 
 
-def _grow(schema: Json, base: t.Any, tree: Json) -> t.Any:
+_Tree = dict[t.Any, t.Any]
+"""By part of a path; at its end, the text by _Leaf."""
+
+
+def _grow(schema: Json, base: t.Any, tree: _Tree) -> t.Any:
     if _Leaf(False) in tree:
         return tree[_Leaf(False)]
     if "items" in schema:

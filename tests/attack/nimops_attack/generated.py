@@ -207,7 +207,7 @@ def attack_stored(scene: Scene) -> Seen:
 def write_statuses(scene: Scene) -> None:
     """Before the operator starts: it reads what it finds."""
     namespace = scene.namespace("status")
-    written, problems = [], []
+    written: list[tuple[str, str, int]] = []
     for kind in KINDS:
         places = list_places(scene.crds[kind], "status")
         for payload in (JINJA, PACKED, *(PayloadClass(key, key, key) for key in MARKER_KEYS[:2])):
@@ -220,7 +220,7 @@ def write_statuses(scene: Scene) -> None:
                 scene, namespace, rename(scene.bases[kind][0], name), payload, wanted
             )
             written.append((kind, name, count))
-    scene.shared["status"] = (namespace, written, problems)
+    scene.shared["status"] = (namespace, written)
 
 
 def write_status(
@@ -250,10 +250,8 @@ def write_status(
 
 
 def attack_status(scene: Scene) -> Seen:
-    namespace, written, problems = t.cast(
-        "tuple[str, list[tuple[str, str, int]], list[str]]", scene.shared["status"]
-    )
-    problems = list(problems)
+    namespace, written = t.cast("tuple[str, list[tuple[str, str, int]]]", scene.shared["status"])
+    problems: list[str] = []
     for kind in KINDS:
         names = [name for of, name, _ in written if of == kind]
         problems += follow(scene, namespace, kind, names)

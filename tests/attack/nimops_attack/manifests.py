@@ -242,7 +242,7 @@ def attack_children(scene: Scene) -> Seen:
     deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/service"
     for place in (_core(namespace, "configmaps/model-manifest"), _core(namespace, "services/service"), deployment):  # fmt: skip
         text = fill_in(JINJA.text, make_token("child", place), canary)
-        notes = {"metadata": {"annotations": {"a/x": text, "b": text}}}
+        notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
         if place.endswith("-manifest"):
             notes |= {"data": {"__ansible_unsafe": text, "__ansible_vault": text, "model_manifest.yaml": text}}  # fmt: skip
         edited += scene.cluster.ask("PATCH", place, notes, "application/merge-patch+json").refusal is None  # fmt: skip

@@ -12,6 +12,7 @@ import threading
 import time
 import typing as t
 import unicodedata
+from functools import partial
 
 from nimops_live.errors import LiveError
 from nimops_live.workload import make_nimservice
@@ -35,13 +36,13 @@ class Hostile(http.server.ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], answer: Answerer) -> None:
         self.answer = answer
         self.asked: list[str] = []
-        super().__init__(address, _Handler)
+        super().__init__(address, Question)
 
 
-Answerer = t.Callable[["_Handler"], None]
+Answerer = t.Callable[["Question"], None]
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class Question(http.server.BaseHTTPRequestHandler):
     server: Hostile
 
     def do_GET(self) -> None:
@@ -66,23 +67,23 @@ def listing(name: t.Any, root: t.Any = None) -> bytes:
     return json.dumps({"object": "list", "data": [entry]}).encode()
 
 
-def say_html(handler: _Handler) -> None:
+def say_html(handler: Question) -> None:
     handler.say(b"<html><script>alert(1)</script></html>", Content_Type="text/html")
 
 
-def say_much(handler: _Handler) -> None:
+def say_much(handler: Question) -> None:
     handler.send_response(200)
     handler.end_headers()
     for _ in range(4096):
         handler.wfile.write(b"[" * 65536)
 
 
-def say_slowly(handler: _Handler) -> None:
+def say_slowly(handler: Question) -> None:
     time.sleep(SLOW_SECONDS)
     handler.say(b"rubbish")
 
 
-def drip(handler: _Handler) -> None:
+def drip(handler: Question) -> None:
     """A byte now and then, for as long as somebody reads."""
     handler.send_response(200)
     handler.send_header("Content-Length", "1000000")
@@ -93,24 +94,24 @@ def drip(handler: _Handler) -> None:
         time.sleep(0.2)
 
 
-def say_bomb(handler: _Handler) -> None:
+def say_bomb(handler: Question) -> None:
     handler.say(b'{"object": "list", "data": ' + b"[" * 500_000)
 
 
-def say_headers(handler: _Handler) -> None:
+def say_headers(handler: Question) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + b"X: " + b"a" * 60_000 + b"\r\n")
     for number in range(2000):
         handler.wfile.write(f"X-{number}: {number}\r\n".encode())
     handler.wfile.write(b"\r\n\0\0\0")
 
 
-def say_compressed(handler: _Handler) -> None:
+def say_compressed(handler: Question) -> None:
     import gzip
 
     handler.say(gzip.compress(b" " * (64 << 20)), Content_Encoding="gzip")
 
 
-def say_odd_types(handler: _Handler) -> None:
+def say_odd_types(handler: Question) -> None:
     handler.say(json.dumps({"object": "list", "data": [{"id": {"a": [1]}, "root": None}]}).encode())
 
 
@@ -149,9 +150,7 @@ def serving(
                 raise LiveError(f"{name}: {refusal}")
         for name, answer in answers.items():
             place = f"/api/v1/namespaces/{namespace}/services/{name}"
-            live = scene.wait_for(
-                f"the Service {name}", lambda at=place: scene.cluster.find(at), 60
-            )
+            live = scene.wait_for(f"the Service {name}", partial(scene.cluster.find, place), 60)
             if live is None:
                 raise LiveError(f"no Service {name} after 60 s")
             server = Hostile((live["spec"]["clusterIP"], 8000), answer)

@@ -67,7 +67,8 @@ def attack_verbs(scene: Scene) -> Seen:
     namespace = scene.namespace("people")
     folder = scene.stage.folder / "files"
     folder.mkdir(exist_ok=True)
-    problems, plays = [], 0
+    problems: list[str] = []
+    plays = 0
     for number, key in enumerate(MARKER_KEYS[: 1 if scene.quick else 3]):
         path = folder / f"{number}.yaml"
         path.write_text(yaml.safe_dump_all(make_files(scene, key).values()))
@@ -84,7 +85,8 @@ def attack_roles(scene: Scene) -> Seen:
     """The roles, with a resource as it is."""
     folder = scene.stage.folder / "files"
     folder.mkdir(exist_ok=True)
-    problems, plays = [], 0
+    problems: list[str] = []
+    plays = 0
     namespace = scene.namespace("roles")
     for kind in KINDS:
         for key in MARKER_KEYS[: 1 if scene.quick else 2]:

@@ -115,7 +115,12 @@ class Scene:
         self.stop()
         self.starts += 1
         name = f"{self.side}-{self.starts}"
-        self.operator = self.stage.start_operator(name, self.side, **environment)
+        os.environ.update(environment)
+        try:
+            self.operator = self.stage.start_operator(name, self.side)
+        finally:
+            for key in environment:
+                os.environ.pop(key, None)
         self.operator.wait_until_ready()
         return self.operator
 

@@ -94,10 +94,8 @@ def attack_secrets(scene: Scene) -> Seen:
     fill_secrets(scene, namespace)
     scene.start(ANSIBLE_DIFF_ALWAYS="true")
     resources = make_resources()
-    problems = []
-    for resource in resources:
-        if refusal := scene.create(namespace, resource):
-            problems.append(f"{resource['metadata']['name']}: {refusal}")
+    refusals = [scene.create(namespace, resource) for resource in resources]
+    problems = [f"refused: {refusal}" for refusal in refusals if refusal]
     for resource in resources:
         kind, name = resource["kind"], resource["metadata"]["name"]
         problems += [

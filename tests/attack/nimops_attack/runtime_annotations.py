@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from nimops_live.workload import make_nimservice
 
 from .bases import rename
@@ -45,6 +47,10 @@ def attack_admission(scene: Scene) -> Seen:
     return Seen.of(problems, f"{count} values refused, each by the name of its annotation")
 
 
+def is_created(scene: Scene, namespace: str, resource: Json) -> bool:
+    return scene.create(namespace, resource) is None
+
+
 def attack_stored(scene: Scene) -> Seen:
     """What was annotated before there was a policy, when an operator starts."""
     scene.stop()
@@ -53,7 +59,8 @@ def attack_stored(scene: Scene) -> Seen:
     with without_policies(scene):
         for key, value in CRUEL:
             resource = with_annotation(make_nimservice(key), key, value, key)
-            if not scene.wait_for("no policy", lambda it=resource: scene.create(namespace, it) is None, 20):  # fmt: skip
+            is_stored = partial(is_created, scene, namespace, resource)
+            if not scene.wait_for("no policy", is_stored, 20):
                 return Seen(False, f"{key} could not be stored: the attack did not take place")
             names.append(key)
     try:
