@@ -267,7 +267,7 @@ def _core(namespace: str, rest: str) -> str:
 def list_attacks() -> list[Attack]:
     return [
         *(
-            Attack(f"manifest-{bomb.name}", bomb.what, partial(attack, bomb), quick=bomb.name in ("templates", "aliases"))
+            Attack(f"manifest-{bomb.name}", bomb.what, partial(attack, bomb), quick=bomb.name == "templates")
             for bomb in BOMBS
         ),
         Attack("children-edited", "what a tenant writes into children is taken as text", attack_children),

@@ -146,7 +146,7 @@ def attack_exit(scene: Scene) -> Seen:
 
 def list_attacks() -> list[Attack]:
     return [
-        Attack("leftovers", "the work folder is as before when resources are gone", attack_leftovers, quick=True),
-        Attack("prefork-stopped", "runs go on as stock", attack_stopped_parent, sides=("prefork",), quick=True),
+        Attack("leftovers", "the work folder is as before when resources are gone", attack_leftovers),
+        Attack("prefork-stopped", "runs go on as stock", attack_stopped_parent, sides=("prefork",)),
         Attack("prefork-exit", "a play that a plugin ended has failed, as stock", attack_exit, sides=("prefork",)),
     ]  # fmt: skip

@@ -9,6 +9,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import time
 import typing as t
@@ -80,8 +81,15 @@ class Answer:
             return None
         causes = (self.body.get("details") or {}).get("causes") or []
         said = str(self.body.get("message") or self.status)
-        pairs = tuple((item.get("field") or "", item.get("message") or "") for item in causes)
-        return Refusal(pairs or (("", said),))
+        texts = [(item.get("field") or "", item.get("message") or "") for item in causes]
+        pairs = tuple((name or find_field(text), text) for name, text in texts)
+        return Refusal(pairs or ((find_field(said), said),))
+
+
+def find_field(said: str) -> str:
+    """The field that a policy names in its message, which is all that it has."""
+    found = re.search(r"(?:^|: )((?:spec|metadata)(?:\.\w+|\[\])+): ", said)
+    return found[1].replace("[]", "[0]") if found else ""
 
 
 def path_to(kind: str, namespace: str, name: str = "") -> str:

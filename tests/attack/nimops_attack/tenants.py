@@ -182,7 +182,7 @@ def attack_managers(scene: Scene) -> Seen:
 
 def list_attacks() -> list[Attack]:
     return [
-        Attack("name-of-account", "the account of the caches stays", attack_account, quick=True),
+        Attack("name-of-account", "the account of the caches stays", attack_account),
         Attack("foreign-service", "neither asked for its model nor changed", attack_foreign_service, quick=True),
         Attack("foreign-objects", "objects of others are left alone, and a condition says so", attack_foreign_objects),
         Attack("posing-as-kserve", "services of KServe work as before", attack_kserve),
