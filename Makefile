@@ -68,6 +68,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy tests/live/nimops_live tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
+	@cd tests/fuzz && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_fuzz
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
@@ -79,6 +80,15 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 unit: collection ## The unit tests, against the installed collection
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile tests/unit
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+
+.PHONY: fuzz
+fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $$KUBECONFIG or the sandbox (FUZZ=--seed N)
+ifdef KUBECONFIG
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/fuzz $(FUZZ)
+else
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/fuzz $(FUZZ)
+endif
 
 .PHONY: prefork
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory

@@ -25,8 +25,10 @@ def condition(kind: str, status: bool, reason: str, message: str = "") -> Condit
 
 
 def find_condition(conditions: t.Sequence[Condition] | None, kind: str) -> Condition | None:
-    """The condition of a type, or None."""
-    return next((item for item in conditions or [] if item.get("type") == kind), None)
+    """The condition of a type, or None; what is none, as others' objects may have, is passed."""
+    items = conditions if isinstance(conditions, (list, tuple)) else ()
+    found = (item for item in items if isinstance(item, dict) and item.get("type") == kind)
+    return next(found, None)
 
 
 def set_condition(conditions: t.Sequence[Condition] | None, new: Condition) -> list[Condition]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal, DecimalException
 
 _SUFFIXES = {
     "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
@@ -16,28 +16,45 @@ _SUFFIXES = {
     "Pi": Decimal(2**50), "Ei": Decimal(2**60),
 }  # fmt: skip
 _QUANTITY = re.compile(
-    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
 )
-
-_MAX_LENGTH = 64
-"""Of more digits, and of larger exponents, numbers would be made that take seconds."""
 
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BILLION = 10**9
+_MAX_DIGITS = 24
+"""Before the point: Kubernetes itself goes to 2^63. An exponent is cheap to write, dear to use."""
+_MOST = 2**63 - 1
+_MAX_LENGTH = 64
+_MAX_SHOWN = 40
+
+
+class _OutOfRangeError(ValueError):
+    """It is a quantity, but none that anything has."""
 
 
 def parse_quantity(text: str | float) -> Decimal:
     """The value of a quantity such as ``50Gi``, ``500m`` or ``1e3``; ValueError if it is none."""
     number, exponent, suffix = _take_apart(text)
-    return Decimal(number + exponent) * _SUFFIXES[suffix]
+    try:
+        value = Decimal(number + exponent) * _SUFFIXES[suffix]
+    except DecimalException as error:
+        raise _OutOfRangeError(f"{_show(text)} is out of range for a quantity") from error
+    if value and value.adjusted() >= _MAX_DIGITS:
+        raise _OutOfRangeError(f"{_show(text)} is out of range for a quantity")
+    return value
 
 
 def _take_apart(text: str | float) -> list[str]:
     match = _QUANTITY.fullmatch(str(text)[: _MAX_LENGTH + 1])
     if not match or match.end() > _MAX_LENGTH:
-        raise ValueError(f"{str(text)[:_MAX_LENGTH]!r} is not a quantity")
+        raise ValueError(f"{_show(text)} is not a quantity")
     return [part or "" for part in match.groups()]
+
+
+def _show(text: str | float) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
 def canonical_quantity(text: str | float) -> str:
@@ -67,11 +84,23 @@ def _shorten(number: int, base: int, names: int) -> tuple[int, int]:
 
 
 def is_same_quantity(left: object, right: object) -> bool:
-    """Whether both are quantities of the same value (``1`` and ``1000m`` are)."""
+    """Whether both are quantities of the same value (``1`` and ``1000m`` are).
+
+    What is more than Kubernetes can hold is the most that it can, and a part of a nano a whole one.
+    """
     scalars = (str, int, float)
     if not isinstance(left, scalars) or not isinstance(right, scalars):
         return False
     try:
-        return parse_quantity(left) == parse_quantity(right)
+        return _as_stored(left) == _as_stored(right)
     except ValueError:
         return False
+
+
+def _as_stored(text: str | float) -> Decimal:
+    try:
+        value = parse_quantity(text)
+    except _OutOfRangeError:
+        value = Decimal(-_MOST if str(text).startswith("-") else _MOST)
+    nanos = (value * _BILLION).to_integral_value(ROUND_UP)
+    return max(min(nanos, Decimal(_MOST * _BILLION)), Decimal(-_MOST * _BILLION))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import typing as t
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ except ImportError as error:
     KUBERNETES_IMPORT_ERROR = str(error)
 
 _DEFAULT_KUBECONFIG = "~/.kube/config"
+_NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 _MARKER = PREFIX.encode()
@@ -232,7 +234,7 @@ class Client:
             response = server.pool.request(
                 method,
                 url,
-                body=None if body is None else json.dumps(body).encode(),
+                body=None if body is None else _encode(body),
                 headers=headers,
                 timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
                 retries=False,
@@ -249,6 +251,12 @@ class Client:
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data
+
+
+def _encode(body: Json) -> bytes:
+    """JSON that is YAML, too: that knows no surrogates, and no control characters as they are."""
+    text = json.dumps(body, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="replace")
 
 
 def _is_of_pod(path: str | None) -> bool:

@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.names import (
+    MAX_LABEL,
+    check_name,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import (
     Resource,
@@ -17,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.steps import 
 
 def desired(cr: Resource, observed: Observed) -> Desired:
     """The pod of this step and the cache's ConfigMap; a problem is told by `assess`, not raised."""
+    check_name(cr, MAX_LABEL)
     step = take_step(cr, observed)
     children = []
     if step.pod:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.certificates import cert_config_map
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
     forbids_root,
@@ -36,6 +37,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """
     if cr["metadata"].get("deletionTimestamp"):
         return Desired()
+    check_name(cr)
     _refuse_forbidden(cr, observed)
     steps = take_steps(cr, observed)
     children = build_rbac(cr, observed.object("Role", ROLE), is_root=not forbids_root(observed))

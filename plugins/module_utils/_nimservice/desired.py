@@ -11,6 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._common.dra.applied import workload_child
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
+from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim, claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
@@ -103,6 +104,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     """
     if is_deleted(cr) or find_fault(cr, observed):
         return Desired()
+    check_name(cr, is_label=True)
     refuse_forbidden(cr, observed)
     wanted = Desired(
         [

@@ -9,6 +9,7 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.keys import GENERATED_KEY
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
@@ -30,6 +31,7 @@ Items = list[dict[str, t.Any]]
 _SCRIPTS = Path(__file__).parent / "scripts"
 _START_SCRIPT = "start-mpi-cluster.sh"
 _OWNER_READS = 0o400
+_MAX_CONFIG_MAP = 1 << 20
 
 
 def hostfiles_name(cr: Resource) -> str:
@@ -48,7 +50,16 @@ def key_name(cr: Resource) -> str:
 
 
 def build_hostfiles(cr: Resource, observed: Observed, groups: int) -> Manifest:
-    """A hostfile for each group: its leader, then its workers, with their GPUs."""
+    """A hostfile for each group: its leader, then its workers, with their GPUs.
+
+    NimError if they are too many for a ConfigMap.
+    """
+    if groups * pipeline_size(cr) * len(_worker_line(cr, 0, 0)) > _MAX_CONFIG_MAP:
+        raise NimError(
+            f"spec.replicas: the hostfiles of {groups} replicas on {pipeline_size(cr)} nodes each"
+            " (spec.multiNode.parallelism.pipeline) do not fit into a ConfigMap: use fewer, or"
+            " spec.multiNode.ray"
+        )
     files = {f"hostfile-{group}": _hostfile(cr, group) for group in range(groups)}
     return _build_config_map(cr, observed, hostfiles_name(cr), files)
 
@@ -93,12 +104,14 @@ def worker_mounts() -> Items:
 
 
 def _hostfile(cr: Resource, group: int) -> str:
+    workers = (_worker_line(cr, group, worker) for worker in range(1, pipeline_size(cr)))
+    return "".join((f"localhost slots={tensor_size(cr)}\n", *workers))
+
+
+def _worker_line(cr: Resource, group: int, worker: int) -> str:
     groups = groups_of(cr).name
-    workers = [
-        f"{groups}-{group}-{worker}.{groups}.{namespace_of(cr)}.svc"
-        for worker in range(1, pipeline_size(cr))
-    ]
-    return "".join(f"{host} slots={tensor_size(cr)}\n" for host in ("localhost", *workers))
+    host = f"{groups}-{group}-{worker}.{groups}.{namespace_of(cr)}.svc"
+    return f"{host} slots={tensor_size(cr)}\n"
 
 
 def _build_config_map(

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
 from ansible_collections.nimops.nim.plugins.module_utils._common.drift import own_entry
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import Labels, hash_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import dump_yaml
@@ -78,4 +79,6 @@ def _is_marked(item: t.Mapping[str, t.Any]) -> bool:
 
 
 def _text(cr: Resource) -> str:
+    if "config" not in picker(cr):
+        raise NimError("spec.expose.router.eppConfig: give config or configMapRef")
     return dump_yaml(picker(cr)["config"])

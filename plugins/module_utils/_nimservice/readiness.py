@@ -113,7 +113,7 @@ def readiness_of_groups(
     if not wanted:
         return Readiness(False, f"{subject} is scaled down")
     found = find_condition(status.get("conditions"), "Available") or {}
-    is_complete = status.get("readyReplicas", wanted) >= wanted
+    is_complete = int(status.get("readyReplicas", wanted) or 0) >= wanted
     if found.get("status") == "True" and is_complete and not is_changed:
         return Readiness(True, f"{subject} is ready")
     return Readiness(False, f"{subject} is not ready", moving=True)

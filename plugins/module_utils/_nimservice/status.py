@@ -319,7 +319,7 @@ def _available(cr: Resource, view: Observed) -> dict[str, int]:
     """Left out while there are none, as in a Deployment's own status; a group is a replica."""
     status = (live_workload(cr, view) or {}).get("status") or {}
     available = status.get("readyReplicas" if is_multi_node(cr) else "availableReplicas")
-    return {"availableReplicas": int(available)} if available else {}
+    return {"availableReplicas": available} if available and isinstance(available, int) else {}
 
 
 def _domain_of(

@@ -193,8 +193,13 @@ class _Settings:
 
     def ignores(self, annotation: str) -> bool:
         """Whether KServe looks away from an annotation."""
-        listed = self._load("inferenceService").get("serviceAnnotationDisallowedList")
-        return annotation in (listed or [])
+        listed = self._load("inferenceService").get("serviceAnnotationDisallowedList") or []
+        if not isinstance(listed, list):
+            raise NimError(
+                f"serviceAnnotationDisallowedList (key inferenceService of {self._where}) is not a"
+                " list: mend KServe's config"
+            )
+        return annotation in listed
 
     def default_mode(self) -> str:
         """The mode of what names none."""

@@ -50,6 +50,8 @@ def test_set_condition(conditions, new, expected):
 def test_find_and_drop():
     assert find_condition(None, "Ready") is None
     assert find_condition([FAILED, READY], "Ready") is READY
+    assert find_condition([None, 1.5, "Ready", READY], "Ready") is READY
+    assert find_condition({"type": "Ready"}, "Ready") is None
     assert drop_condition([FAILED, READY], "Ready", "Other") == [FAILED]
     assert drop_condition(None, "Ready") == []
 

@@ -53,6 +53,18 @@ def test_what_is_no_quantity(text):
         parse_quantity(text)
 
 
+@pytest.mark.parametrize("read", [parse_quantity, canonical_quantity])
+@pytest.mark.parametrize(
+    "text",
+    ["1e99999", "1e999999999", "1e9999999999999999999", "1e-9999999999999999999", "9" * 5000],
+    ids=["many digits", "memory", "no exponent", "nor a small one", "written out"],
+)
+def test_what_is_out_of_range(text, read):
+    with pytest.raises(ValueError, match="is out of range") as caught:
+        read(text)
+    assert len(str(caught.value)) < 100
+
+
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
@@ -104,6 +116,11 @@ def test_what_is_no_quantity_has_no_canonical_form():
         (1, "1", True),
         ("1Gi", "1024Mi", True),
         ("1G", "1Gi", False),
+        (str(2**63 - 1), "99999999999999999999Ei", True),
+        (str(2**63 - 1), "1e99999", True),
+        (str(2**63 - 1), "-1e99999", False),
+        ("1n", "0.1n", True),
+        ("0", "0.1n", False),
         ("x", "x", False),
         (None, None, False),
         (["1"], "1", False),

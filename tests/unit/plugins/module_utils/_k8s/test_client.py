@@ -132,6 +132,16 @@ def test_patch_is_a_merge_patch(client, cluster):
     assert (request.method, request.query) == ("PATCH", {})
 
 
+def test_what_is_beyond_ascii_is_applied_as_it_is(client, cluster):
+    """YAML knows no surrogates, which JSON in ASCII is full of, nor bare control characters."""
+    body = {"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 \ud800\x7f\x85\ufeff"}}}
+    client.apply(POD, body, "nimops.nim")
+    sent = cluster.server.requests[-1]
+    assert sent.body["metadata"]["annotations"] == {"a": "\U0001f600 ?\x7f\x85\ufeff"}
+    text = '{"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 ?\\u007f\\u0085\\ufeff"}}}'
+    assert int(sent.headers["content-length"]) == len(text.encode())
+
+
 def test_apply_is_forced_and_says_who(client, cluster):
     client.apply(POD, {"metadata": {"name": "llm"}}, "nimops.nim")
     request = cluster.server.requests[-1]

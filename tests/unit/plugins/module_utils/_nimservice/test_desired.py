@@ -145,3 +145,11 @@ def test_desired_refuses_a_route_without_a_port(make: t.Any) -> None:
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
         desired(make.cr({"expose": expose}), make.observe())
     assert raised.value.reason == "GRPCRouteFailed"
+
+
+@pytest.mark.parametrize("name", ["x" * 60, "a.b"], ids=["long", "dotted"])
+def test_nothing_is_made_under_a_name_that_children_cannot_bear(make: t.Any, name: str) -> None:
+    cr = make.cr()
+    cr["metadata"]["name"] = name
+    with pytest.raises(NimError, match=r"metadata\.name: "):
+        desired(cr, make.observe())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import mpi
 
 MPI = {"multiNode": {"parallelism": {"pipeline": 3, "tensor": 8}}, "annotations": {"a": "1"}}
@@ -31,6 +32,17 @@ LABELS = {"app.kubernetes.io/name", "app.kubernetes.io/managed-by"}
 def test_hostfiles(make: t.Any, groups: int, wanted: dict[str, str]) -> None:
     made = mpi.build_hostfiles(make.cr(MPI), make.observe(), groups)
     assert (made["metadata"]["name"], made["data"]) == ("llm-mpi-config", wanted)
+
+
+@pytest.mark.parametrize(
+    ("groups", "pipeline"),
+    [(2**31, 2), (1, 2**31 - 1), (200, 200)],
+    ids=["groups", "nodes", "both"],
+)
+def test_no_more_hostfiles_than_a_config_map_holds(make: t.Any, groups: int, pipeline: int) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": pipeline}}})
+    with pytest.raises(NimError, match=r"spec\.replicas: .* do not fit into a ConfigMap"):
+        mpi.build_hostfiles(cr, make.observe(), groups)
 
 
 def test_slots_without_tensor_parallelism(make: t.Any) -> None:

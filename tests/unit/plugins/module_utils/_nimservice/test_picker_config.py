@@ -7,6 +7,7 @@ import typing as t
 
 import pytest
 import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker_config import (
     build_config,
     config_annotations,
@@ -117,3 +118,9 @@ def test_marks_tell_configs_apart(make: t.Any) -> None:
     marks = [config_annotations(cr, observed) for cr in (make.cr(picker()), other, other)]
     assert marks[0] != marks[1] == marks[2]
     assert build_config(other, observed)["metadata"]["annotations"] == marks[1]
+
+
+def test_without_any_configuration(make: t.Any) -> None:
+    """The API server refuses it; render works without one."""
+    with pytest.raises(NimError, match=r"spec\.expose\.router\.eppConfig: give config or"):
+        build_config(make.cr(picker(None)), make.observe())

@@ -105,6 +105,9 @@ SCALED_DOWN = Readiness(False, SET + "is scaled down")
             3, AVAILABLE | {"readyReplicas": 2}, IS_NOT_READY, id="available before it was scaled"
         ),
         pytest.param(1, AVAILABLE | {"readyReplicas": 2}, IS_READY, id="one too many"),
+        pytest.param(
+            1, AVAILABLE | {"readyReplicas": None}, IS_NOT_READY, id="available, but null of them"
+        ),
         pytest.param(0, AVAILABLE, SCALED_DOWN, id="no replicas"),
         pytest.param(None, {}, SCALED_DOWN, id="replicas unset"),
     ],

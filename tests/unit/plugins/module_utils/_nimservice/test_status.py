@@ -208,6 +208,12 @@ def test_not_ready_yet(
     assert (said.in_transit, said.error) == then
 
 
+def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
+    cr = make.cr()
+    said = assess(cr, around(make, cr, availableReplicas=["1"]), Outcome(failure="x"))
+    assert "availableReplicas" not in said.status
+
+
 def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
     cr = make.cr(status=READY)
     said = assess(cr, around(make, cr, availableReplicas=0), Outcome())

@@ -140,6 +140,13 @@ def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> 
         ),
         pytest.param(None, config(deploy="{"), "key deploy of ConfigMap kserve/", id="not JSON"),
         pytest.param(None, config(deploy="[]"), "is not a JSON object", id="not an object"),
+        pytest.param(None, config(deploy="[" * 9000), "is not a JSON object", id="too deep"),
+        pytest.param(
+            "Standard",
+            config(inferenceService={"serviceAnnotationDisallowedList": 1}),
+            "serviceAnnotationDisallowedList (key inferenceService of ConfigMap kserve/",
+            id="no list",
+        ),
         pytest.param(
             "Standard",
             {CONTROLLERS: [], "InferenceService": []},

@@ -1,0 +1,231 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A reconcile without a cluster and without Ansible: the pure functions, one after the other."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import signal
+import traceback
+import typing as t
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    PLAN,
+    RESOURCE,
+    Read,
+    pack,
+    unpack,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import collect
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
+from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import find_faults
+
+from .schema import Json, limits_of, schema_of, walk
+
+Ask = t.Callable[[Read], t.Any]
+Write = t.Callable[[Json], tuple[Json, Json]]
+
+SECONDS = 10
+_MAX_READS = 300
+_MAX_STATUS = 1 << 20
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_PERIOD = re.compile(r"[1-9]\d*s|")
+
+
+class FlawError(Exception):
+    """A pass did what none may do; the text says what."""
+
+
+@dataclass
+class Pass:
+    """What one pass saw and did: all that is needed to make it again."""
+
+    resource: Json
+    answers: Json = field(default_factory=dict)
+    plan: Json = field(default_factory=dict)
+    written: Json = field(default_factory=dict)
+    deleted: Json = field(default_factory=dict)
+    status: Json = field(default_factory=dict)
+    sent: list[tuple[str, Json]] = field(default_factory=list)
+    error: str = ""
+
+    def to_case(self, why: str) -> Json:
+        """As a case that is kept."""
+        case = {
+            "why": why, "resource": self.resource, "answers": self.answers,
+            "written": self.written, "deleted": self.deleted,
+        }  # fmt: skip
+        return t.cast(Json, json.loads(json.dumps(case)))
+
+
+class Recorder:
+    """Takes the place of a `Client` that nothing is read from."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Json]] = []
+
+    def patch(self, path: str, body: Json) -> Json:
+        self.sent.append((path, body))
+        return {}
+
+    def apply(self, path: str, body: Json, _manager: str) -> Json:
+        self.sent.append((path, body))
+        return {}
+
+
+@contextmanager
+def in_time(seconds: int) -> t.Iterator[None]:
+    """A `FlawError` if it takes longer; only in the main thread."""
+
+    def stop(*_: object) -> None:
+        raise FlawError(f"a pass takes more than {seconds} s")
+
+    former = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def make_pass(resource: Json, ask: Ask, write: Write) -> Pass:
+    """One pass. What it raises is a `FlawError`, or a bug that nobody foresaw; `Pass` is its argument."""
+    done = Pass(copy.deepcopy(resource))
+    try:
+        with in_time(SECONDS):
+            _go(done, ask, write)
+    except Exception as error:
+        error.args = (*error.args, done)
+        raise
+    return done
+
+
+def _go(done: Pass, ask: Ask, write: Write) -> None:
+    resource, recorder = done.resource, Recorder()
+
+    def remember(read: Read) -> t.Any:
+        if len(done.answers) > _MAX_READS:
+            raise FlawError(f"reads never end: {read.key}")
+        json.dumps(read.to_dict())
+        done.answers[read.key] = ask(read)
+        return done.answers[read.key]
+
+    failure = ""
+    answers: Json = {}
+    try:
+        answers = collect(resource, remember)
+        done.plan = plan_for(resource, answers)
+        answers = unpack(pack({**answers, RESOURCE: resource, PLAN: done.plan}))
+    except NimError as error:
+        # The role's rescue reports with nothing observed.
+        failure, answers, done.plan = str(error), {}, {}
+    if done.plan:
+        _check_plan(resource, done.plan)
+        done.written, done.deleted = write(done.plan)
+    outcome = make_outcome(done.plan, done.written, done.deleted, failure, dry=False)
+    try:
+        found = report(recorder, resource, answers, outcome, dry=False)  # type: ignore[arg-type]
+    except NimError as error:
+        raise FlawError(f"nobody is told of an error: {error}") from error
+    done.status, done.sent, done.error = found.status, recorder.sent, found.error
+    if found.status:
+        _check_status(resource["kind"], found.status)
+    _check_sent(resource, recorder.sent)
+    if not _PERIOD.fullmatch(found.period):
+        raise FlawError(f"no period: {found.period!r}")
+    if (failure or outcome.failure) and not found.error and not _says_failure(found.status):
+        raise FlawError(f"the status does not tell of: {failure or outcome.failure}")
+
+
+def _says_failure(status: Json) -> bool:
+    return any(
+        item.get("type") in ("Failed", "Stalled") or item.get("message")
+        for item in status["conditions"]
+    )
+
+
+def _check_plan(resource: Json, plan: Json) -> None:
+    for manifest in (*plan["apply"], *plan["prune"], *plan["adopt"]):
+        json.dumps(manifest, allow_nan=False)
+        name = manifest["metadata"]["name"]
+        if not isinstance(name, str) or not name:
+            raise FlawError(f"{manifest['kind']} without a name: {name!r}")
+        if manifest["metadata"]["namespace"] != resource["metadata"]["namespace"]:
+            raise FlawError(f"{manifest['kind']} {name} is of another namespace")
+    keys = [(item["kind"], item["metadata"]["name"]) for item in plan["apply"]]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise FlawError(f"applied twice in one pass: {twice}")
+
+
+def _check_status(kind: str, status: Json) -> None:
+    schema = schema_of(kind, "status")
+    if faults := find_faults(schema, status, "status"):
+        raise FlawError(f"the API server would refuse the status: {faults[0]}")
+    for spot in walk(schema, status, ("status",)):
+        least, most = limits_of(spot.schema)
+        if spot.schema.get("type") == "integer" and not least <= spot.value <= most:
+            raise FlawError(f"{spot.place}: {spot.value} does not fit")
+        if spot.schema.get("format") == "date-time" and not _TIME.fullmatch(spot.value):
+            raise FlawError(f"{spot.place}: {spot.value} is no time")
+        if isinstance(spot.value, str):
+            spot.value.encode()
+    if (size := len(json.dumps(status))) > _MAX_STATUS:
+        raise FlawError(f"the status has {size} bytes")
+
+
+def _check_sent(resource: Json, sent: list[tuple[str, Json]]) -> None:
+    for path, body in sent:
+        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+        if ".." in path.split("/") or "\n" in path or "?" in path or "#" in path:
+            raise FlawError(f"a request to {path}")
+        if body.get("kind") == "Event" and len(body["message"].encode()) > 4096:
+            raise FlawError("an event of more than 4 KiB")
+
+
+def apply_all(put: t.Callable[[Json], Json], remove: t.Callable[[str, str], None]) -> Write:
+    """A cluster that takes everything, in the words of kubernetes.core."""
+
+    def write(plan: Json) -> tuple[Json, Json]:
+        written = [{"result": put(item), "changed": True} for item in plan["apply"]]
+        for item in plan["prune"]:
+            remove(item["kind"], item["metadata"]["name"])
+        deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
+        return {"result": {"results": written}}, {"result": {"results": deleted}}
+
+    return write
+
+
+def replay(case: Json) -> Pass:
+    """The pass of a case that was kept."""
+    answers = case["answers"]
+
+    def write(plan: Json) -> tuple[Json, Json]:
+        del plan
+        return case.get("written") or {}, case.get("deleted") or {}
+
+    return make_pass(case["resource"], lambda read: copy.deepcopy(answers.get(read.key)), write)
+
+
+def signature(error: BaseException) -> str:
+    """What tells two findings apart: the error, and the last line of ours that it went through."""
+    if isinstance(error, FlawError):
+        text = re.sub(r"\d+", "N", str(error.args[0]))
+        return f"Flaw: {text[:70]}"
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "module_utils" in frame.filename]
+    where = f"{ours[-1].filename.rpartition('module_utils/')[2]}:{ours[-1].name}" if ours else "?"
+    return f"{type(error).__name__} in {where}"
+
+
+def pass_of(error: BaseException) -> Pass | None:
+    """The pass that an error of `make_pass` came from."""
+    return next((item for item in error.args if isinstance(item, Pass)), None)

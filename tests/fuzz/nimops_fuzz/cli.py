@@ -1,0 +1,265 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command: make fuzz."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+import sys
+import time
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import stored
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
+    find_faults,
+    schema_of,
+)
+
+from .chain import pass_of, signature
+from .cluster import ApiError, Cluster, FuzzError, batches, names_field
+from .draws import draw_many
+from .malformed import Malformed, malformed
+from .scene import Scene, play, reduce, settle, surroundings
+from .schema import KINDS, ROOT, Json
+from .strategies import resources
+from .world import World
+
+OUTPUT = ROOT / "build" / "fuzz"
+_BATCH = 50
+_MAX_DRAWN = 8
+"""How many resources are tried for one that the API server accepts, before this gives up."""
+
+_BEGAN = time.monotonic()
+
+
+@dataclass
+class Tally:
+    """What became of the resources of one kind; ``findings``: what they ended with → how often."""
+
+    name: str
+    wanted: int
+    generated: int = 0
+    refused: int = 0
+    served: int = 0
+    raised: int = 0
+    findings: dict[str, int] = field(default_factory=dict)
+    refusals: dict[str, list[str]] = field(default_factory=dict)
+    unserved: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether there were enough, and none ended otherwise than it may."""
+        return not self.findings and self.refused + self.served >= self.wanted
+
+    def to_result(self) -> Json:
+        """As build/fuzz/results.json has it."""
+        seen = (
+            f"{self.generated} generated, {self.refused} refused, {self.served} served,"
+            f" {self.raised} raised"
+        )
+        expected = (
+            f"{self.wanted} refused by a message that names the field, or served; none raises"
+        )
+        refusals = {key: len(texts) for key, texts in sorted(self.refusals.items())}
+        return {
+            "name": self.name, "expected": expected, "seen": seen, "ok": self.ok,
+            "findings": self.findings, "children_refused": refusals,
+        }  # fmt: skip
+
+
+class Fuzz:
+    """One run over all kinds."""
+
+    def __init__(self, cluster: Cluster, number: int, output: Path) -> None:
+        self._cluster = cluster
+        self._seed = number
+        self._cases = output / "cases"
+        self.tallies: list[Tally] = []
+
+    def fuzz_malformed(self, kind: str, wanted: int) -> None:
+        """Resources that are wrong in one place."""
+        tally = self._begin(f"{kind}, malformed", wanted)
+        for batch in batches(draw_many(malformed(kind), self._seed), _BATCH):
+            answers = self._cluster.create_all(item.resource for item in batch)
+            for item, (found, why) in zip(batch, answers, strict=True):
+                if tally.generated >= wanted:
+                    return
+                tally.generated += 1
+                if found is None:
+                    self._judge_refusal(tally, item, why)
+                else:
+                    self._serve(tally, found, draw_one(surroundings(kind), self._seed), None)
+
+    def fuzz_odd(self, kind: str, wanted: int) -> None:
+        """Resources that are accepted, however odd."""
+        tally = self._begin(f"{kind}, odd", wanted)
+        around = draw_many(surroundings(kind), self._seed)
+        for batch in batches(draw_many(resources(kind), self._seed), _BATCH):
+            for sent, (found, _why) in zip(batch, self._cluster.create_all(batch), strict=True):
+                if tally.served + tally.raised >= wanted or tally.generated > _MAX_DRAWN * wanted:
+                    return
+                tally.generated += 1
+                if found is None:
+                    tally.refused += 1
+                    continue
+                self._compare(tally, sent, found)
+                self._serve(tally, found, next(around), self._cluster)
+
+    def _begin(self, name: str, wanted: int) -> Tally:
+        say(name)
+        self.tallies.append(Tally(name, wanted))
+        return self.tallies[-1]
+
+    def _judge_refusal(self, tally: Tally, item: Malformed, why: str) -> None:
+        if names_field(why, item.names):
+            tally.refused += 1
+        else:
+            self._note(
+                tally, f"refused without the field: {item.what} of {item.where}: {why[:150]}"
+            )
+
+    def _compare(self, tally: Tally, sent: Json, found: Json) -> None:
+        """The verbs that work without a cluster must agree with the API server."""
+        kind = sent["kind"]
+        if faults := find_faults(schema_of(kind), sent):
+            self._note(tally, f"render refuses what is accepted: {_plain(faults[0])}")
+        elif (spec := stored(sent)["spec"]) != found["spec"]:
+            where = ".".join(_first_difference(spec, found["spec"]))
+            self._note(tally, f"render fills in otherwise: {where}")
+
+    def _serve(
+        self, tally: Tally, found: Json, around: tuple[Json, Json, int], cluster: Cluster | None
+    ) -> None:
+        scene = settle(found, around)
+        write = None
+        if cluster:
+            write = lambda world: cluster.writer(world, tally.refusals)  # noqa: E731
+        try:
+            passes = play(scene, write)
+            tally.served += 1
+            tally.unserved += bool(passes[-1].error)
+        except Exception as error:
+            if isinstance(error, ApiError):
+                raise FuzzError(f"the API server gave no answer: {error}") from error
+            tally.raised += 1
+            self._keep(tally, error)
+
+    def _keep(self, tally: Tally, error: Exception) -> None:
+        """The finding, and the smallest case that shows it."""
+        found = signature(error)
+        if self._note(tally, found) and (done := pass_of(error)):
+            case = reduce(done.to_case(found), found)
+            self._cases.mkdir(parents=True, exist_ok=True)
+            file = self._cases / f"{re.sub(r'[^a-z0-9]+', '-', found.lower()).strip('-')}.json"
+            file.write_text(json.dumps(case, indent=2, sort_keys=True) + "\n")
+            say(f"FOUND: {found}: {file}")
+
+    def _note(self, tally: Tally, found: str) -> bool:
+        """Count a finding; whether it is new."""
+        tally.findings[found] = tally.findings.get(found, 0) + 1
+        return tally.findings[found] == 1
+
+
+def draw_one(strategy: t.Any, number: int) -> t.Any:
+    """One value of a strategy that is not the simplest one."""
+    values = draw_many(strategy, number)
+    next(values)
+    return next(values)
+
+
+def _plain(fault: str) -> str:
+    return re.sub(r"\[\d+\]", "[]", fault)[:150]
+
+
+def _first_difference(left: t.Any, right: t.Any) -> list[str]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted({*left, *right}):
+            if key not in left or key not in right:
+                return [key]
+            if left[key] != right[key]:
+                return [key, *_first_difference(left[key], right[key])]
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for one, other in zip(left, right, strict=True):
+            if one != other:
+                return _first_difference(one, other)
+    return []
+
+
+def say(text: str) -> None:
+    """Progress, for who waits."""
+    print(f"{time.monotonic() - _BEGAN:7.1f} s  {text}", file=sys.stderr, flush=True)
+
+
+def make_table(tallies: t.Sequence[Tally]) -> str:
+    """What is printed in the end."""
+    rows = [("", "generated", "refused", "served", "raised", "of these with an error told")]
+    for item in tallies:
+        numbers = (item.generated, item.refused, item.served, item.raised, item.unserved)
+        rows.append((item.name, *map(str, numbers)))
+    lines = [f"{row[0]:24}" + "".join(f"{cell:>11}" for cell in row[1:]) for row in rows]
+    for item in tallies:
+        lines += [f"NOT OK  {item.name}: {count} x {what}" for what, count in item.findings.items()]
+        if not item.ok and not item.findings:
+            lines.append(f"NOT OK  {item.name}: fewer than {item.wanted} could be tried")
+    return "\n".join(lines)
+
+
+def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(
+        prog="tests/fuzz",
+        description="Malformed and odd resources, made of the CRDs' schemas, against the API server"
+        " of $KUBECONFIG and through the pure functions. Writes nothing but a namespace and CRDs.",
+        epilog="Exit codes: 0 all were refused or served, 1 some were not, 2 no usable API server,"
+        " 130 interrupted.",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="another one gives other resources")
+    parser.add_argument("--count", type=int, default=1000, help="of each kind and sort")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of results and cases")
+    return parser.parse_args(argv)
+
+
+def main(argv: t.Sequence[str] | None = None) -> int:
+    """Exit code: see --help."""
+    options = parse_arguments(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        cluster = Cluster()
+        cluster.prepare()
+    except (FuzzError, ApiError) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
+    fuzz = Fuzz(cluster, options.seed, options.output)
+    try:
+        for kind in options.kinds:
+            fuzz.fuzz_malformed(kind, options.count)
+            fuzz.fuzz_odd(kind, options.count)
+    except (FuzzError, ApiError) as error:
+        print(f"fuzz: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        write_results(fuzz.tallies, options.output)
+    return 0 if all(item.ok for item in fuzz.tallies) else 1
+
+
+def write_results(tallies: t.Sequence[Tally], folder: Path) -> None:
+    """The files and the table; of a run that was stopped, as far as it came."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = [item.to_result() for item in tallies]
+    (folder / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    examples = {key: texts[0] for item in tallies for key, texts in item.refusals.items()}
+    (folder / "refusals.json").write_text(json.dumps(examples, indent=2, sort_keys=True) + "\n")
+    print(make_table(tallies), flush=True)
+    say(f"written: {folder}/results.json, refusals.json")
+
+
+__all__ = ["Scene", "World", "main"]

@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the API server of $KUBECONFIG says to resources and children. All requests are dry runs."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+import urllib.parse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIELD_MANAGER
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.keys import generate_keys
+
+from .schema import NAMESPACE, Json, crds
+from .world import World
+
+_CREATE = {"dryRun": "All", "fieldValidation": "Strict"}
+_THREADS = 4
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|`[^`]*`')
+_BRACKETS = re.compile(r"\[(?:\d+|…)\]")
+
+T = t.TypeVar("T")
+V = t.TypeVar("V")
+
+
+class FuzzError(Exception):
+    """The fuzzing cannot begin, or go on."""
+
+
+class Cluster:
+    """An API server on a loopback address, with our CRDs and a namespace."""
+
+    def __init__(self) -> None:
+        self._client = Client()
+        host = urllib.parse.urlsplit(self._client._server.host).hostname or ""
+        if not (host.startswith("127.") or host in ("localhost", "::1")):
+            raise FuzzError(f"the API server {host} is not on a loopback address: use the sandbox")
+
+    def prepare(self) -> None:
+        """Our CRDs as they are in the tree, and the namespace."""
+        for name, crd in crds().items():
+            path = (
+                f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
+            )
+            try:
+                self._client.apply(path, crd, "nimops-fuzz")
+            except ApiError as error:
+                raise FuzzError(f"the CRD of {name} is refused: {error}") from error
+        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        self._client.apply(f"/api/v1/namespaces/{NAMESPACE}", space, "nimops-fuzz")
+
+    def create(self, resource: Json) -> tuple[Json | None, str]:
+        """(the resource as the API server would have it, None if it is refused; why it is)."""
+        path = api_path(resource["kind"], NAMESPACE)
+        try:
+            return self._client._call_json(
+                "POST", path, resource, "application/json", query=_CREATE
+            ), ""
+        except ApiError as error:
+            if error.status in (400, 413, 422):
+                return None, str(error)
+            raise
+
+    def create_all(self, resources: Iterable[Json]) -> Iterator[tuple[Json | None, str]]:
+        """The same of many, in their order."""
+        with ThreadPoolExecutor(_THREADS) as pool:
+            yield from pool.map(self.create, resources)
+
+    def apply(self, manifest: Json) -> tuple[Json | None, str]:
+        """The same of a child, as kubernetes.core would apply it."""
+        path = api_path(manifest["kind"], NAMESPACE, manifest["metadata"]["name"])
+        try:
+            return self._client.apply(path, manifest, FIELD_MANAGER, dry=True), ""
+        except ApiError as error:
+            if not error.status:
+                raise
+            return None, str(error)
+
+    def writer(
+        self, world: World, refused: dict[str, list[str]]
+    ) -> t.Callable[[Json], tuple[Json, Json]]:
+        """Has the API server judge the children of a plan, and puts them into a world.
+
+        ``refused`` gets the messages, by `kind_of_refusal`.
+        """
+
+        def write(plan: Json) -> tuple[Json, Json]:
+            written = []
+            for manifest in generate_keys(plan["apply"]):
+                found, why = self.apply(manifest)
+                if found is None:
+                    refused.setdefault(kind_of_refusal(manifest["kind"], why), []).append(why)
+                    written.append({"error": {"msg": f"Failed to apply object: {why}"}})
+                else:
+                    kept = world.put({**found, "kind": manifest["kind"]}, is_whole=True)
+                    written.append({"result": kept, "changed": True})
+            for item in plan["prune"]:
+                world.remove(item["kind"], item["metadata"]["name"])
+            deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
+            return {"result": {"results": written}}, {"result": {"results": deleted}}
+
+        return write
+
+
+def kind_of_refusal(kind: str, message: str) -> str:
+    """What such refusals have in common: the child's kind, the field, what is wrong with it."""
+    text = _QUOTED.sub("…", message)
+    text = text.partition(" is invalid: ")[2] or text
+    text = _BRACKETS.sub("[]", text.lstrip("["))
+    text = re.sub(r"Invalid value: (\{.*?\}|[^:]*):", "Invalid value:", text)
+    text = re.sub(r"\d+", "N", text)
+    return f"{kind}: {text[:110]}"
+
+
+def names_field(message: str, names: Iterable[str]) -> bool:
+    """Whether a refusal mentions the field, or what holds it."""
+    return any(name in message for name in names)
+
+
+def batches(values: Iterator[T], size: int) -> Iterator[list[T]]:
+    """The values, some at a time."""
+    while batch := list(islice(values, size)):
+        yield batch
+
+
+__all__ = [
+    "ApiError",
+    "Cluster",
+    "Counter",
+    "FuzzError",
+    "batches",
+    "kind_of_refusal",
+    "names_field",
+]

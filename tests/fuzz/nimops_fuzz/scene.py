@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A resource, what stands beside it, and its passes in a world."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+import typing as t
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from .chain import FlawError, Pass, Write, apply_all, make_pass, pass_of, replay, signature
+from .schema import KINDS, Json
+from .strategies import Draw, resources, statuses
+from .world import World
+
+PASSES = 6
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``number`` is the seed of the world."""
+
+    resource: Json
+    neighbours: Json
+    number: int
+
+
+@st.composite
+def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
+    """(a former status or {}, the resources that a read of another kind finds, the world's seed)."""
+    former = draw(statuses(kind)) if draw(st.integers(0, 3)) == 2 else {}
+    neighbours = {}
+    for other in KINDS:
+        if other != kind:
+            found = draw(resources(other, 0.1))
+            found["status"] = draw(statuses(other))
+            if other == "NIMCache" and draw(st.booleans()):
+                found["status"] |= {"state": "Ready", "pvc": "cache-pvc"}
+            neighbours[other] = found
+    return former, neighbours, draw(st.integers(0, 2**32))
+
+
+@st.composite
+def scenes(draw: Draw, kind: str, oddity: float = 0.3) -> Scene:
+    """Scenes of a kind, as its schema allows them."""
+    resource, around = draw(resources(kind, oddity)), draw(surroundings(kind))
+    return settle(resource, around)
+
+
+def settle(resource: Json, around: tuple[Json, Json, int]) -> Scene:
+    """A scene of a resource as the API server has it."""
+    former, neighbours, number = around
+    metadata = {
+        "uid": "u-1", "generation": 2, "resourceVersion": "5",
+        "creationTimestamp": "2026-01-01T00:00:00Z", **resource["metadata"],
+    }  # fmt: skip
+    made = {**resource, "metadata": metadata} | ({"status": former} if former else {})
+    return Scene(made, neighbours, number)
+
+
+def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list[Pass]:
+    """Passes one after the other, while time passes; what they raise is a finding."""
+    world = World(scene.number, scene.neighbours, scene.resource)
+    write = writer(world) if writer else apply_all(world.put, world.remove)
+    resource, passes = copy.deepcopy(scene.resource), list[Pass]()
+    for number in range(PASSES):
+        done = make_pass(resource, world.ask, write)
+        passes.append(done)
+        resource = resource | {"status": done.status} if done.status else resource
+        if number % 2:
+            world.pass_time()
+        else:
+            _check_rest(resource, world, done)
+    return passes
+
+
+def _check_rest(resource: Json, world: World, before: Pass) -> None:
+    """What was just applied is not applied again while nothing else has changed."""
+    answers = copy.deepcopy(before.answers)
+
+    def ask(read: t.Any) -> t.Any:
+        if read.how in ("object", "presence", "log") or read.key not in answers:
+            return world.ask(read)
+        return answers[read.key]
+
+    again = make_pass(resource, ask, lambda _plan: ({}, {}))
+    known = _taken(before)
+    for item in again.plan.get("apply", []):
+        if json.dumps(item, sort_keys=True) in known:
+            what = f"{item['kind']} is applied again although it is there"
+            raise FlawError(what, again)
+
+
+def _taken(done: Pass) -> set[str]:
+    """What was applied, without what was refused."""
+    results = ((done.written.get("result") or {}).get("results")) or []
+    pairs = zip(done.plan.get("apply", []), results, strict=True) if results else ()
+    return {json.dumps(want, sort_keys=True) for want, result in pairs if "result" in result}
+
+
+def reduce(case: Json, wanted: str, seconds: float = 8) -> Json:
+    """A smaller case that ends the same way, as small as it gets in this time."""
+    best, end = case, time.monotonic() + seconds
+    is_smaller = _ends(case) == wanted
+    while is_smaller:
+        is_smaller = False
+        for smaller in _smaller(best):
+            if time.monotonic() > end:
+                break
+            if _ends(smaller) == wanted:
+                best, is_smaller = smaller, True
+                break
+    return best
+
+
+def _ends(case: Json) -> str:
+    try:
+        replay(case)
+    except Exception as error:
+        return signature(error)
+    return ""
+
+
+def _smaller(value: t.Any, depth: int = 0) -> t.Iterator[t.Any]:
+    """The value without one of its parts, the large ones first."""
+    if isinstance(value, dict):
+        for key in sorted(value, key=lambda name: -len(json.dumps(value[name]))):
+            if depth > 0 and key not in ("metadata", "kind", "name", "apiVersion"):
+                yield {name: item for name, item in value.items() if name != key}
+        for key in value:
+            for item in _smaller(value[key], depth + 1):
+                yield {**value, key: item}
+    elif isinstance(value, list):
+        for index in range(len(value)):
+            yield value[:index] + value[index + 1 :]
+        for index, below in enumerate(value):
+            for item in _smaller(below, depth + 1):
+                yield [*value[:index], item, *value[index + 1 :]]
+
+
+__all__ = ["Scene", "pass_of", "play", "reduce", "scenes", "settle", "surroundings"]

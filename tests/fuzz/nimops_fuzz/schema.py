@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The CRDs as they are in the tree, and a way through values along their schemas."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+Json = dict[str, t.Any]
+Place = tuple[str | int, ...]
+
+ROOT = Path(__file__).resolve().parents[3]
+KINDS = ("NIMBuild", "NIMCache", "NIMPipeline", "NIMService")
+API_VERSION = "apps.nvidia.com/v1alpha1"
+NAMESPACE = "nimops-fuzz"
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+@cache
+def crds() -> dict[str, Json]:
+    """Kind → CRD."""
+    files = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
+    found = [yaml.safe_load(file.read_text()) for file in files]
+    return {crd["spec"]["names"]["kind"]: crd for crd in found}
+
+
+@cache
+def schema_of(kind: str, part: str) -> Json:
+    """The schema of `spec` or `status`."""
+    (version,) = crds()[kind]["spec"]["versions"]
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    return t.cast(Json, properties[part])
+
+
+@cache
+def samples_of(kind: str) -> tuple[Json, ...]:
+    """The samples of a kind, as somebody would apply them."""
+    found = []
+    for file in sorted((ROOT / "config/samples").glob("nim*.yaml")) + sorted(
+        (ROOT / "config/samples").glob("apps_*.yaml")
+    ):
+        found += [item for item in yaml.safe_load_all(file.read_text()) if item]
+    return tuple(item for item in found if item.get("kind") == kind)
+
+
+def limits_of(schema: Json) -> tuple[int, int]:
+    """Least and greatest number that the API server takes: it does not heed the format int32."""
+    return int(schema.get("minimum", _LEAST)), int(schema.get("maximum", _MOST))
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A value in a resource, the schema it is to follow, and where it stands."""
+
+    schema: Json
+    value: t.Any
+    place: Place
+
+    @property
+    def name(self) -> str:
+        """The nearest field name, which a refusal has to mention."""
+        return next((str(item) for item in reversed(self.place) if isinstance(item, str)), "")
+
+
+def walk(schema: Json, value: t.Any, place: Place = ()) -> t.Iterator[Spot]:
+    """All values below one, itself first."""
+    yield Spot(schema, value, place)
+    if isinstance(value, dict):
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        for name, item in value.items():
+            below = properties.get(name, others)
+            if isinstance(below, dict):
+                yield from walk(below, item, (*place, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from walk(schema.get("items", {}), item, (*place, index))
+
+
+def replace(value: t.Any, place: Place, new: t.Any) -> t.Any:
+    """The value with another one at a place; `Ellipsis` takes what is there away."""
+    if not place:
+        return new
+    first, *rest = place
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if new is ... and not rest:
+        del copy[first]
+    elif rest:
+        copy[first] = replace(copy[first], tuple(rest), new)
+    else:
+        copy[first] = new
+    return copy
+
+
+def show(place: Place) -> str:
+    """A place as Kubernetes writes it."""
+    text = ""
+    for item in place:
+        text += f"[{item}]" if isinstance(item, int) else f".{item}"
+    return text.lstrip(".")

@@ -1,0 +1,327 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cluster that answers as a bad day has it: foreign objects, half a status, rubbish in a log."""
+
+from __future__ import annotations
+
+import copy
+import random
+import typing as t
+
+from .schema import NAMESPACE, Json
+from .strategies import NAMES, ODD_TEXTS
+
+Read = t.Any
+"""`_common/observed.Read`; the collection is imported by whoever has it on its path."""
+
+_NUMBERS = (0, 1, 2, -1, 2**31 - 1)
+_TIME = "2026-01-01T00:00:00Z"
+_MARKS = ("--- nimops: manifest begins ---\n", "\n--- nimops: manifest ends ---\n")
+_TEXTS = ("", "x", "y" * 40000, "a\nb", "\x00", "{{ 1 }}", "é" * 2000, "\U0001f600")
+_FREELY_TYPED = {
+    "ComputeDomain", "GRPCRoute", "HTTPRoute", "InferencePool", "InferenceService",
+    "LeaderWorkerSet", "ServiceMonitor",
+}  # fmt: skip
+"""Kinds of others' CRDs: their schemas are not ours, and some preserve unknown fields."""
+
+_CONDITION = {
+    "type": "Ready", "status": "True", "reason": "Ok", "message": "m", "lastTransitionTime": _TIME,
+}  # fmt: skip
+_STATUSES: dict[str, tuple[Json, ...]] = {
+    "Deployment": (
+        {
+            "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1,
+            "availableReplicas": 1, "conditions": [{**_CONDITION, "type": "Available"}],
+        },
+        {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]},
+    ),
+    "LeaderWorkerSet": (
+        {"replicas": 1, "readyReplicas": 1, "conditions": [{**_CONDITION, "type": "Available"}]},
+    ),
+    "Job": (
+        {"succeeded": 1, "conditions": [{**_CONDITION, "type": "Complete"}]},
+        {"failed": 6, "conditions": [{**_CONDITION, "type": "Failed"}]},
+        {"active": 1, "ready": 0},
+    ),
+    "Pod": (
+        {"phase": "Running", "containerStatuses": [{"name": "c", "ready": True, "state": {"running": {}}}]},
+        {"phase": "Pending", "containerStatuses": [
+            {"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff", "message": "m"}}}]},
+        {"phase": "Succeeded"},
+        {"phase": "Failed", "message": "evicted", "containerStatuses": [
+            {"name": "c", "state": {"terminated": {"exitCode": 1, "reason": "Error", "message": "m"}}}]},
+    ),
+    "PersistentVolumeClaim": ({"phase": "Bound", "capacity": {"storage": "1Gi"}}, {"phase": "Pending"}),
+    "InferenceService": (
+        {
+            "deploymentMode": "Standard", "url": "http://a.b", "observedGeneration": 1,
+            "address": {"url": "http://a.b"}, "conditions": [_CONDITION],
+            "components": {"predictor": {"url": "http://a", "latestReadyRevision": "r"}},
+            "modelStatus": {"transitionStatus": "UpToDate", "states": {"activeModelState": "Loaded"}},
+        },
+        {"deploymentMode": "Knative", "conditions": [{**_CONDITION, "status": "Unknown"}]},
+    ),
+    "ComputeDomain": ({"status": "Ready", "nodes": [{"name": "n", "status": "Ready"}]},),
+    "ResourceClaim": (
+        {"allocation": {"devices": {"results": [{"device": "d", "driver": "x", "pool": "p"}]}},
+         "reservedFor": [{"name": "p", "resource": "pods", "uid": "u"}]},
+    ),
+    "HorizontalPodAutoscaler": ({"currentReplicas": 1, "desiredReplicas": 1},),
+    "Ingress": ({"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}},),
+    "Service": ({"loadBalancer": {"ingress": [{"hostname": "h"}]}},),
+}  # fmt: skip
+
+_TAGS = "{gpu: H100, gpu_device: '2330:10de', llm_engine: tensorrt_llm, tp: '1', precision: fp8, profile: latency}"
+_V1 = f"abc:\n  model: a/b\n  release: 1.0.0\n  tags: {_TAGS}\n  container_url: r/a\n"
+_V2 = f"schema_version: '2.0'\nprofiles:\n- id: abc\n  tags: {_TAGS}\n"
+_MANIFESTS = (
+    _V1, _V2, "", "a", "[]", "{}", "abc:", "abc: []", "schema_version: 3", "schema_version: '2'\nprofiles: {}",
+    "abc: {tags: {tp: [1]}}", "abc: {tags: {tp: {}}}", "abc: {tags: a}", "1: {tags: {1: 1}}", "? [a]\n: b",
+    "abc: {tags: {tp: x, precision: '', gpu: null}}", "abc: {tags: {gpu_device: '('}}", "null: {tags: {}}",
+    "abc: {tags: {product_name_regex: '[', tp: '99999999999999999999'}}", "<<: {a: b}", "<<: 1", "a: !!binary x",
+    "abc: {tags: {llm_engine: a, 'gpu\\nx': y}, model: [1]}", "a: !!timestamp 9", "a: !!int x", "--- a\n--- b",
+    "schema_version: '2'\nprofiles: [1]", "schema_version: '2'\nprofiles: [{id: [a]}]", "a: &b [*b]", "\x00", "é: {tags: {}}",
+    "schema_version: '2'\nprofiles: [{id: {}}]", f"{'x' * 300}: {{tags: {_TAGS}}}", "abc: {release: 1.10, tags: {feat_lora: true}}",
+    "schema_version: [2]", "{" * 400, "[" * 2000, "a: b: c", "\t", "%YAML 9.9\n---\na: b", "abc: {tags: {__ansible_unsafe: x}}",
+)  # fmt: skip
+_LOGS = ("", "model_manifest.yaml not found\n", "model_manifest.yaml not found\ndownload-to-cache not found\n",
+         _MARKS[0], _MARKS[1], "Profile abc is ready", "\ufffd" * 50)  # fmt: skip
+_BODIES = (
+    '{"object": "list", "data": [{"id": "m", "object": "model", "root": "m"}]}', "", "null", "[]", "1", "{}",
+    '{"object": "list", "data": null}', '{"object": "list", "data": [null, 1]}', '{"object": "list", "data": [{"id": {}}]}',
+    '{"object": "list", "data": [{"id": "a"}, {"id": 1, "root": 1, "object": "model"}]}', '{"modelInfo": [{"shortName": 7}]}',
+    '{"modelInfo": [{"shortName": "a:b"}]}', '{"modelInfo": {}}', "NaN", "[" * 5000, '{"a": ' * 3000, "\x00", '"\\ud800"',
+    '{"object": "list", "data": [{"id": "\\ud800"}]}', f'{{"object": "list", "data": [{{"id": "{"m" * 5000}"}}]}}', "1" * 5000,
+)  # fmt: skip
+_CONFIGS: tuple[Json | None, ...] = (
+    None, {}, {"deploy": '{"defaultDeploymentMode": "Standard"}'}, {"deploy": "{"}, {"deploy": "[]"},
+    {"deploy": '{"defaultDeploymentMode": "Knative"}'}, {"deploy": '{"defaultDeploymentMode": []}'}, {"deploy": "null"},
+    {"deploy": "[" * 5000}, {"deploy": '{"defaultDeploymentMode": {}}'}, {"deploy": "1" * 5000}, {"deploy": '{"defaultDeploymentMode": 1}'},
+    {"inferenceService": '{"serviceAnnotationDisallowedList": 1}'}, {"inferenceService": '{"serviceAnnotationDisallowedList": {}}'},
+)  # fmt: skip
+
+
+class World:
+    """Objects by kind and name, which grow odd while nobody looks.
+
+    ``neighbours``: what a read of one of our own kinds finds, whatever its name.
+    """
+
+    def __init__(self, number: int, neighbours: t.Mapping[str, Json], resource: Json) -> None:
+        self._random = random.Random(number)
+        self._neighbours = neighbours
+        self._resource = resource
+        self._objects: dict[tuple[str, str], Json | None] = {}
+        self._is_calm = self._chance(0.4)
+
+    def ask(self, read: Read) -> t.Any:
+        """The answer to a read, of the shape that `_k8s/observer.py` gives."""
+        return copy.deepcopy(getattr(self, f"_ask_{read.how}")(read))
+
+    def put(self, manifest: Json, *, is_whole: bool = False) -> Json:
+        """Have this object as the API server gives it back, which it is itself if ``is_whole``."""
+        key = manifest["kind"], manifest["metadata"]["name"]
+        old = self._objects.get(key) or {}
+        if is_whole:
+            self._objects[key] = copy.deepcopy(manifest)
+            return manifest
+        metadata = {**self._identity(key), **(old.get("metadata") or {}), **manifest["metadata"]}
+        metadata["managedFields"] = [
+            {
+                "manager": "nimops.nim", "operation": "Apply", "apiVersion": manifest["apiVersion"],
+                "fieldsType": "FieldsV1", "fieldsV1": fields_of(manifest),
+            }
+        ]  # fmt: skip
+        status = {"status": old["status"]} if "status" in old else {}
+        self._objects[key] = {**copy.deepcopy(manifest), "metadata": metadata, **status}
+        return copy.deepcopy(self._objects[key] or {})
+
+    def remove(self, kind: str, name: str) -> None:
+        """Have no such object."""
+        self._objects[kind, name] = None
+
+    def pass_time(self) -> None:
+        """Objects get the status that their controllers write, or what is left of it."""
+        for (kind, _name), live in self._objects.items():
+            if live is not None and kind in _STATUSES:
+                live["status"] = self._status(kind)
+
+    def _chance(self, share: float) -> bool:
+        return self._random.random() < share
+
+    def _identity(self, key: tuple[str, str]) -> Json:
+        return {
+            "name": key[1], "namespace": NAMESPACE, "uid": f"uid-{key[0]}", "resourceVersion": "7",
+            "generation": 1, "creationTimestamp": _TIME,
+        }  # fmt: skip
+
+    def _ask_object(self, read: Read) -> Json | None:
+        if read.kind == "ConfigMap" and read.namespace != NAMESPACE:
+            data = self._random.choice(_CONFIGS)
+            return None if data is None else {"metadata": {"name": read.name}, "data": data}
+        key = read.kind, read.name
+        if key not in self._objects:
+            self._objects[key] = self._find(key)
+        return self._objects[key]
+
+    def _ask_presence(self, read: Read) -> Json | None:
+        found = self._ask_object(read)
+        return {"metadata": found["metadata"]} if found else None
+
+    def _ask_list(self, read: Read) -> list[Json]:
+        labels = {
+            "node.vmware.com/tkg": "x",
+            "nvidia.com/gpu.product": self._random.choice(ODD_TEXTS),
+        }
+        found = [{"name": f"n{number}", "namespace": "kserve"} for number in range(2)]
+        if self._chance(0.7):
+            found[0] = {**found[0], "labels": labels}  # type: ignore[dict-item]
+        return [{"metadata": item} for item in found[: self._random.choice((0, 1, 1, 1, 2))]]
+
+    def _ask_any(self, read: Read) -> list[Json]:
+        return self._ask_list(read)[:1]
+
+    def _ask_objects(self, read: Read) -> list[Json] | None:
+        if self._chance(0.2):
+            return None
+        names = self._random.sample(NAMES, self._random.choice((0, 1, 3)))
+        return [self._grown((read.kind, name)) for name in names]
+
+    def _ask_log(self, _read: Read) -> str:
+        if self._chance(0.3):
+            return self._random.choice((*_LOGS, *ODD_TEXTS))
+        text = (
+            _MANIFESTS[self._random.choice((0, 1))]
+            if self._chance(0.4)
+            else self._random.choice(_MANIFESTS)
+        )
+        begin, end = _MARKS if self._chance(0.9) else ("", "")
+        return f"{begin}{text}{end}"
+
+    def _ask_http(self, _read: Read) -> Json:
+        status = self._random.choice((200, 200, 200, 404, 0, 500, 301))
+        body = _BODIES[0] if self._chance(0.4) else self._random.choice(_BODIES)
+        error = "" if status else self._random.choice(_TEXTS)
+        return {
+            "status": status,
+            "body": body if status else "",
+            "error": error,
+            "late": self._chance(0.3),
+        }
+
+    def _ask_protocol(self, _read: Read) -> str:
+        return self._random.choice(("native", "legacy", ""))
+
+    def _find(self, key: tuple[str, str]) -> Json | None:
+        """What is there before the first pass: mostly nothing, else somebody's."""
+        kind = key[0]
+        if kind in self._neighbours:
+            if self._chance(0.2):
+                return None
+            found = copy.deepcopy(self._neighbours[kind])
+            owner = {"ownerReferences": self._owners()} if self._chance(0.5) else {}
+            found["metadata"] = {**found["metadata"], **self._identity(key), **owner}
+            return found
+        return self._grown(key) if not self._is_calm and self._chance(0.25) else None
+
+    def _grown(self, key: tuple[str, str]) -> Json:
+        from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+
+        kind = key[0]
+        metadata: Json = {**self._identity(key)}
+        if self._chance(0.8):
+            metadata["ownerReferences"] = self._owners()
+        if self._chance(0.5):
+            metadata["labels"] = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+        if self._chance(0.3):
+            metadata["annotations"] = {
+                "resource.kubernetes.io/pod-claim-name": self._random.choice(ODD_TEXTS)
+            }
+        if self._chance(0.2):
+            metadata["deletionTimestamp"] = _TIME
+        if self._chance(0.3):
+            metadata["managedFields"] = [{"manager": "x", "operation": "Update", "time": _TIME}]
+        live: Json = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": metadata}
+        if kind in ("ConfigMap", "Secret"):
+            return live | {"data": {"model_manifest.yaml": self._random.choice(_MANIFESTS)}}
+        if kind in ("ServiceAccount", "Role", "RoleBinding"):
+            return live
+        return live | {"spec": self._spec(kind), "status": self._status(kind)}
+
+    def _spec(self, kind: str) -> Json:
+        """Fields that the API server requires, and little more."""
+        if kind == "Deployment":
+            pod = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            return {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": pod}
+        if kind in ("Job", "Pod", "LeaderWorkerSet"):
+            pod = {"containers": [{"name": "c", "image": "i", "env": []}]}
+            group = {"leaderWorkerTemplate": {"workerTemplate": {"spec": pod}}, "replicas": 1}
+            return {"Job": {"template": {"spec": pod}}, "Pod": pod}.get(kind, group)
+        if kind == "ResourceClaimTemplate":
+            return {"spec": {"devices": {"requests": [{"name": "a"}]}}}
+        if kind == "ComputeDomain":
+            template = {"resourceClaimTemplate": {"name": "t"}}
+            return {"numNodes": 1, "channel": template}
+        if kind == "Service":
+            return {"selector": {"app": "x"}, "ports": [{"port": 1}], "clusterIP": "10.0.0.1"}
+        return {}
+
+    def _owners(self) -> list[Json]:
+        ours = {
+            "apiVersion": self._resource["apiVersion"], "kind": self._resource["kind"], "controller": True,
+            "name": self._resource["metadata"]["name"], "uid": self._resource["metadata"]["uid"],
+        }  # fmt: skip
+        other = {
+            "apiVersion": "v1",
+            "kind": "NIMPipeline",
+            "name": "other",
+            "uid": "other",
+            "controller": True,
+        }
+        namesake = ours | {"uid": "former"}
+        return self._random.choice(
+            ([ours], [ours], [other], [namesake], [], [{**other, "controller": False}])
+        )
+
+    def _status(self, kind: str) -> t.Any:
+        found = copy.deepcopy(self._random.choice(_STATUSES.get(kind, ({},))))
+        if self._is_calm:
+            return found
+        for _number in range(self._random.choice((0, 1, 1, 2, 4))):
+            found = self._spoil(found, is_free=kind in _FREELY_TYPED, is_whole=True)
+        return found
+
+    def _spoil(self, value: t.Any, *, is_free: bool, is_whole: bool = False) -> t.Any:
+        """One part of a status gone or odd; of another type only where a schema may allow it."""
+        if isinstance(value, dict) and value and self._chance(0.8):
+            name = self._random.choice(sorted(value))
+            if self._chance(0.35):
+                return {key: item for key, item in value.items() if key != name}
+            return {**value, name: self._spoil(value[name], is_free=is_free)}
+        if isinstance(value, list) and value and self._chance(0.7):
+            first = self._spoil(value[0], is_free=is_free)
+            return self._random.choice(([], [first], [first, *value]))
+        if is_free and not is_whole and self._chance(0.5):
+            return self._random.choice((None, "x", 7, True, [], {}, [None], ["x"], {"a": 1}, 1.5))
+        return self._other(value)
+
+    def _other(self, value: t.Any) -> t.Any:
+        if isinstance(value, bool):
+            return not value
+        if isinstance(value, int):
+            return self._random.choice(_NUMBERS)
+        if isinstance(value, str):
+            return self._random.choice(_TEXTS)
+        return type(value)()
+
+
+def fields_of(value: t.Any) -> Json:
+    """The FieldsV1 set of what was applied; lists as a whole."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        f"f:{name}": fields_of(item)
+        for name, item in value.items()
+        if name not in ("apiVersion", "kind", "name", "namespace") or not isinstance(item, str)
+    }

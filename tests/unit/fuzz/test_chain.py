@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whatever a schema allows, in whatever cluster: an error of ours, or a status that is valid."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import stored
+from hypothesis import given
+from hypothesis import strategies as st
+from nimops_fuzz import chain, scene
+from nimops_fuzz.draws import IN_TESTS
+from nimops_fuzz.schema import KINDS, ROOT
+
+CASES = sorted((ROOT / "tests" / "fuzz" / "cases").glob("*.json"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_that_a_schema_allows_is_served_or_told_of(kind: str) -> None:
+    @IN_TESTS
+    @given(st.data())
+    def check(data: t.Any) -> None:
+        made = data.draw(scene.scenes(kind))
+        scene.play(scene.Scene(stored(made.resource), made.neighbours, made.number))
+
+    check()
+
+
+@pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
+def test_what_was_found_before(file: t.Any) -> None:
+    chain.replay(json.loads(file.read_text()))
+
+
+SERVICE = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm", "namespace": "nimops-fuzz", "uid": "u", "generation": 1},
+    "spec": {
+        "image": {"repository": "r", "tag": "1"},
+        "authSecret": "s",
+        "storage": {"emptyDir": {}},
+        "expose": {"service": {"port": 8000}},
+    },
+}
+
+
+def one_pass(monkeypatch: t.Any, name: str, effect: t.Any) -> None:
+    """A pass in which a function of the chain does something else."""
+    monkeypatch.setattr(chain, name, effect)
+    chain.make_pass(t.cast(dict[str, t.Any], SERVICE), lambda _read: None, lambda _plan: ({}, {}))
+
+
+def fail(error: Exception) -> t.Callable[..., t.Any]:
+    def effect(*_arguments: t.Any, **_options: t.Any) -> t.Any:
+        raise error
+
+    return effect
+
+
+def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
+    one_pass(monkeypatch, "plan_for", fail(NimError("spec.image: is odd")))
+
+
+@pytest.mark.parametrize(
+    ("name", "effect", "found"),
+    [
+        pytest.param("plan_for", fail(KeyError("x")), "KeyError in ?", id="any other error"),
+        pytest.param("report", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
+        pytest.param(
+            "find_faults", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
+        ),
+    ],
+)  # fmt: skip
+def test_what_counts_as_a_finding(monkeypatch: t.Any, name: str, effect: t.Any, found: str) -> None:
+    with pytest.raises(Exception, match=r".") as caught:
+        one_pass(monkeypatch, name, effect)
+    assert chain.signature(caught.value).startswith(found)
+    assert chain.pass_of(caught.value)
+
+
+def test_a_case_is_made_smaller_as_long_as_it_ends_the_same_way(monkeypatch: t.Any) -> None:
+    def plan(resource: t.Any, _answers: t.Any) -> t.Any:
+        return {"apply": [resource["spec"]["a"]["b"]]}
+
+    monkeypatch.setattr(chain, "plan_for", plan)
+    resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
+    case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
+    smaller = scene.reduce(case, "KeyError in ?", seconds=5)
+    assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]
