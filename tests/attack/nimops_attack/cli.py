@@ -54,7 +54,11 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="name the attacks, and run none")
     parser.add_argument("--only", metavar="NAME[,NAME]", help="these attacks only")
     parser.add_argument("--mode", choices=SIDES, help="one mode of the operator only")
-    parser.add_argument("--quick", action="store_true", help="a few of them, in prefork only")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a few of them, with prefork only; writes results-quick.json",
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of results and logs")
     return parser.parse_args(argv)
 
@@ -114,15 +118,16 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(f"{item.name:32} {item.expected}" for item in list_attacks()))
         return 0
     folder = options.output.resolve()
+    results = folder / ("results-quick.json" if options.quick else "results.json")
     enter(folder)
     rows: list[Row] = []
     try:
         with open_stage(folder) as stage:
             play_all(stage, plan, options.quick, rows)
     finally:
-        write_rows(folder / "results.json", rows)
+        write_rows(results, rows)
         print(make_table(rows), flush=True)
-    say(f"written: {folder}/results.json")
+    say(f"written: {results}")
     return 0 if rows and all(row.ok for row in rows) else 1
 
 
