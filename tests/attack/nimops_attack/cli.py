@@ -34,6 +34,8 @@ from .scene import Attack, Scene
 
 OUTPUT = ROOT / "build" / "attack"
 EPILOG = """Exit codes: 0 all attacks came to nothing; 1 one did not; 2 they cannot begin; 130 interrupted."""
+LIMIT_SECONDS = 33 * 60
+_BEGAN = time.monotonic()
 SIDES: tuple[Side, ...] = ("prefork", "stock")
 
 
@@ -99,6 +101,8 @@ def prepare(scene: Scene, attack: Attack, rows: list[Row]) -> bool:
 
 def play_one(scene: Scene, attack: Attack) -> Row:
     name, began = f"{scene.side}: {attack.name}", time.monotonic()
+    if began - _BEGAN > LIMIT_SECONDS:
+        return Row(name, attack.expected, "not tried: the time was up", False)
     try:
         scene.ensure()
         seen = attack.run(scene)
