@@ -68,7 +68,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
-	@cd tests/fuzz && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_fuzz
+	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline

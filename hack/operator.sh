@@ -7,6 +7,7 @@
 # METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
 # LIVENESS_PORT: where /livez tells whether runs end (default: nowhere).
 # WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
+# NIMOPS_TEST_REGISTRIES: registries of a test on this machine, as host:port, that are asked over http.
 # PREFORK=off runs the stock programs, a new interpreter for each: see prefork/README.md.
 # Further arguments go to ansible-operator run.
 set -euo pipefail
@@ -81,11 +82,12 @@ if [[ ${LEADER_ELECT:-} ]]; then
 		--leader-election-namespace="${LEADER_ELECT_NAMESPACE:-kube-system}"
 	)
 fi
-# What runs on this machine only asks this machine: pods of the sandbox pull no images, so no registry need answer.
+# What runs on this machine only asks this machine: pods of the sandbox pull no images, so no registry need answer but
+# those on loopback that a test serves over http.
 server=$(kubectl config view --minify --output 'jsonpath={.clusters[0].cluster.server}')
 if [[ -z ${NIMOPS_REGISTRIES+set} && $server == https://127.0.0.1:* ]]; then
-	export NIMOPS_REGISTRIES=127.0.0.1,localhost
-	echo "operator: the cluster is local, so only local registries are asked about images (NIMOPS_REGISTRIES)" >&2
+	export NIMOPS_REGISTRIES=${NIMOPS_TEST_REGISTRIES-}
+	echo "operator: the cluster is local, so no registries are asked about images (NIMOPS_REGISTRIES)" >&2
 fi
 export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 export ANSIBLE_INVENTORY_ENABLED=ini ANSIBLE_PIPELINING=true

@@ -54,7 +54,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(apply) lists objects to apply, C(adopt) merge patches that make fields ours to correct (of
+    - C(apply) lists objects to apply by server-side apply; those that are absent have a C(resourceVersion)
+      with which nothing is overwritten that has appeared meanwhile, the others the C(uid) that was seen.
+      C(adopt) lists merge patches that make fields ours to correct (of
       C(metadata.managedFields)) or that write what server-side apply does not take, C(prune) references
       to objects to delete.
     - C(refusals) lists objects that exist and are not ours to write, each with C(kind), C(name) and

@@ -23,6 +23,8 @@ description:
   - Sorts the profiles of a NIM's model manifest into those that a NIMCache would download and those that it would not, with
     the rule that drops each of these.
   - Reads nothing and writes nothing. The module M(nimops.nim.profiles) finds manifests and GPUs by itself.
+requirements:
+  - google-re2 >= 1.1 (for manifests that have C(product_name_regex))
 positional: wanted, gpu_products
 options:
   _input:

@@ -77,11 +77,13 @@ plan:
       type: list
       elements: dict
     apply:
-      description: Objects to apply.
+      description:
+        - Objects to apply by server-side apply. Those that are absent have a C(resourceVersion) with which nothing is
+          overwritten that has appeared meanwhile, the others the C(uid) that was seen.
       type: list
       elements: dict
     prune:
-      description: References to objects to delete.
+      description: References to objects to delete, each with the C(uid) that was seen.
       type: list
       elements: dict
 steps:

@@ -31,6 +31,8 @@ notes:
   - Needs to list nodes, but not if O(gpus) or O(gpu_products) are given; for O(nimcache) also C(get) on C(nimcaches) and
     C(configmaps); for O(image) also C(create), C(patch), C(get) and C(delete) on C(pods), and C(get) on C(pods/log).
     No Secret is read; the kubelet gets those of O(pull_secrets).
+requirements:
+  - google-re2 >= 1.1 (for manifests that have C(product_name_regex))
 options:
   manifest:
     description:

@@ -7,6 +7,8 @@ Known differences, each of them met below:
 - without a standard input Ansible fails, and a run of a parent has an empty one (test_closed_input);
 - an interrupted or killed stock run leaves its module running, a run of a parent ends it (test_interrupted); so does the
   end of a play for a module that ran into its task's time limit, which until then goes on as stock;
+- a plugin that ends its process behind Python's back, with 0: stock waits for ever, a run of a parent fails (test_ended);
+- since ansible-core 2.21 the traceback of what ended a worker is shown; here with a frame less (ends_of_worker);
 - before ansible-core 2.19 the result of a time-out names the frame that it struck, which is one of prefork (normal.py);
 - the run that starts a parent, and those that a parent refuses, say so on stderr, once (normal.py).
 """
@@ -28,6 +30,8 @@ from typing import Any
 import pytest
 from normal import describe, without_order
 from sides import PLAYBOOK, RUNNER, Outcome, Run, Side, wait_for
+
+from ansible_prefork.client import LOST
 
 BOTH = (PLAYBOOK, RUNNER)
 CORE = tuple(map(int, version("ansible-core").split(".")[:2]))
@@ -125,6 +129,20 @@ CASES = (
     Case("configured", "config", (Run(env=WORD), Run(env=WORD))),
     *([Case("requests of actions", "requests", (Run(),))] if CORE >= (2, 21) else []),
 )
+ENDS = (
+    ("action", "exit-0"),
+    ("action", "exit-text"),
+    ("action", "interrupt"),
+    ("action", "os-exit-3"),
+    ("lookup", "exit-none"),
+    ("lookup", "exit-3"),
+    ("filter", "exit-0"),
+    ("filter", "generator"),
+)
+CASES += tuple(
+    Case(f"{where} {how}", "ends", (Run(("-e", f"where={where} how={how}", "play.yml"), code=1, refuse=("later",)),))
+    for where, how in ENDS
+)
 
 
 PLAY_CASES = (
@@ -178,6 +196,13 @@ def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
     assert not differences, "\n\n".join(differences)
 
 
+def ends_of_worker(outcome: Outcome) -> Any:
+    """What is the same when a traceback is shown: all but the first of its frames, and what counts lines."""
+    text = outcome.stdout + outcome.stderr
+    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +\^+\r?\n)?'
+    return outcome.code, re.sub(frame, "", text).split(), [event["event"] for event in outcome.events]
+
+
 def reorder(name: str, value: Any) -> Any:
     if name in ("stdout", "stderr", "events", "posts"):
         return without_order(value)
@@ -206,6 +231,8 @@ def play_case(sides: Sides, case: Case, program: str) -> None:
         if program == RUNNER and case.name == "actions" and CORE < (2, 19):
             # Workers write to the terminal beside the thread that shows the results: any order, any cut into events.
             assert (stock.code, stock.files["project/seen"]) == (forks.code, forks.files["project/seen"])
+        elif case.play == "ends" and CORE >= (2, 21):
+            assert ends_of_worker(stock) == ends_of_worker(forks)
         else:
             compare(stock, forks, case.unordered)
         # A parent that refuses makes its runs stock ones, which compare well.
@@ -269,6 +296,17 @@ def test_closed_input(sides: Sides) -> None:
     outcome = forks.play(PLAYBOOK, project, Run(), 0, stdin=None, preexec_fn=lambda: os.close(0))
     assert outcome.code == 0, outcome.stderr
     assert outcome.files["project/asked"] == "-rw-r--r-- by default  not given\n"
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_ended(sides: Sides, program: str) -> None:
+    """A play whose process ends early, with 0, is not a play that went well."""
+    forks = sides[1]
+    project = forks.prepare("ended", "ends", program)
+    outcome = forks.play(program, project, Run(("-e", "where=action how=for-good", "play.yml")), 0)
+    assert outcome.code == LOST, outcome.stdout + outcome.stderr
+    assert "before" in outcome.stdout
+    assert "later" not in outcome.stdout
 
 
 def test_output_closed_early(sides: Sides) -> None:

@@ -16,6 +16,8 @@ from sites import children, is_running, make_site, wait_for
 from ansible_prefork import client, modules
 
 PARENT = "import os; print(os.getppid())"
+# Of a busy machine.
+SLACK_SECONDS = 10
 SAID = "prefork: the parent is silent: stopped, stuck or overloaded: running stock\n"
 
 
@@ -47,11 +49,11 @@ def test_runs_of_a_stopped_parent_are_stock_and_only_the_first_one_waits(site, s
     env = {f"SIZE{number}": "x" * (size // 10) for number in range(10)}
     begin = time.monotonic()
     first = site.run(code, env=env)
-    assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + 3
+    assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + SLACK_SECONDS
     assert (first.returncode, first.stdout, first.stderr) == (0, f"{os.getpid()}\n", SAID)
     begin = time.monotonic()
     second = site.run(code, env=env)
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < client.WORD_SECONDS
     assert (second.stdout, second.stderr) == (f"{os.getpid()}\n", "")
     # It finds a client that has not waited, and runs nothing for it; its word counts no more.
     os.kill(stopped.pid, signal.SIGCONT)
@@ -246,9 +248,9 @@ def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
         os.kill(parent.pid, signal.SIGSTOP)
         begin = time.monotonic()
         assert run() != parent.pid
-        assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + 3
+        assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + SLACK_SECONDS
         assert run() != parent.pid
-        assert time.monotonic() - begin < client.WORD_SECONDS + 3
+        assert time.monotonic() - begin < 2 * client.WORD_SECONDS
         os.kill(parent.pid, signal.SIGCONT)
         wait_for(lambda: not word(site))
         assert run() == parent.pid

@@ -79,3 +79,16 @@ def test_what_is_not_ours_is_not_cleared(tmp_path, monkeypatch, what):
         monkeypatch.setattr(os, "getuid", lambda: 12345)
     folders.clear(root)
     assert (real / "a.b").exists()
+
+
+def test_sockets_that_nobody_listens_at_are_removed(tmp_path):
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "ansibleoperator-1"))
+    (tmp_path / "ansibleoperator-2").write_text("no socket")
+    with socket.socket(socket.AF_UNIX) as live:
+        live.bind(str(tmp_path / "ansibleoperator-3"))
+        live.listen()
+        folders.clear_sockets(tmp_path)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["ansibleoperator-2", "ansibleoperator-3"]

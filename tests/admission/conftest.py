@@ -100,12 +100,25 @@ class Cluster:
         kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
         kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", "-", stdin=text)
 
+    def build(self, kustomization: str) -> list[Manifest]:
+        """Return what a folder of config/ builds to."""
+        return list(yaml.safe_load_all(kubectl("kustomize", str(ROOT / "config" / kustomization))))
+
+    def try_apply(self, items: list[Manifest]) -> None:
+        """Fail unless the API server accepts the items, all in our namespace."""
+        for item in items:
+            if "namespace" in item["metadata"]:
+                item["metadata"]["namespace"] = NAMESPACE
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+        options = ("--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict")
+        kubectl("apply", *options, "-f", "-", stdin=text)
+
     def policies(self) -> list[Manifest]:
         """Return the policies and bindings of config/default, made for the group."""
-        text = kubectl("kustomize", str(ROOT / "config/default")).replace(GROUP, self._group)
-        items = [
+        text = json.dumps(self.build("default")).replace(GROUP, self._group)
+        items: list[Manifest] = [
             item
-            for item in yaml.safe_load_all(text)
+            for item in json.loads(text)
             if item["kind"].startswith("ValidatingAdmissionPolicy")
         ]
         for item in items if self._group != GROUP else []:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import sys
 import typing as t
+from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fuzz"))
 
 from nimops_fuzz.cli import Fuzz
 from nimops_fuzz.cluster import Cluster as FuzzCluster
 from nimops_fuzz.schema import KINDS
 
-FEW = 12
+FEW = 8
 
 
 @pytest.mark.usefixtures("cluster")

@@ -94,7 +94,7 @@ def namespace(file: Path, namespaces: list[str]) -> Iterator[str]:
 @pytest.fixture
 def client(kserve: None, monkeypatch: pytest.MonkeyPatch) -> Client:
     """No registry is asked, but such as run here."""
-    monkeypatch.setenv("NIMOPS_REGISTRIES", "127.0.0.1,localhost")
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "")
     return Client()
 
 

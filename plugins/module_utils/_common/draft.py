@@ -31,7 +31,7 @@ Progress = tuple[str, str]
 class Draft:
     """The status so far, and what else there is to tell.
 
-    ``is_polled``: look again although nothing is said to be under way.
+    ``is_polled``: look again although nothing is said to be under way; ``is_seldom``: not so soon.
     """
 
     status: dict[str, t.Any]
@@ -41,6 +41,7 @@ class Draft:
     reconciling: Progress | None = None
     stalled: Progress | None = None
     is_polled: bool = False
+    is_seldom: bool = False
     error: str = ""
 
     @property
@@ -99,5 +100,6 @@ class Draft:
             stamps=self.stamps,
             patches=self.patches,
             in_transit=self.reconciling is not None or self.is_polled,
+            seldom=self.is_seldom,
             error=self.error,
         )

@@ -31,6 +31,9 @@ _ORCHESTRATORS = (
     ("rke.cattle.io/version", "RKE"),
 )
 
+LATER = "later"
+"""What the registry's answer is while it was not waited for: nothing may be concluded from it."""
+
 NODES = "Node"
 OPERATOR = "operator"
 RESOURCE, PLAN = "resource", "plan"
@@ -50,8 +53,8 @@ class Read:
     serve the kind), ``log`` (of a pod's container; answer: text, empty while there is none),
     ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the Service ``name`` if
     that is given; answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol``
-    (model-download protocol of ``image``; answer: "native", "legacy", or "" if the registry gave no
-    answer).
+    (model-download protocol of ``image``; answer: "native", "legacy", "" if the registry gave no
+    answer, or `LATER`).
     """
 
     key: str

@@ -32,6 +32,7 @@ _DEFAULTS = {HOST_PATHS: _ANY, ROOT_USER: "allow", INGRESS_ANNOTATIONS: _ANY, PO
 _SWITCHES = "switches"
 _PATTERN = re.compile(r"[A-Za-z0-9._/*?-]+")
 _ROOT_USER = {"allow": False, "forbid": True}
+_ROOT = 0
 _MAX_SHOWN = 317
 """The longest key of a label or an annotation."""
 
@@ -68,6 +69,16 @@ def root_faults(observed: Observed, field: str, value: t.Any) -> list[str]:
         return [_fault(field, value, f"a container would run as root, {ROOT_USER} is forbid")]
     why = f"the operator's {ROOT_USER} is {given!r}, neither allow nor forbid"
     return [_fault(field, value, why)]
+
+
+def root_user_faults(observed: Observed, spec: t.Mapping[str, t.Any], config_map: str) -> list[str]:
+    """Of a user, and of certificates, which take a container that runs as root; empty if fine."""
+    found = []
+    if spec.get("userID") == _ROOT:
+        found += root_faults(observed, "spec.userID", _ROOT)
+    if config_map:
+        found += root_faults(observed, "spec.proxy.certConfigMap", config_map)
+    return found
 
 
 def key_faults(

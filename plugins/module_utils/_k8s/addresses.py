@@ -64,7 +64,11 @@ def literal_of(host: str) -> str:
         pass
     labels = host.split(".") if len(host) <= _MAX_NAME else [""]
     last = labels[-1]
-    if not all(map(_LABEL.fullmatch, labels)) or last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last):
+    if (
+        not all(map(_LABEL.fullmatch, labels))
+        or last.isdigit()
+        or re.fullmatch(r"0x[0-9a-f]*", last)
+    ):
         raise ValueError(f"{host[:_MAX_NAME]!r} is no host")
     return ""
 

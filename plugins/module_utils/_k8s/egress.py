@@ -18,7 +18,6 @@ for tests, and without effect in a pod: there, the runtime's proxy is on loopbac
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 import time
 import typing as t
@@ -29,6 +28,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.addresses import (
     Zone,
     literal_of,
     zone_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import (
+    connect_to,
+    look_up,
+    target_of,
 )
 
 try:
@@ -80,7 +84,7 @@ class _Place(t.NamedTuple):
         """What is asked for: a proxy is told the whole URL."""
         if self.proxy:
             return self.url.geturl()
-        return self.url._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        return target_of(self.url)
 
 
 def scheme_of(host: str) -> str:
@@ -94,16 +98,11 @@ def _test_hosts() -> set[str]:
     return {item.strip() for item in os.environ.get(TEST_VARIABLE, "").split(",")} - {""}
 
 
-def _look_up(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(item[4][0]) for item in found))
-
-
 class Egress:
     """What may be asked for one image, in ``seconds`` altogether.
 
     ``home``: its registry. ``is_allowed``: whether a host, with its port if it has one, may be
-    asked. ``look_up``: the addresses of a host.
+    asked. ``find``: the addresses of a host.
     """
 
     def __init__(
@@ -111,10 +110,10 @@ class Egress:
         home: str,
         is_allowed: t.Callable[[str], bool],
         seconds: float,
-        look_up: t.Callable[[str, int], list[str]] | None = None,
+        find: t.Callable[[str, int], list[str]] = look_up,
     ) -> None:
         self._home, self._is_allowed = home.lower(), is_allowed
-        self._look_up = look_up or _look_up
+        self._look_up = find
         self._is_home_private = False
         self._left = TOTAL_BYTES
         self._pools: dict[t.Any, t.Any] = {}
@@ -249,12 +248,7 @@ def _choose(found: t.Iterable[str], *, is_private_taken: bool) -> tuple[Zone, tu
 def _connect_to(place: _Place, address: str) -> t.Any:
     if place.proxy:
         return urllib3.ProxyManager(place.proxy, ssl_context=_make_context())
-    host = f"[{address}]" if ":" in address else address
-    if place.url.scheme == "http":
-        return urllib3.HTTPConnectionPool(host, place.port)
-    return urllib3.HTTPSConnectionPool(
-        host, place.port, ssl_context=_make_context(), server_hostname=place.url.hostname
-    )
+    return connect_to(address, place.url, place.port, _make_context())
 
 
 def _make_context() -> ssl.SSLContext:

@@ -6,10 +6,25 @@
 from __future__ import annotations
 
 import http.client
+import os
 import typing as t
 from functools import partial
+from urllib.parse import urlsplit
 
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import LATE, explain, within
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.addresses import zone_of
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import (
+    BUSY,
+    BusyError,
+    Patience,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import (
+    LATE,
+    Pending,
+    connect_to,
+    explain,
+    look_up,
+    target_of,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.trust import (
     authorization,
     make_context,
@@ -25,37 +40,53 @@ LIMIT_SECONDS = 3.0
 _CONNECT_SECONDS = 1.0
 
 
-def fetch(url: str, seconds: float = LIMIT_SECONDS, *, namespace: str = "") -> dict[str, t.Any]:
+def fetch(
+    url: str,
+    seconds: float = LIMIT_SECONDS,
+    *,
+    namespace: str = "",
+    patience: Patience | None = None,
+) -> dict[str, t.Any]:
     """{"status", "body", "error", "late"} of a GET; ``status`` is 0 and ``error`` set if it failed.
 
-    ``late``: it failed because time ran out.
+    ``late``: it took long, whatever came of it, or was not waited for.
 
     ``namespace``: the Services of which may be told who asks.
 
-    No redirect is followed, no proxy of the environment is used, and the answer must be complete
-    within ``seconds`` and `LIMIT_BYTES`.
+    No redirect is followed, a pod asks nothing on loopback, no proxy of the environment is used,
+    and the answer must be complete within ``seconds`` and `LIMIT_BYTES`.
     """
+    patience = patience or Patience()
     if not url.startswith(("http://", "https://")):
         return _failed(f"{url!r} is not an http URL")
     try:
-        status, body = within(seconds, partial(_get, url, seconds, namespace))
+        status, body = patience.wait(Pending(partial(_get, url, seconds, namespace)), seconds)
+    except BusyError:
+        return _failed(BUSY, late=True)
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, ValueError, OSError) as error:
-        return _failed(explain(error))
+        said = explain(error)
+        return _failed(said, late=patience.is_slow or said == LATE)
+    late = patience.is_slow
     if len(body) > LIMIT_BYTES:
-        return _failed(f"the answer is larger than {LIMIT_BYTES} bytes")
-    return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": False}
+        return _failed(f"the answer is larger than {LIMIT_BYTES} bytes", late=late)
+    return {"status": status, "body": body.decode(errors="replace"), "error": "", "late": late}
 
 
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
     """Status and body, of which at most one byte more than the limit is read."""
-    pool = urllib3.PoolManager(retries=False, ssl_context=make_context(url))
-    response = pool.request(
+    pool, target = _open(url)
+    response = pool.urlopen(
         "GET",
-        url,
+        target,
+        retries=False,
         redirect=False,
         preload_content=False,
         decode_content=False,
-        headers={"Accept": "application/json", **authorization(url, namespace)},
+        headers={
+            "Accept": "application/json",
+            "Host": urlsplit(url).netloc.rpartition("@")[2],
+            **authorization(url, namespace),
+        },
         timeout=urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds),
     )
     body = b""
@@ -67,5 +98,22 @@ def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
         response.close()
 
 
-def _failed(error: str) -> dict[str, t.Any]:
-    return {"status": 0, "body": "", "error": error, "late": error == LATE}
+def _open(url: str) -> tuple[t.Any, str]:
+    """Connections, and what to ask them for.
+
+    In a pod, to an address that was checked: loopback is the operator's own, where the runtime's
+    proxy serves the whole cluster. Elsewhere a Service may well be on loopback.
+    """
+    context = make_context(url)
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return urllib3.PoolManager(retries=False, ssl_context=context), url
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    for address in look_up(host, port):
+        if zone_of(address) != "special":
+            return connect_to(address, parts, port, context), target_of(parts)
+    raise ValueError("its address is not one that a model server can have")
+
+
+def _failed(error: str, *, late: bool = False) -> dict[str, t.Any]:
+    return {"status": 0, "body": "", "error": error, "late": late}

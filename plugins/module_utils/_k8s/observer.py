@@ -19,7 +19,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.policy import r
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.fetch import fetch
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import Patience
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.registry import download_protocol
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.slots import Slots
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 Json = dict[str, t.Any]
@@ -27,21 +29,27 @@ Json = dict[str, t.Any]
 
 def observe(client: Client, resource: Json) -> Json:
     """All answers that the kind of ``resource`` wants, by key. Raises ApiError, NimError."""
-    return collect(resource, partial(_answer_as_allowed, client))
+    namespace = str((resource.get("metadata") or {}).get("namespace") or "")
+    with Patience(namespace, Slots()) as patience:
+        return collect(resource, partial(_answer_as_allowed, client, patience))
 
 
-def _answer_as_allowed(client: Client, read: Read) -> t.Any:
+def _answer_as_allowed(client: Client, patience: Patience, read: Read) -> t.Any:
     """The answer; nothing found across namespaces or on nodes if we have rights in some only."""
     try:
-        return answer(client, read)
+        return answer(client, read, patience)
     except ApiError as error:
         if error.status == 403 and read.how in ("list", "any") and not read.namespace:
             return []
         raise
 
 
-def answer(client: Client, read: Read) -> t.Any:
+def answer(client: Client, read: Read, patience: Patience | None = None) -> t.Any:
     """What the cluster, a registry or a model server says to one read."""
+    if read.how == "http":
+        return fetch(read.url, namespace=read.namespace, patience=patience)
+    if read.how == "protocol":
+        return download_protocol(read.image, _read_configs(client, read), patience=patience)
     return _READERS[read.how](client, read)
 
 
@@ -103,17 +111,13 @@ def _read_log(client: Client, read: Read) -> str:
         raise
 
 
-def _read_http(_client: Client, read: Read) -> Json:
-    return fetch(read.url, namespace=read.namespace)
-
-
-def _read_protocol(client: Client, read: Read) -> str:
-    """The Secrets stay in here: only the answer is observed."""
+def _read_configs(client: Client, read: Read) -> list[str | None]:
+    """The Secrets stay in here: only the registry's answer is observed."""
     configs = []
     for name in read.pull_secrets:
         secret = client.get(api_path("Secret", read.namespace, name)) if name else None
         configs.append(((secret or {}).get("data") or {}).get(".dockerconfigjson"))
-    return download_protocol(read.image, configs)
+    return configs
 
 
 _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
@@ -123,6 +127,4 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "list": _read_list,
     "any": _read_any,
     "log": _read_log,
-    "http": _read_http,
-    "protocol": _read_protocol,
 }

@@ -25,12 +25,14 @@ import re
 import typing as t
 from urllib.parse import urlencode, urlsplit
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import LATER
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.egress import (
     Answer,
     Egress,
     scheme_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import within
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import BusyError, Patience
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import Pending
 
 LABEL = "com.nvidia.nim.model_download_protocol"
 NATIVE, LEGACY = "native", "legacy"
@@ -136,16 +138,25 @@ def is_registry_allowed(host: str) -> bool:
 
 
 def download_protocol(
-    image: str, docker_configs: t.Sequence[str | None], seconds: float = LIMIT_SECONDS
+    image: str,
+    docker_configs: t.Sequence[str | None],
+    seconds: float = LIMIT_SECONDS,
+    patience: Patience | None = None,
 ) -> str:
-    """``native``, ``legacy``, or an empty string if there was no answer within ``seconds``."""
+    """``native``, ``legacy``, or an empty string if there was no answer within ``seconds``.
+
+    `LATER` if the registry was not waited for, as it is others' turn.
+    """
     try:
         reference = parse_reference(image)
         if not is_registry_allowed(reference.host):
             return ""
         egress = Egress(reference.host, is_registry_allowed, seconds)
         credentials = find_credentials(docker_configs, reference.host)
-        return within(seconds, _Registry(reference, credentials, egress).protocol)
+        pending = Pending(_Registry(reference, credentials, egress).protocol)
+        return (patience or Patience()).wait(pending, seconds)
+    except BusyError:
+        return LATER
     except Exception:  # the contract: whatever goes wrong, there is no answer
         return ""
 

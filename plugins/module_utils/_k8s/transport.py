@@ -11,6 +11,12 @@ import socket
 import ssl
 import threading
 import typing as t
+from urllib.parse import SplitResult
+
+try:
+    import urllib3
+except ImportError:  # every file must import on a bare Python; Client tells what is missing
+    urllib3 = None  # type: ignore[assignment]
 
 _MAX_TEXT = 300
 _MAX_DEPTH = 8
@@ -21,28 +27,66 @@ LATE = "no complete answer in time"
 _Answer = t.TypeVar("_Answer")
 
 
-def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
-    """What ``work`` returns or raises; TimeoutError if that takes longer than ``seconds``.
+def look_up(host: str, port: int) -> list[str]:
+    """The addresses of a host, in the order in which they are to be tried."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(item[4][0]) for item in found))
+
+
+def connect_to(address: str, url: SplitResult, port: int, context: ssl.SSLContext | None) -> t.Any:
+    """Connections to this very address, whatever the URL's host may mean by then.
+
+    TLS asks for the host's name. What is sent has to say the host, too.
+    """
+    where = f"[{address}]" if ":" in address else address
+    if url.scheme == "http":
+        return urllib3.HTTPConnectionPool(where, port)
+    return urllib3.HTTPSConnectionPool(
+        where, port, ssl_context=context, server_hostname=url.hostname
+    )
+
+
+def target_of(url: SplitResult) -> str:
+    """What a server is asked for."""
+    return url._replace(scheme="", netloc="", fragment="").geturl() or "/"
+
+
+class Pending(t.Generic[_Answer]):
+    """Work in a thread of its own, whose end can be awaited.
 
     Timeouts of sockets bound a single read, and neither a name look-up nor a peer that sends byte
     by byte. Work that is too late is left behind in a daemon thread, which ends with the process.
     """
-    answers: queue.SimpleQueue[tuple[list[_Answer], Exception | None]] = queue.SimpleQueue()
 
-    def run() -> None:
+    def __init__(self, work: t.Callable[[], _Answer]) -> None:
+        self._answers: queue.SimpleQueue[tuple[list[_Answer], Exception | None]] = (
+            queue.SimpleQueue()
+        )
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+
+    def wait(self, seconds: float) -> _Answer:
+        """What the work returns or raises; TimeoutError if that takes longer than ``seconds``.
+
+        After a TimeoutError it can be waited for again.
+        """
         try:
-            answers.put(([work()], None))
-        except Exception as error:  # handed to the caller
-            answers.put(([], error))
+            answer, error = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+        if error:
+            raise error
+        return answer[0]
 
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        answer, error = answers.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
-    if error:
-        raise error
-    return answer[0]
+    def _run(self, work: t.Callable[[], _Answer]) -> None:
+        try:
+            self._answers.put(([work()], None))
+        except Exception as error:  # handed to who waits
+            self._answers.put(([], error))
+
+
+def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
+    """What ``work`` returns or raises; TimeoutError if that takes longer than ``seconds``."""
+    return Pending(work).wait(seconds)
 
 
 def explain(error: BaseException) -> str:

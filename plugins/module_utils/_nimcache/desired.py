@@ -5,15 +5,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.certificates import cert_config_map
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
 from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
-    forbids_root,
-    refuse,
-    root_faults,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._common.policy import forbids_root
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
     build_config_map,
 )
@@ -22,6 +17,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     Resource,
     job_name,
     pod_name,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.permissions import (
+    refuse_forbidden,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe_pod import build_probe_pod
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.rbac import build_rbac
@@ -38,7 +36,7 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     if cr["metadata"].get("deletionTimestamp"):
         return Desired()
     check_name(cr)
-    _refuse_forbidden(cr, observed)
+    refuse_forbidden(cr, observed)
     steps = take_steps(cr, observed)
     children = build_rbac(cr, observed.object("Role", ROLE), is_root=not forbids_root(observed))
     if steps.claim:
@@ -51,15 +49,6 @@ def desired(cr: Resource, observed: Observed) -> Desired:
     if steps.job:
         children.append(Child(steps.job, create_only=True))
     return Desired(children, _unwanted(cr, steps))
-
-
-def _refuse_forbidden(cr: Resource, observed: Observed) -> None:
-    spec, faults = cr["spec"], list[str]()
-    if spec.get("userID") == 0:
-        faults += root_faults(observed, "spec.userID", 0)
-    if config_map := cert_config_map(spec):
-        faults += root_faults(observed, "spec.proxy.certConfigMap", config_map)
-    refuse(faults)
 
 
 def _unwanted(cr: Resource, steps: Steps) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod im
     LOG,
     follow_pod,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import LATER, Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
     refuse_foreign,
     standing_of,
@@ -63,6 +63,9 @@ def probe_image(cr: Resource, observed: Observed) -> Probe:
         return Probe(NATIVE)
     if not needs_probe(cr, observed):
         return Probe(cache_type)
+    if observed.get(PROTOCOL) == LATER:
+        is_there = observed.object("Pod", pod_name(cr)) is not None
+        return Probe(pod=is_there, waiting="the registry, which does not answer at once")
     what = f"ConfigMap {config_map_name(cr)}"
     config_map = observed.object("ConfigMap", config_map_name(cr))
     if refuse_foreign(config_map, cr, what) == "leaving":

@@ -24,7 +24,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     CACHE_STATE,
     state_note,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    LATER,
+    Observed,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.job import BACKOFF_LIMIT
@@ -42,6 +45,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import 
     name_of,
     state_of,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe import PROTOCOL
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.reads import USERS
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.selection import summarize
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import (
@@ -74,6 +78,7 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
             _retry(draft, cr, outcome.failure)
         return _finish(draft, cr, observed)
     steps = take_steps(cr, observed)
+    draft.is_seldom = observed.get(PROTOCOL) == LATER
     _note_steps(draft, steps, outcome)
     if outcome.refusals:
         _retry(draft, cr, "; ".join(item.message for item in outcome.refusals))

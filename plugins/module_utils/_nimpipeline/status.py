@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Outcome,
     Refusal,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.markers import is_marker
 from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     SERVICE_STATE,
     is_controlled_by,
@@ -52,6 +53,8 @@ def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
     states = {
         name: _state_in(view, cr, name) if entry.has_valid_name and name not in refused else FAILED
         for name, entry in enabled_entries(cr).items()
+        # As a key it would have the API server refuse the whole status; the condition tells of it.
+        if not is_marker(name)
     }
     state = _sum_up(states, problems)
     conditions = _conditions(previous.get("conditions"), states, problems, undeleted)

@@ -51,6 +51,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.plat
     is_held,
     replaced,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
+    is_layout_awaited,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
     build_service_monitor,
 )
@@ -148,7 +151,7 @@ def _workload(cr: Resource, observed: Observed) -> list[Child]:
     if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
         claim = build_claim(cr, operator_labels(name_of(cr)))
         children.append(Child(claim, create_only=True))
-    if isinstance(store, Unusable):
+    if isinstance(store, Unusable) or is_layout_awaited(cr, observed):
         return children
     children.extend(Child(item) for item in build_templates(cr, observed))
     if is_kserve(cr):

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+    LATER,
+    Observed,
+    Read,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -33,6 +37,11 @@ def is_native(cr: Resource, observed: Observed, store: Store) -> bool:
         return bool((store.cache.get("status") or {}).get("type") == "native")
     decided = _live_layout(cr, observed)
     return observed.get(_key(cr)) == "native" if decided is None else decided
+
+
+def is_layout_awaited(cr: Resource, observed: Observed) -> bool:
+    """Whether the registry has still to be asked: a layout must not be decided without it."""
+    return not cache_name(cr) and observed.get(_key(cr)) == LATER
 
 
 def layout_reads(cr: Resource, observed: Observed) -> list[Read]:

@@ -19,7 +19,7 @@ MAX_NAME = 253
 class Answer:
     """``error`` says what is wrong with the answer; without one, ``name`` counts, empty or not.
 
-    ``late``: there was none in time.
+    ``late``: it took long, or there was none in time.
     """
 
     name: str = ""
@@ -96,7 +96,9 @@ def _interpret(
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        return Answer(error=f"GET {url}: the answer is not a JSON object")
+        return Answer(
+            error=f"GET {url}: the answer is not a JSON object", late=bool(answer.get("late"))
+        )
     return Answer(name=_clean(find(body)))
 
 

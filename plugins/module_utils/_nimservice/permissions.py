@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
     host_path_faults,
     key_faults,
     refuse,
-    root_faults,
+    root_user_faults,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
     Resource,
@@ -37,7 +37,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata im
     standard_labels,
 )
 
-_ROOT = 0
 _KSERVE_GROUPS = ("serving.kserve.io", "autoscaling.knative.dev", "serving.knative.dev")
 """Annotations by which KServe and Knative are told how to run the pods."""
 
@@ -54,20 +53,11 @@ def refuse_forbidden(cr: Resource, observed: Observed) -> None:
     refuse(
         [
             *host_path_faults(observed, "spec.storage.hostPath", path),
-            *_root_faults(cr, observed),
+            *root_user_faults(observed, cr["spec"], cert_config_map(cr["spec"])),
             *_annotation_faults(cr, observed),
             *_label_faults(cr, observed),
         ]
     )
-
-
-def _root_faults(cr: Resource, observed: Observed) -> list[str]:
-    found = []
-    if cr["spec"].get("userID") == _ROOT:
-        found += root_faults(observed, "spec.userID", _ROOT)
-    if config_map := cert_config_map(cr["spec"]):
-        found += root_faults(observed, "spec.proxy.certConfigMap", config_map)
-    return found
 
 
 def _annotation_faults(cr: Resource, observed: Observed) -> list[str]:
@@ -76,7 +66,8 @@ def _annotation_faults(cr: Resource, observed: Observed) -> list[str]:
     if is_kserve(cr):
         keys = {key for key in general if key.partition("/")[0] not in _KSERVE_GROUPS}
         return key_faults(observed, INGRESS_ANNOTATIONS, "spec.annotations", keys)
-    has_legacy, has_routes = legacy_ingress(cr).get("enabled"), has_route(cr)
+    has_legacy = legacy_ingress(cr).get("enabled")
+    has_routes = has_http_route(cr) or has_grpc_route(cr)
     found = []
     if has_ingress(cr) or has_routes:
         found += key_faults(observed, INGRESS_ANNOTATIONS, "spec.annotations", general)
@@ -87,11 +78,6 @@ def _annotation_faults(cr: Resource, observed: Observed) -> list[str]:
         field, given = "spec.expose.router.annotations", router(cr).get("annotations")
         found += key_faults(observed, INGRESS_ANNOTATIONS, field, given)
     return found
-
-
-def has_route(cr: Resource) -> bool:
-    """Whether any route of a gateway is wanted."""
-    return has_http_route(cr) or has_grpc_route(cr)
 
 
 def _label_faults(cr: Resource, observed: Observed) -> list[str]:

@@ -113,7 +113,8 @@ def readiness_of_groups(
     if not wanted:
         return Readiness(False, f"{subject} is scaled down")
     found = find_condition(status.get("conditions"), "Available") or {}
-    is_complete = int(status.get("readyReplicas", wanted) or 0) >= wanted
+    counted = status.get("readyReplicas", wanted)
+    is_complete = isinstance(counted, int) and counted >= wanted
     if found.get("status") == "True" and is_complete and not is_changed:
         return Readiness(True, f"{subject} is ready")
     return Readiness(False, f"{subject} is not ready", moving=True)

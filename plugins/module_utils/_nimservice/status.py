@@ -32,6 +32,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
     state_note,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice import compute_domain
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
@@ -56,6 +57,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features im
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import (
     KSERVE,
     ignored_fields,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
+    is_layout_awaited,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model import (
     Answer,
@@ -82,6 +86,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload im
 )
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+
+REGISTRY_AWAITED = "RegistryAwaited"
 
 _DOMAIN, _CLAIMS, _AT_DELETION = "computeDomainStatus", "draResourceStatuses", "onDeletion"
 
@@ -189,6 +195,8 @@ def _judge(cr: Resource, observed: Observed, view: Observed, outcome: Outcome) -
     store = select_store(cr, view)
     if isinstance(store, Unusable):
         return _without_store(cr, store)
+    if is_layout_awaited(cr, observed):
+        return _without_layout(cr)
     rollout = readiness_of(cr, view, is_changed=_is_changed(cr, observed, view))
     return _with_model(cr, view, rollout) if rollout.ready else _rolling(cr, view, rollout)
 
@@ -234,6 +242,12 @@ def _without_store(cr: Resource, store: Unusable) -> Verdict:
         return replace(_failed(store.reason, store.message), in_transit=is_behind)
     verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
     return replace(verdict, in_transit=True, seldom=not is_behind)
+
+
+def _without_layout(cr: Resource) -> Verdict:
+    image = image_reference(cr["spec"]["image"])
+    message = f"Waiting for the registry of {image}, which does not answer at once"
+    return Verdict(NOT_READY, REGISTRY_AWAITED, message, in_transit=True, seldom=True)
 
 
 def _rolling(cr: Resource, view: Observed, rollout: Readiness) -> Verdict:

@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.resources impor
 )
 from ansible_collections.nimops.nim.plugins.module_utils._common.yaml_text import load_yaml
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
+    drop_nulls,
     fill_in,
     find_faults,
     schema_of,
@@ -117,7 +118,7 @@ def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
         return document, [str(error)]
     metadata = {"namespace": namespace, **document["metadata"]}
     resource = {"spec": {}, **document, "metadata": metadata}
-    return t.cast(Json, fill_in({}, resource)), find_faults(schema, resource)
+    return t.cast(Json, drop_nulls(schema, resource)), find_faults(schema, resource)
 
 
 def _is_list(document: t.Any) -> bool:

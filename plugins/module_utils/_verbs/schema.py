@@ -48,18 +48,44 @@ def fill_in(schema: Json, value: t.Any) -> t.Any:
     The input stays as it is.
     """
     if isinstance(value, dict):
-        filled = {key: item for key, item in value.items() if item is not None}
-        properties = schema.get("properties") or {}
-        for name, child in properties.items():
+        filled = _without_nulls(schema, value)
+        for name, child in (schema.get("properties") or {}).items():
             if name not in filled and "default" in child:
                 filled[name] = child["default"]
-        return {
-            name: fill_in(properties.get(name) or schema.get("additionalProperties") or {}, item)
-            for name, item in filled.items()
-        }
+        return {name: fill_in(_child(schema, name), item) for name, item in filled.items()}
     if isinstance(value, list):
         return [fill_in(schema.get("items") or {}, item) for item in value]
     return value
+
+
+def drop_nulls(schema: Json, value: t.Any) -> t.Any:
+    """The value without fields that are null, but for those that the schema does not know."""
+    if isinstance(value, dict):
+        kept = _without_nulls(schema, value)
+        return {name: drop_nulls(_child(schema, name), item) for name, item in kept.items()}
+    if isinstance(value, list):
+        return [drop_nulls(schema.get("items") or {}, item) for item in value]
+    return value
+
+
+def _without_nulls(schema: Json, value: Json) -> Json:
+    known = schema.get("properties") or {}
+    return {
+        name: item
+        for name, item in value.items()
+        if item is not None or (_is_free(schema) and name not in known)
+    }
+
+
+def _child(schema: Json, name: str) -> Json:
+    """The schema of a field; below metadata, which has none, that of metadata goes on."""
+    found = (schema.get("properties") or {}).get(name) or schema.get("additionalProperties")
+    is_empty = _is_free(schema) or "properties" in schema
+    return t.cast(Json, found or ({} if is_empty else schema))
+
+
+def _is_free(schema: Json) -> bool:
+    return not schema or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
 
 
 def find_faults(schema: Json, value: t.Any, where: str = "") -> list[str]:
@@ -90,6 +116,8 @@ def _unexpected(schema: Json, value: t.Any) -> str:
     is_fit = isinstance(value, _TYPES[wanted])
     if isinstance(value, bool) and wanted != "boolean":
         is_fit = False
+    if is_fit and wanted == "integer" and not -(2**63) <= value < 2**63:
+        return "an integer of 64 bits"
     return "" if is_fit else f"of type {wanted}"
 
 

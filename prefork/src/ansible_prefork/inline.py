@@ -8,7 +8,8 @@ and templates that are loaded and compiled in a worker and lost with it cost mor
 
 The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
 callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
-plugin changes in its process (environment, working directory, umask, signal handlers) is put back.
+plugin changes in its process (environment, working directory, umask, signal handlers) is put back. A plugin that ends
+its process, by sys.exit or os._exit, ends what a worker would be, not the play.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
 # Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
@@ -112,15 +114,39 @@ def prepare_run() -> None:
         _descriptors = _Descriptors()
 
 
+class _WorkerEnd(BaseException):
+    """The end of what would be a worker, by os._exit."""
+
+
 class _Surroundings:
-    """Puts back what a task may have changed in the process."""
+    """Puts back what a task may have changed in the process, and has it end no more than a worker.
+
+    ``interrupted``: whether the user has interrupted the play meanwhile, who may do that.
+    """
+
+    def __init__(self) -> None:
+        self.interrupted = False
+        self.owner = os.getpid(), threading.get_ident()
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        self.interrupted = True
+        self.handlers[signal.SIGINT](number, frame)
+
+    def _end_worker(self, status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) == self.owner:
+            raise _WorkerEnd(status)
+        self.exit(status)
 
     def __enter__(self) -> None:
         self.environment = dict(os.environb)
         self.directory = os.getcwd()
         self.umask = os.umask(0o022)
         os.umask(self.umask)
-        self.handlers = {number: signal.getsignal(number) for number in CATCHABLE}
+        self.handlers: dict[int, Any] = {number: signal.getsignal(number) for number in CATCHABLE}
+        if callable(self.handlers[signal.SIGINT]):
+            signal.signal(signal.SIGINT, self._interrupt)
+        self.exit = os._exit
+        os._exit = self._end_worker
         self.path = list(sys.path)
         self.streams = sys.stdin, sys.stdout, sys.stderr
         if _descriptors is not None:
@@ -134,6 +160,7 @@ class _Surroundings:
             sys.stderr = _OutputOfMainThread(sys.stderr)
 
     def __exit__(self, *_exception: object) -> None:
+        os._exit = self.exit
         sys.stdin, sys.stdout, sys.stderr = self.streams
         if _descriptors is not None:
             _descriptors.attach()
@@ -234,10 +261,20 @@ def run_inline(worker: Any) -> int:
     display.set_queue = _keep_queue
     display.display = _make_display(display, worker._final_q)
     display._final_q = _QueueOfMainThread(worker._final_q)
+    surroundings = _Surroundings()
     try:
-        with _Surroundings():
-            _run_task(worker, module)
-    except Exception:
+        with surroundings:
+            try:
+                _run_task(worker, module)
+            except BaseException as problem:
+                if surroundings.interrupted or isinstance(problem, _WorkerEnd):
+                    raise
+                # Whatever it is, be it sys.exit(0): since ansible-core 2.21 it is shown.
+                worker._hard_exit(_format(problem))
+    except BaseException:
+        if surroundings.interrupted:
+            raise
+        # A play whose worker ends with anything but 0 has failed.
         return 1
     finally:
         display._final_q = None
@@ -245,6 +282,14 @@ def run_inline(worker: Any) -> int:
         host.vars, host.groups = kept
         module.current_worker = before
     return 0
+
+
+def _format(problem: BaseException) -> str:
+    """Its traceback, from ansible-core's code on."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(problem), problem, trace))
 
 
 def _keep_queue(_queue: Any) -> None:

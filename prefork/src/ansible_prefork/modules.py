@@ -56,6 +56,8 @@ class ModuleProgram:
 
     name = NAME
     helper: int | None = None
+    # A module may end by os._exit.
+    tells_end = False
 
     def warm(self, directory: Path) -> list[Path]:
         add_collections_to_path()

@@ -47,6 +47,8 @@ class Program(Protocol):
     name: str
     # The process id of what the program keeps beside the parent; a parent that replaces itself hands it on.
     helper: int | None
+    # Whether a run that ends with 0 and has not told so beforehand was ended by something that it executed.
+    tells_end: bool
 
     def warm(self, directory: Path) -> list[Path]:
         """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
@@ -352,7 +354,7 @@ class Parent:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             return self.program.run(wanted)
 
-        process.end_with(run, notice)
+        process.end_with(run, notice.give)
 
     def _reap(self) -> None:
         self._take_notices()
@@ -367,8 +369,9 @@ class Parent:
             if connection is None:
                 self.program.notice_end(pid)
             else:
-                self.notices.pop(pid, None)
-                self._answer(connection, status)
+                notice = self.notices.pop(pid, None)
+                is_early = status == 0 and self.program.tells_end and notice is not None and notice.take() is None
+                self._answer(connection, client.LOST << 8 if is_early else status)
 
     def _take_notices(self) -> None:
         """Answer the clients of runs that are as good as ended."""

@@ -32,6 +32,7 @@ class PlaybookProgram:
     """A parent of runs of ansible-playbook."""
 
     name = NAME
+    tells_end = True
 
     def __init__(self) -> None:
         self.helper: int | None = None
@@ -70,7 +71,11 @@ class PlaybookProgram:
         if time.monotonic() - self.helper_began < HELPER_SECONDS:
             print("prefork: the parent for modules ended at once: modules run stock", file=sys.stderr, flush=True)
             return
-        self.start_helper(self.directory)
+        try:
+            self.start_helper(self.directory)
+        except OSError as problem:
+            reason = f"the parent for modules cannot be started: {problem.strerror}"
+            print(f"prefork: {reason}: modules run stock", file=sys.stderr, flush=True)
 
 
 def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> None:

@@ -63,8 +63,12 @@ class Notice:
     def give(self, code: int) -> None:
         """In the fork, which has nothing left to write: close what others may wait for, and have the parent look."""
         os.closerange(0, 1 << 20)
-        self._shared[:] = bytes((1, code))
+        self.set(code)
         os.kill(self._parent, signal.SIGCHLD)
+
+    def set(self, code: int) -> None:
+        """Only tell it."""
+        self._shared[:] = bytes((1, code))
 
     def take(self) -> int | None:
         """In the parent: the exit code, if it has been given."""
@@ -72,8 +76,8 @@ class Notice:
         return code if given else None
 
 
-def end_with(body: Callable[[], int | None], notice: Notice | None = None) -> NoReturn:
-    """Run the body as the interpreter runs a program, and end the process as it ends."""
+def end_with(body: Callable[[], int | None], tell: Callable[[int], None]) -> NoReturn:
+    """Run the body as the interpreter runs a program, tell its exit code, and end the process as it ends."""
     code = 1
     interrupted = False
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
@@ -92,9 +96,8 @@ def end_with(body: Callable[[], int | None], notice: Notice | None = None) -> No
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     code &= 0xFF
-    if notice is not None:
-        with contextlib.suppress(BaseException):
-            notice.give(code)
+    with contextlib.suppress(BaseException):
+        tell(code)
     os._exit(code)
 
 

@@ -37,6 +37,8 @@ class RunnerProgram(play.PlaybookProgram):
     """A parent of runs of ansible-runner."""
 
     name = NAME
+    # It may put itself into the background, which ends by os._exit.
+    tells_end = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,12 +202,14 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             sys.stdout.flush()
             sys.stderr.flush()
             before = options.get("preexec_fn")
-            parent = os.getpid()
-            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent)
+            parent, notice = os.getpid(), process.Notice()
+            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent, notice)
+            started = expect_notice(stock(self, arguments, **options), notice)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
             # A configuration of the project's own: the program itself, as a client would only start another parent.
-            arguments = [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]]
-        started = stock(self, arguments, **options)
+            started = stock(self, [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]], **options)
+        else:
+            started = stock(self, arguments, **options)
         # The time that ptyprocess gives a process between closing its terminal and looking whether it has ended.
         # ansible-runner closes it after it has seen the end.
         started.delayafterclose = 0
@@ -214,7 +218,31 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
     return spawn
 
 
-def become_play(arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int) -> None:
+def expect_notice(started: Any, notice: process.Notice) -> Any:
+    """Have a play that ends with 0 without having told so end as one that is lost: something in it has ended it."""
+    is_alive, wait = started.isalive, started.wait
+
+    def look() -> bool:
+        alive = bool(is_alive())
+        correct()
+        return alive
+
+    def wait_for_end() -> int | None:
+        wait()
+        correct()
+        return started.exitstatus  # type: ignore[no-any-return]
+
+    def correct() -> None:
+        if started.exitstatus == 0 and notice.take() is None:
+            started.exitstatus, started.status = client.LOST, client.LOST << 8
+
+    started.isalive, started.wait = look, wait_for_end
+    return started
+
+
+def become_play(
+    arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int, notice: process.Notice
+) -> None:
     """In the fork that has the pseudo-terminal as its descriptors 0, 1 and 2: be ansible-playbook, and never return."""
     process.die_with_parent(parent)
     if before is not None:
@@ -225,7 +253,7 @@ def become_play(arguments: list[Any], environment: dict[bytes, bytes], before: A
     request.reset_signals(keep_ignored=True)
     request.open_standard_streams()
     argv = [os.fsdecode(item) for item in arguments]
-    process.end_with(lambda: play.run_play(argv))
+    process.end_with(lambda: play.run_play(argv), notice.set)
 
 
 def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 
 class FakeProgram:
+    tells_end = False
+
     def __init__(self) -> None:
         self.text = ""
 

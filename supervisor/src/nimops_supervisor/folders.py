@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import stat
 import time
 from pathlib import Path
@@ -61,6 +62,20 @@ def clear(root: Path | None = None) -> None:
     if root.is_symlink() or not _is_own(root):
         return
     shutil.rmtree(root, ignore_errors=True)
+
+
+def clear_sockets(folder: Path = Path("/tmp")) -> None:
+    """Remove the sockets of event receivers that nobody listens at any more."""
+    for path in folder.glob("ansibleoperator-*"):
+        with contextlib.suppress(OSError):
+            found = path.lstat()
+            if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+                continue
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                try:
+                    probe.connect(str(path))
+                except ConnectionRefusedError:
+                    path.unlink()
 
 
 def _is_own(folder: Path) -> bool:

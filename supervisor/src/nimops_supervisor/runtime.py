@@ -93,6 +93,7 @@ class Supervisor:
         with tempfile.TemporaryDirectory(prefix="nimops-", ignore_cleanup_errors=True) as name:
             scratch = Path(name)
             folders.clear()
+            folders.clear_sockets()
             command = make_command(self._command, self._environment)
             pid = processes.start(command, make_environment(self._environment, scratch))
             self._health.runtime = pid

@@ -14,7 +14,14 @@ from pathlib import Path
 from nimops_live import proc
 from nimops_live.metrics import Snapshot
 from nimops_live.progress import Deadline, Every, say
-from nimops_live.runtime import START_SECONDS, Operator, Side, make_environment, refuse_taken_ports
+from nimops_live.runtime import (
+    RUNTIME_NAME,
+    START_SECONDS,
+    Operator,
+    Side,
+    make_environment,
+    refuse_taken_ports,
+)
 from nimops_live.workload import SUPERVISE
 
 SCRIPT_NAMES = {"operator.sh", "env", "bash"}
@@ -134,13 +141,13 @@ class MeasuredOperator(Operator):
         return proc.read_memory(self.tree().keys() - {self.pid})
 
     def _used(self) -> tuple[float, float]:
-        """CPU seconds of all its processes, and of children of the operator itself that are gone."""
+        """CPU seconds of all its processes, and of children of the runtime that are gone."""
         tree = self.tree()
-        own = tree[self._command].reaped if self._command in tree else 0
+        own = sum(stat.reaped for stat in tree.values() if stat.name == RUNTIME_NAME)
         return proc.cpu_seconds(tree), own / proc.TICKS
 
     def direct_share(self) -> float:
-        """The part of the CPU since its launch that went to children of the operator itself."""
+        """The part of the CPU since its launch that went to children of the runtime."""
         (whole, own), (whole_then, own_then) = self._used(), self._at_launch
         return (own - own_then) / max(whole - whole_then, 0.01)
 

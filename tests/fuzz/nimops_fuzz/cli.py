@@ -85,7 +85,7 @@ class Fuzz:
     def fuzz_malformed(self, kind: str, wanted: int) -> None:
         """Resources that are wrong in one place."""
         tally = self._begin(f"{kind}, malformed", wanted)
-        for batch in batches(draw_many(malformed(kind), self._seed), _BATCH):
+        for batch in batches(draw_many(malformed(kind), self._seed), min(wanted, _BATCH)):
             answers = self._cluster.create_all(item.resource for item in batch)
             for item, (found, why) in zip(batch, answers, strict=True):
                 if tally.generated >= wanted:
@@ -100,7 +100,7 @@ class Fuzz:
         """Resources that are accepted, however odd."""
         tally = self._begin(f"{kind}, odd", wanted)
         around = draw_many(surroundings(kind), self._seed)
-        for batch in batches(draw_many(resources(kind), self._seed), _BATCH):
+        for batch in batches(draw_many(resources(kind), self._seed), min(wanted, _BATCH)):
             for sent, (found, _why) in zip(batch, self._cluster.create_all(batch), strict=True):
                 if tally.served + tally.raised >= wanted or tally.generated > _MAX_DRAWN * wanted:
                     return
@@ -198,7 +198,9 @@ def say(text: str) -> None:
 
 def make_table(tallies: t.Sequence[Tally]) -> str:
     """What is printed in the end."""
-    rows = [("", "generated", "refused", "served", "raised", "of these with an error told")]
+    rows: list[tuple[str, ...]] = [
+        ("", "generated", "refused", "served", "raised", "of these with an error told")
+    ]
     for item in tallies:
         numbers = (item.generated, item.refused, item.served, item.raised, item.unserved)
         rows.append((item.name, *map(str, numbers)))

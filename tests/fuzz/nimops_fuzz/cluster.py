@@ -92,7 +92,7 @@ class Cluster:
         """
 
         def write(plan: Json) -> tuple[Json, Json]:
-            written = []
+            written = list[Json]()
             for manifest in generate_keys(plan["apply"]):
                 found, why = self.apply(manifest)
                 if found is None:

@@ -88,7 +88,7 @@ def replace(value: t.Any, place: Place, new: t.Any) -> t.Any:
     if not place:
         return new
     first, *rest = place
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: t.Any = dict(value) if isinstance(value, dict) else list(value)
     if new is ... and not rest:
         del copy[first]
     elif rest:

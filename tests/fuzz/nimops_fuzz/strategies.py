@@ -69,7 +69,7 @@ NAMES = (
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.sampled_from(ODD_TEXTS)
 )
-_NESTS = (
+_NESTS: tuple[Json, ...] = (
     {"plugins": [], "schedulingProfiles": [{}]},
     {"apiVersion": 1, "kind": None, "plugins": "none"},
     {"plugins": [{"type": "x", "name": "x"}, {"type": "x"}, {}]},
@@ -102,12 +102,17 @@ def _nest(depth: int) -> Json:
     return {"a": tree}
 
 
+def has_match(pattern: str, text: str) -> bool:
+    """Whether a text matches as the API server has it, where $ is not before a last line break."""
+    return bool(re.search(pattern, f"{text}\n"))
+
+
 @cache
 def _texts(pattern: str, least: int, most: int) -> tuple[Values, Values]:
     """(plain, odd) texts that a schema takes."""
 
     def fits(text: str) -> bool:
-        return least <= len(text) <= most and bool(re.search(pattern, text))
+        return least <= len(text) <= most and has_match(pattern, text)
 
     plain = [text for text in PLAIN_TEXTS if fits(text)]
     odd = [text for text in ODD_TEXTS if fits(text)]
@@ -143,8 +148,8 @@ def _of_integer(schema: Json) -> tuple[Values, Values]:
 
 def _of_quantity(schema: Json) -> tuple[Values, Values]:
     pattern = schema.get("pattern", "")
-    fit = [item for item in QUANTITIES if isinstance(item, int) or re.search(pattern, item)]
-    odd = [item for item in ODD_TEXTS if re.search(pattern, item)]
+    fit = [item for item in QUANTITIES if isinstance(item, int) or has_match(pattern, item)]
+    odd = [item for item in ODD_TEXTS if has_match(pattern, item)]
     return st.sampled_from(("1", 1, "1Gi")), st.sampled_from([*fit, *odd])
 
 

@@ -251,21 +251,18 @@ class World:
 
     def _spec(self, kind: str) -> Json:
         """Fields that the API server requires, and little more."""
-        if kind == "Deployment":
-            pod = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-            return {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": pod}
-        if kind in ("Job", "Pod", "LeaderWorkerSet"):
-            pod = {"containers": [{"name": "c", "image": "i", "env": []}]}
-            group = {"leaderWorkerTemplate": {"workerTemplate": {"spec": pod}}, "replicas": 1}
-            return {"Job": {"template": {"spec": pod}}, "Pod": pod}.get(kind, group)
-        if kind == "ResourceClaimTemplate":
-            return {"spec": {"devices": {"requests": [{"name": "a"}]}}}
-        if kind == "ComputeDomain":
-            template = {"resourceClaimTemplate": {"name": "t"}}
-            return {"numNodes": 1, "channel": template}
-        if kind == "Service":
-            return {"selector": {"app": "x"}, "ports": [{"port": 1}], "clusterIP": "10.0.0.1"}
-        return {}
+        pod: Json = {"containers": [{"name": "c", "image": "i", "env": []}]}
+        template: Json = {"metadata": {}, "spec": pod}
+        made: dict[str, Json] = {
+            "ComputeDomain": {"numNodes": 1, "channel": {"resourceClaimTemplate": {"name": "t"}}},
+            "Deployment": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template},
+            "Job": {"template": template},
+            "LeaderWorkerSet": {"leaderWorkerTemplate": {"workerTemplate": template}, "replicas": 1},
+            "Pod": pod,
+            "ResourceClaimTemplate": {"spec": {"devices": {"requests": [{"name": "a"}]}}},
+            "Service": {"selector": {"app": "x"}, "ports": [{"port": 1}], "clusterIP": "10.0.0.1"},
+        }  # fmt: skip
+        return made.get(kind, {})
 
     def _owners(self) -> list[Json]:
         ours = {

@@ -39,7 +39,7 @@ def test_what_was_found_before(file: t.Any) -> None:
 SERVICE = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
     "kind": "NIMService",
-    "metadata": {"name": "llm", "namespace": "nimops-fuzz", "uid": "u", "generation": 1},
+    "metadata": {"name": "llm", "namespace": "nimops-fuzz", "uid": "u", "resourceVersion": "1"},
     "spec": {
         "image": {"repository": "r", "tag": "1"},
         "authSecret": "s",

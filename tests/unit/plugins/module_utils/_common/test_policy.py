@@ -17,6 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
     read_switches,
     refuse,
     root_faults,
+    root_user_faults,
 )
 
 
@@ -92,6 +93,21 @@ def test_root_user(value: str, said: str) -> None:
     for fault in faults:
         assert fault.startswith("spec.userID: 0 is forbidden: ")
         assert fault.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("spec", "config_map", "fields"),
+    [
+        ({}, "", []),
+        ({"userID": 1}, "", []),
+        ({"userID": 0}, "", ["spec.userID"]),
+        ({"userID": 0}, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
+    ],
+)
+def test_root_in_a_spec(spec: t.Any, config_map: str, fields: list[str]) -> None:
+    faults = root_user_faults(told(NIMOPS_ROOT_USER="forbid"), spec, config_map)
+    assert [fault.partition(":")[0] for fault in faults] == fields
+    assert root_user_faults(told(), spec, config_map) == []
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_what_is_beyond_ascii_is_applied_as_it_is(client, cluster):
     client.apply(POD, body, "nimops.nim")
     sent = cluster.server.requests[-1]
     assert sent.body["metadata"]["annotations"] == {"a": "\U0001f600 ?\x7f\x85\ufeff"}
-    text = '{"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 ?\\u007f\\u0085\\ufeff"}}}'
+    text = (
+        '{"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 ?\\u007f\\u0085\\ufeff"}}}'
+    )
     assert int(sent.headers["content-length"]) == len(text.encode())
 
 

@@ -162,3 +162,31 @@ def test_proxies_of_the_environment_are_not_used(raw, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "")
     assert fetch(raw([HEAD + b"Content-Length: 2\r\n\r\n{}"]))["body"] == "{}"
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]", "0.0.0.0"]
+)
+def test_a_pod_asks_nothing_on_loopback(serve, answer, monkeypatch, host):
+    """There, the runtime's proxy serves the whole cluster, and an address may be anybody's word."""
+    server = serve(lambda request: answer(200, {}))
+    url = server.url.replace("127.0.0.1", host)
+    assert fetch(url.replace(host, "127.0.0.1"))["status"] == 200
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    found = fetch(url)
+    assert found["error"] == "its address is not one that a model server can have"
+    assert len(server.requests) == 1
+
+
+def test_a_pod_connects_to_the_address_that_was_checked(serve, answer, monkeypatch):
+    server = serve(lambda request: answer(200, {}))
+    port = server.host.split(":")[1]
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    seen = []
+    monkeypatch.setattr(module, "look_up", lambda host, port: seen.append(host) or ["127.0.0.1"])
+    monkeypatch.setattr(module, "zone_of", lambda address: "private")
+    assert fetch(f"http://llm.ns.svc:{port}/v1/models?x=y")["status"] == 200
+    assert seen == ["llm.ns.svc"]
+    request = server.requests[0]
+    assert (request.path, request.query) == ("/v1/models", {"x": "y"})
+    assert request.headers["host"] == f"llm.ns.svc:{port}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tempfile
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
@@ -193,7 +194,9 @@ def test_http(see, serve, answer):
 def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     given = []
     monkeypatch.setattr(
-        observer, "download_protocol", lambda image, configs: given.append(configs) or "native"
+        observer,
+        "download_protocol",
+        lambda image, configs, patience: given.append(configs) or "native",
     )
     config = base64.b64encode(json.dumps({"auths": {"h": {"auth": "s3cr3t"}}}).encode()).decode()
     secret = {"metadata": {"name": "ngc"}, "data": {".dockerconfigjson": config}}
@@ -224,7 +227,7 @@ def test_other_kinds_are_refused(cluster, tmp_path):
 
 
 def test_a_model_server_is_asked_for_its_namespace(see, monkeypatch):
-    monkeypatch.setattr(observer, "fetch", lambda url, namespace: f"{url} of {namespace}")
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: f"{url} of {namespace}")
     read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
     assert see(read)["model"] == "https://llm.nim.svc of nim"
 
@@ -237,3 +240,21 @@ def test_the_switches_of_the_operator_are_read_once(cluster, see, monkeypatch):
     assert not forbids_root(found)
     monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
     assert forbids_root(Observed(see(read_object("Pod", "nim", "p"))))
+
+
+def test_a_pass_of_the_operator_has_patience_and_a_person_has_no_end_of_it(
+    see, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    given = []
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: given.append(patience))
+    monkeypatch.setattr(
+        observer, "download_protocol", lambda image, configs, patience: given.append(patience)
+    )
+    reads = [Read(name, "http", namespace="nim", url=name) for name in ("a", "b")]
+    see(*reads, Read("c", "protocol", namespace="nim", image="h/a"))
+    assert given[0] is given[1] is given[2] is not None, "the questions of a pass share its time"
+    assert given[0]._namespace == "nim"
+    assert list(tmp_path.glob("nimops-*")) == [], "who is not slow leaves no files"
+    observer.answer(None, reads[0])
+    assert given[3] is None

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import datetime
-import http.server
 import ssl
-import threading
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import trust
@@ -18,96 +15,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.trust import (
     is_in_cluster,
     make_context,
 )
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 INSIDE = "https://llm-predictor.ns.svc.cluster.local:8443/v1/models"
 
 
-def issue(name, issuer=None):
-    """(certificate, key) for a DNS name, its own authority unless there is an issuer."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    signer, signing_key = issuer or (None, key)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(signer.subject if signer else subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .sign(signing_key, hashes.SHA256())
-    )
-    return certificate, key
-
-
-def pem(certificate, key=None):
-    text = certificate.public_bytes(serialization.Encoding.PEM)
-    if key:
-        text += key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    return text
-
-
-@pytest.fixture(scope="module")
-def authority():
-    return issue("authority")
-
-
 @pytest.fixture
-def mounted(tmp_path, monkeypatch, authority):
+def mounted(tmp_path, monkeypatch, tls):
     """The files of a pod: the cluster's authority and a token for model servers."""
     monkeypatch.setattr(trust, "AUTHORITY", tmp_path / "ca.crt")
     monkeypatch.setenv("NIMOPS_MODEL_TOKEN", str(tmp_path / "token"))
-    trust.AUTHORITY.write_bytes(pem(authority[0]))
+    trust.AUTHORITY.write_bytes(tls.pem(tls.authority[0]))
     (tmp_path / "token").write_text("t0ken\n")
-
-
-@pytest.fixture
-def serve(tmp_path, authority):
-    """Serve HTTPS with a certificate for a name; returns its port and the requests' headers."""
-    servers = []
-
-    def start(name, issuer=authority, newest=ssl.TLSVersion.MAXIMUM_SUPPORTED):
-        file = tmp_path / f"{name}.pem"
-        file.write_bytes(pem(*issue(name, issuer)))
-        seen = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                seen.append(dict(self.headers))
-                self.send_response(200)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
-            def log_message(self, *args):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-        context.maximum_version = newest
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        context.load_cert_chain(file)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        server.handle_error = lambda *args: None
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return server.server_address[1], seen
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture
@@ -188,15 +106,15 @@ def test_tls_is_new_enough(mounted):
     ], "no authority but the cluster's"
 
 
-def test_the_model_is_asked_with_the_token(mounted, serve, names):
-    port, seen = serve("llm.ns.svc")
+def test_the_model_is_asked_with_the_token(mounted, serve_https, names):
+    port, seen = serve_https("llm.ns.svc")
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found == {"status": 200, "body": "{}", "error": "", "late": False}
     assert [headers.get("Authorization") for headers in seen] == ["Bearer t0ken"]
 
 
-def test_others_are_asked_without_it(mounted, serve, names):
-    port, seen = serve("llm.other.svc")
+def test_others_are_asked_without_it(mounted, serve_https, names):
+    port, seen = serve_https("llm.other.svc")
     assert fetch(f"https://llm.other.svc:{port}/v1/models", namespace="ns")["status"] == 200
     assert [headers.get("Authorization") for headers in seen] == [None]
 
@@ -208,25 +126,25 @@ def test_others_are_asked_without_it(mounted, serve, names):
         pytest.param("other.ns.svc", True, id="for another name"),
     ],
 )
-def test_who_cannot_prove_its_name_gets_nothing(mounted, serve, names, name, is_trusted):
-    issuer = {} if is_trusted else {"issuer": issue("stranger")}
-    port, seen = serve(name, **issuer)
+def test_who_cannot_prove_its_name_gets_nothing(mounted, serve_https, names, tls, name, is_trusted):
+    issuer = {} if is_trusted else {"issuer": tls.issue("stranger")}
+    port, seen = serve_https(name, **issuer)
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found["error"].startswith("the certificate is not valid")
     assert seen == []
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
-def test_old_tls_is_refused(mounted, serve, names):
-    port, seen = serve("llm.ns.svc", newest=ssl.TLSVersion.TLSv1_1)
+def test_old_tls_is_refused(mounted, serve_https, names):
+    port, seen = serve_https("llm.ns.svc", newest=ssl.TLSVersion.TLSv1_1)
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found["error"].startswith("TLS failed")
     assert seen == []
 
 
-def test_without_the_clusters_authority_the_systems_count(mounted, serve, names):
+def test_without_the_clusters_authority_the_systems_count(mounted, serve_https, names):
     trust.AUTHORITY.unlink()
-    port, seen = serve("llm.ns.svc")
+    port, seen = serve_https("llm.ns.svc")
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found["error"].startswith("the certificate is not valid")
     assert seen == []

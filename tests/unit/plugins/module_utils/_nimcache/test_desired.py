@@ -78,6 +78,24 @@ def test_registry_is_asked_again_if_the_probe_finds_nothing(world: Make) -> None
     assert cluster.cr["status"]["type"] == "native"
 
 
+def test_a_registry_that_was_not_waited_for_decides_nothing(world: Make) -> None:
+    cluster = world()
+    cluster.protocol = "later"
+    done = cluster.reconcile()
+    assert POD not in done.applied
+    assert (done.assessment.in_transit, done.assessment.seldom) == (True, True)
+    assert "the registry, which does not answer at once" in str(done.assessment.status)
+    cluster.protocol = ""
+    done = cluster.reconcile()
+    assert (POD in done.applied, done.assessment.seldom) == (True, False)
+    cluster.protocol = "later"
+    cluster.run_pod(NOT_FOUND)
+    done = cluster.reconcile()
+    assert (done.applied, done.pruned) == ([], []), "the pod stays, as it has the log"
+    cluster.protocol = "native"
+    assert cluster.reconcile().applied == [JOB]
+
+
 @pytest.mark.parametrize(
     ("log", "cache_type", "command"),
     [

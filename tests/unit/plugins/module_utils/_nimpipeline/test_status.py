@@ -137,6 +137,7 @@ def test_a_foreign_service_fails(make: t.Any, owned: bool) -> None:
     [
         pytest.param(["a", {"enabled": True}], "NameMissing", {"a": "Ready"}, id="no name"),
         pytest.param(["a", "B"], "NameInvalid", {"a": "Ready", "B": "Failed"}, id="bad name"),
+        pytest.param(["a", "__ansible_x"], "NameInvalid", {"a": "Ready"}, id="reserved name"),
         pytest.param(["a", "a"], "NameDuplicate", {"a": "Ready"}, id="twice"),
     ],
 )

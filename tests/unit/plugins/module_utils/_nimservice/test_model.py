@@ -53,6 +53,11 @@ def listed(*models: t.Any) -> dict[str, t.Any]:
             id="garbage",
         ),
         pytest.param(
+            ok("<html>") | {"late": True},
+            Answer(error=f"GET {MODELS}: the answer is not a JSON object", late=True),
+            id="garbage that took long",
+        ),
+        pytest.param(
             ok([]), Answer(error=f"GET {MODELS}: the answer is not a JSON object"), id="array"
         ),
         pytest.param(

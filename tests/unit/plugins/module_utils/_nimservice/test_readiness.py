@@ -108,6 +108,7 @@ SCALED_DOWN = Readiness(False, SET + "is scaled down")
         pytest.param(
             1, AVAILABLE | {"readyReplicas": None}, IS_NOT_READY, id="available, but null of them"
         ),
+        pytest.param(1, AVAILABLE | {"readyReplicas": ["1"]}, IS_NOT_READY, id="no count"),
         pytest.param(0, AVAILABLE, SCALED_DOWN, id="no replicas"),
         pytest.param(None, {}, SCALED_DOWN, id="replicas unset"),
     ],

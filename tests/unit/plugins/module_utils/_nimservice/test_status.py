@@ -15,6 +15,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.desired import 
     Refusal,
     Stamp,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._common.observed import LATER
+from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
 
 MODELS = "http://10.0.0.1:8000/v1/models"
@@ -752,6 +755,21 @@ def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, l
     cr = make.cr(status=status)
     said = assess(cr, around(make, cr, model=DOWN | {"late": late}), Outcome())
     assert (said.in_transit, said.seldom) == (True, late)
+
+
+@pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
+def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status: t.Any) -> None:
+    """Of another layout, a workload would have to be made again."""
+    cr = make.cr(status=status)
+    observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
+    children = {child.manifest["kind"] for child in desired(cr, observed).children}
+    assert "Service" in children
+    assert "Deployment" not in children
+    said = assess(cr, observed, Outcome())
+    assert (said.status["state"], said.in_transit, said.seldom) == ("NotReady", True, True)
+    ready = said.status["conditions"][0]
+    assert ready["reason"] == "RegistryAwaited"
+    assert "which does not answer at once" in ready["message"]
 
 
 def owned_by(kind: str, **more: t.Any) -> t.Any:

@@ -196,7 +196,7 @@ CONTROLLER = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {
-        "name": "manager",
+        "name": "kserve-controller-manager",
         "namespace": "ks",
         "labels": {"control-plane": "kserve-controller-manager"},
     },
@@ -225,7 +225,7 @@ def test_a_label_selects():
     facts = Facts([CONTROLLER, POD])
     assert facts.ask(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
     world = World(facts.ask)
-    world.remove(("Deployment", "ks", "manager"))
+    world.remove(("Deployment", "ks", "kserve-controller-manager"))
     assert world.ask(CONTROLLERS) == []
     world.put(CONTROLLER)
     world.put({**CONTROLLER, "metadata": {"name": "other", "namespace": "ks"}})

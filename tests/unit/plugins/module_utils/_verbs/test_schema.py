@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
+    drop_nulls,
     fill_in,
     find_faults,
     schema_of,
@@ -67,6 +68,10 @@ BAD = {
         {"name": "a", "port": True},
         "port: is true, which is not of type integer",
     ),
+    "too many bits": (
+        {"name": "a", "list": [{"port": 2**63}]},
+        "list[0].port: is 9223372036854775808, which is not an integer of 64 bits",
+    ),
     "truth for quantity": (
         {"name": "a", "size": True},
         "size: is true, which is not a number or a string",
@@ -74,6 +79,7 @@ BAD = {
     "too short": ({"name": ""}, "name: has 0 characters, at least 1 are allowed"),
     "too long": ({"name": "abcdef"}, "name: has 6 characters, at most 5 are allowed"),
     "pattern": ({"name": "A"}, 'name: is "A", which does not match ^[a-z]*$'),
+    "line break": ({"name": "a\n"}, 'name: is "a\\n", which does not match ^[a-z]*$'),
     "enum": ({"name": "a", "mode": "c"}, 'mode: is "c", which is none of "a", "b"'),
     "less": ({"name": "a", "port": 0}, "port: is 0, less than 1"),
     "more": ({"name": "a", "port": 10}, "port: is 10, more than 9"),
@@ -107,6 +113,14 @@ def test_defaults_are_filled_in_where_their_parent_is():
     assert fill_in(SCHEMA, {"name": "a"}) == {"name": "a", "mode": "a"}
     assert fill_in(SCHEMA, {"list": [{}]})["list"] == [{"port": 80}]
     assert fill_in(SCHEMA, {"mode": "b", "port": None}) == {"mode": "b"}
+
+
+@pytest.mark.parametrize("change", [fill_in, drop_nulls])
+def test_null_is_absent_but_where_fields_are_not_known(change):
+    value = {"mode": "b", "port": None, "map": {"k": None}, "open": {"a": None, "b": [{"c": None}]}}
+    assert change(SCHEMA, value) == {"mode": "b", "map": {}, "open": value["open"]}
+    metadata = {"type": "object"}
+    assert change(metadata, {"labels": {"a": None, "b": "c"}}) == {"labels": {"b": "c"}}
 
 
 def test_the_input_stays_as_it_is():

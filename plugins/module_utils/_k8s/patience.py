@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How long a pass waits for servers of others, be they registries or models.
+
+A moment is free. Whoever needs longer is slow, whatever comes of it, and is waited for only while
+`slots` has room. All questions of a pass share its time.
+"""
+
+from __future__ import annotations
+
+import time
+import types
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.slots import Slots
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.transport import Pending
+
+FREE_SECONDS = 0.3
+
+BUSY = "no answer at once, and others are waited for; it is asked again"
+"""What is said of a server that was not waited for."""
+
+_Answer = t.TypeVar("_Answer")
+
+
+class BusyError(Exception):
+    """The question was given up, for others; it may be asked again in a later pass."""
+
+
+class Patience:
+    """The time of one pass for the servers of a namespace; without ``slots``, of a person."""
+
+    def __init__(
+        self,
+        namespace: str = "",
+        slots: Slots | None = None,
+        clock: t.Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._namespace, self._slots, self._clock = namespace, slots, clock
+        self._waited = self._slow = 0.0
+        self._has_slot = False
+
+    def __enter__(self) -> Patience:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        if self._slots and self._has_slot:
+            self._slots.give_back(self._namespace, self._slow)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether more than the free moment was waited in this pass."""
+        return self._waited > FREE_SECONDS
+
+    def wait(self, pending: Pending[_Answer], seconds: float) -> _Answer:
+        """The answer; TimeoutError after ``seconds``, `BusyError` if it is not its turn so long."""
+        if self._slots is None:
+            return pending.wait(seconds)
+        left = seconds - self._waited
+        if left <= 0:
+            raise BusyError
+        free = min(left, max(0.0, FREE_SECONDS - self._waited))
+        try:
+            return self._spend(pending, free)
+        except TimeoutError:
+            if not self._may_wait():
+                raise BusyError from None
+        begin = self._clock()
+        try:
+            return self._spend(pending, left - free)
+        except TimeoutError:
+            if left < seconds:  # the time of the pass ran out, not that of the question
+                raise BusyError from None
+            raise
+        finally:
+            self._slow += self._clock() - begin
+
+    def _may_wait(self) -> bool:
+        if not self._has_slot:
+            self._has_slot = self._slots is not None and self._slots.take(self._namespace)
+        return self._has_slot
+
+    def _spend(self, pending: Pending[_Answer], seconds: float) -> _Answer:
+        begin = self._clock()
+        try:
+            return pending.wait(seconds)
+        finally:
+            self._waited += self._clock() - begin

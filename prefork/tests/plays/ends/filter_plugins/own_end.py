@@ -1,0 +1,25 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import posix
+import sys
+
+
+def end(how: str) -> str:
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    if how == "generator":
+        raise GeneratorExit
+    if how.startswith("os-exit-"):
+        os._exit(int(how.removeprefix("os-exit-")))
+    if how == "for-good":
+        posix._exit(0)
+    word = how.removeprefix("exit-")
+    sys.exit(None if word == "none" else int(word) if word.isdigit() else word)
+
+
+class FilterModule:
+    def filters(self):
+        return {"own_end": end}

@@ -1,0 +1,16 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What config/ builds to is accepted by an API server, with every field known to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("folder", ["default", "overlays/namespaced", "overlays/hardened"])
+def test_it_is_accepted(cluster: Any, folder: str) -> None:
+    items = cluster.build(folder)
+    assert {"Deployment", "NetworkPolicy", "PodDisruptionBudget"} <= {i["kind"] for i in items}
+    cluster.try_apply(items)
