@@ -81,11 +81,11 @@ def attack_verbs(scene: Scene) -> Seen:
                     [f"{verb} with {key}: a template was evaluated"] if find_evaluated(said) else []
                 )
             else:
-                problems += judge(f"{verb} with {key}", code, said, key)
+                problems += judge(f"{verb} with {key}", code, said)
     problems += scene.evaluated(namespace)
     return Seen.of(
         problems,
-        f"{plays} plays: rendered as text, refused by the name of the key, nothing evaluated",
+        f"{plays} plays: rendered as text, refused by a message about such keys, nothing evaluated",
     )
 
 
@@ -106,18 +106,21 @@ def attack_roles(scene: Scene) -> Seen:
             playbook.write_text(_ROLE.format(role=kind.lower()))
             code, said = play(scene, str(playbook), {"path": str(path)})
             plays += 1
-            problems += judge(f"{kind} with {key}", code, said, key)
+            problems += judge(f"{kind} with {key}", code, said)
     problems += scene.evaluated(namespace)
-    return Seen.of(problems, f"{plays} plays: refused by the name of the key, nothing evaluated")
+    return Seen.of(
+        problems, f"{plays} plays: refused by a message about such keys, nothing evaluated"
+    )
 
 
-def judge(what: str, code: int, said: str, key: str) -> t.Iterator[str]:
+def judge(what: str, code: int, said: str) -> t.Iterator[str]:
+    """Refused, by a message that says which keys are not taken; nothing evaluated."""
     if find_evaluated(said):
         yield f"{what}: a template was evaluated"
     if not code:
         yield f"{what}: accepted"
-    elif key not in said:
-        yield f"{what}: refused, but the message does not name the key: {find_message(said)}"
+    elif "__ansible" not in (message := find_message(said)):
+        yield f"{what}: refused without naming such keys: {message}"
 
 
 def find_message(said: str) -> str:
@@ -127,7 +130,7 @@ def find_message(said: str) -> str:
 
 
 def list_attacks() -> list[Attack]:
-    refused = "files and resources with keys of Ansible are refused by the name of the key"
+    refused = "files and resources with keys of Ansible are refused by a message about such keys"
     return [
         Attack("people-verbs", refused, attack_verbs, sides=("prefork",), quick=False),
         Attack("people-roles", refused, attack_roles, sides=("prefork",)),
