@@ -107,6 +107,8 @@ def attack_secrets(scene: Scene) -> Seen:
         scene.cluster.patch(path_to("NIMService", namespace, name), change)
     problems += [f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, ["plain", "group"])]  # fmt: skip
     needles = list_needles(scene, namespace)
+    if not any(whose.startswith("group-ssh-pk[") for whose in needles.values()):
+        problems.append("no private key was made: that part of the attack did not take place")
     problems += find_needles(scene.list_texts(namespace), needles)
     problems += find_needles(read_archive(scene, namespace), needles)
     for kind in KINDS:
