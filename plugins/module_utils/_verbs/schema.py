@@ -155,8 +155,7 @@ def _faults_of_scalar(schema: Json, value: t.Any, where: str) -> list[str]:
         faults.append(f"{where}: is {_show(value)}, which is none of {allowed}")
     if isinstance(value, str):
         faults += _faults_of_size(schema, "Length", len(value), where)
-        # Python's $ stands before a last line break, too, which the API server's does not.
-        if "pattern" in schema and not re.search(schema["pattern"], f"{value}\n"):
+        if "pattern" in schema and not _has_match(schema["pattern"], value):
             faults.append(f"{where}: is {_show(value)}, which does not match {schema['pattern']}")
     elif not isinstance(value, bool):
         if value < schema.get("minimum", value):
@@ -164,6 +163,12 @@ def _faults_of_scalar(schema: Json, value: t.Any, where: str) -> list[str]:
         if value > schema.get("maximum", value):
             faults.append(f"{where}: is {value}, more than {schema['maximum']}")
     return faults
+
+
+def _has_match(pattern: str, text: str) -> bool:
+    """Python's $ stands before a last line break, too, which the API server's does not."""
+    is_cut = pattern.endswith("$") and text.endswith("\n")
+    return not is_cut and bool(re.search(pattern, text))
 
 
 def _below(where: str, name: str) -> str:
