@@ -62,7 +62,7 @@ def attack_foreign_service(scene: Scene) -> Seen:
     refusal = scene.create(namespace, resource)
     if refusal is None:
         scene.wait_answered("NIMService", namespace, ["mine"])
-        scene.wait_for("a question", lambda: server.asked, 15)
+        scene.wait_for("a question", lambda: server.asked, 5 if scene.quick else 15)
     status = (scene.read("NIMService", namespace, "mine") or {}).get("status") or {}
     scene.delete_all("NIMService", namespace, ["mine"])
     scene.wait_for("garbage collection", lambda: scene.cluster.find(place) is None, 5)
