@@ -194,7 +194,7 @@ def attack_stored(scene: Scene) -> Seen:
         f"{name} is not Ready without that key"
         for kind, name in stored
         if name.startswith("plain")
-        if not scene.wait_state(kind, namespace, name, limit=20)
+        if not scene.wait_state(kind, namespace, name, limit=90)
     ]
     for kind in KINDS:
         problems += remove(scene, namespace, kind, [name for of, name in stored if of == kind])
