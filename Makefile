@@ -57,7 +57,7 @@ image-files: collection ## Make what the Dockerfile copies: the collection, whee
 	done
 
 .PHONY: test
-test: lint unit prefork supervisor sanity cluster faults-quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -67,7 +67,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
-	@$(BIN)/mypy tests/live/nimops_live tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
+	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
@@ -179,6 +179,14 @@ $(BENCH_VENV)/.installed: requirements/bench.txt
 bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on the sandbox (BENCH=--quick for a try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
+
+.PHONY: attack
+attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=--list, --only NAME, --quick)
+	@$(BIN)/python tests/attack $(ATTACK)
+
+.PHONY: quick
+quick: collection ## The quick part of attack, which is a part of test
+	@$(BIN)/python tests/attack --quick
 
 .PHONY: faults
 faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)

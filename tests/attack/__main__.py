@@ -1,0 +1,15 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Entry of `make attack`: see nimops_attack.cli."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+
+from nimops_attack.cli import main
+
+sys.exit(main())

@@ -1,0 +1,152 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the operator leaves behind, and what its processes do when one of them does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from nimops_live.runtime import ContainedOperator
+from nimops_live.workload import make_nimservice
+
+from .scene import Attack, Scene, Seen
+
+PLAIN = "plain-value-of-an-environment-4715"
+_QUITTER = """\
+import sys
+
+class FilterModule:
+    def filters(self):
+        return {"quit": lambda value: sys.exit(0)}
+"""
+_QUITTING = """\
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug:
+        msg: "{{ 'a' | quit }}"
+    - ansible.builtin.file:
+        path: "{{ path }}"
+        state: touch
+        mode: "0600"
+"""
+
+
+def list_left(operator: ContainedOperator, namespace: str) -> list[str]:
+    """Folders and files of a namespace's resources in the operator's /tmp."""
+    return [
+        str(path.relative_to(operator.tmp))
+        for path in operator.tmp.rglob("*")
+        if namespace in path.parts
+    ]
+
+
+def attack_leftovers(scene: Scene) -> Seen:
+    """Resources come and go."""
+    namespace = scene.namespace("leftovers")
+    operator = scene.ensure()
+    count = 10 if scene.quick else 20 if scene.side == "stock" else 200
+    names = [f"s{number}" for number in range(count)]
+    for name in names:
+        resource = make_nimservice(name)
+        resource["spec"]["env"] = [{"name": "A", "value": PLAIN}]
+        scene.create(namespace, resource)
+    problems = [
+        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names, 300)
+    ]
+    problems += [
+        f"{left} could not be deleted"
+        for left in scene.delete_all("NIMService", namespace, names, 300)
+    ]
+
+    def list_rest() -> list[str]:
+        return [
+            path for path in list_left(operator, namespace) if path.rpartition("/")[2] != namespace
+        ]
+
+    scene.wait_for("an empty work folder", lambda: not list_rest(), 60)
+    rest = list_rest()
+    if rest:
+        problems.append(f"{len(rest)} files and folders are left in /tmp, such as {rest[0]}")
+    told = [where for where, text in scene.list_own_texts() if PLAIN in text]
+    problems += [f"a plain value of env is left in {where}" for where in told]
+    return Seen.of(problems, f"{count} resources made and deleted: nothing of them is left in /tmp")
+
+
+def find_parents(operator: ContainedOperator) -> list[int]:
+    """The resident processes of prefork."""
+    found = []
+    for pid in operator.processes():
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"ansible_prefork" in words and b"parent" in words:
+            found.append(pid)
+    return found
+
+
+def attack_stopped_parent(scene: Scene) -> Seen:
+    namespace = scene.namespace("stopped")
+    operator = scene.ensure()
+    if wrong := scene.serves(namespace, "before"):
+        return Seen(False, wrong)
+    parents = find_parents(operator)
+    if not parents:
+        return Seen(False, "no parent of prefork runs: the attack did not take place")
+    for pid in parents:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        wrong = scene.serves(namespace, "during", limit=120)
+    finally:
+        for pid in parents:
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                continue
+    return Seen(
+        not wrong, wrong or f"{len(parents)} parents stopped: an ordinary NIMService was served"
+    )
+
+
+def attack_exit(scene: Scene) -> Seen:
+    """A plugin that ends its process, as if all were well."""
+    folder = scene.stage.folder / "exit"
+    (folder / "filter_plugins").mkdir(parents=True, exist_ok=True)
+    (folder / "filter_plugins" / "quitter.py").write_text(_QUITTER)
+    (folder / "play.yml").write_text(_QUITTING)
+    codes: dict[str, tuple[int, bool]] = {}
+    for mode in ("off", ""):
+        later = folder / f"later-{mode}"
+        later.unlink(missing_ok=True)
+        extra = {"PREFORK": mode} if mode else {}
+        command = [sys.executable, "-m", "ansible_prefork", "exec", "--"]
+        done = subprocess.run(
+            [*command, "ansible-playbook", "play.yml", "--extra-vars", f"path={later}"],
+            cwd=folder, env=os.environ | extra, capture_output=True, check=False, timeout=120,
+        )  # fmt: skip
+        codes[mode or "on"] = (done.returncode, later.exists())
+    problems = [
+        f"with prefork {mode}, exit code 0 and the later task is missing"
+        for mode, (code, came) in codes.items()
+        if code == 0 and not came
+    ]
+    if codes["on"] != codes["off"]:
+        problems.append(
+            f"prefork differs: exit code and later task {codes['on']}, stock {codes['off']}"
+        )
+    return Seen.of(problems, f"as stock: exit code {codes['on'][0]}")
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack("leftovers", "the work folder is as before when resources are gone", attack_leftovers),
+        Attack("prefork-stopped", "runs go on as stock", attack_stopped_parent, sides=("prefork",)),
+        Attack("prefork-exit", "a play that a plugin ended has failed, as stock", attack_exit, sides=("prefork",)),
+    ]  # fmt: skip

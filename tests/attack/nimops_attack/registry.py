@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Registries that lead the operator astray, or drown it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socketserver
+import threading
+import time
+import typing as t
+
+from nimops_live.workload import make_nimcache
+
+from .manifests import MemoryWatch
+from .models import Hostile, Question, drip
+from .scene import Attack, Scene, Seen
+
+ENTRIES = 1000
+MOST_QUESTIONS = 64
+GROWTH_MIB = 400
+_INDEX = "application/vnd.oci.image.index.v1+json"
+
+
+class Trap(socketserver.ThreadingTCPServer):
+    """Nobody may come here; who came is in `callers`."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self) -> None:
+        self.callers: list[t.Any] = []
+        super().__init__(("0.0.0.0", 0), socketserver.BaseRequestHandler)
+
+    def process_request(self, request: t.Any, client_address: t.Any) -> None:
+        self.callers.append(client_address)
+        self.shutdown_request(request)
+
+
+def list_ways(port: int) -> dict[str, str]:
+    """Ways to say "this machine", by the name of a repository."""
+    return {
+        "plain": f"http://127.0.0.1:{port}/",
+        "tls": f"https://127.0.0.1:{port}/",
+        "name": f"https://localhost:{port}/",
+        "zero": f"https://0.0.0.0:{port}/",
+        "number": f"https://2130706433:{port}/",
+        "short": f"https://127.1:{port}/",
+        "mapped": f"https://[::ffff:127.0.0.1]:{port}/",
+        "user": f"https://registry.example@127.0.0.1:{port}/",
+        "net": f"//127.0.0.1:{port}/",
+        "split": f"https://127.0.0.1:{port}\r\nX-Injected: a/",
+        "proxy": "http://127.0.0.1:8888/api/v1/secrets",
+        "file": "file:///etc/passwd",
+    }
+
+
+def answer(handler: Question, ways: dict[str, str]) -> None:
+    """By the repository that is asked for."""
+    name = handler.path.removeprefix("/v2/").partition("/")[0]
+    how, _, way = name.partition("-")
+    if how == "redirect":
+        handler.say(b"", 302, Location=ways[way].replace("\r\n", " "))
+    elif how == "realm":
+        challenge = f'Bearer realm="{ways[way]}token",service="a",scope="b"'.replace("\r\n", " ")
+        handler.say(b"", 401, WWW_Authenticate=challenge)
+    elif how == "many":
+        say_index(handler)
+    elif how == "huge":
+        handler.say(b" " * (8 << 20), Content_Type=_INDEX)
+    else:
+        drip(handler)
+
+
+def say_index(handler: Question) -> None:
+    """An index of a thousand entries, each of which is another one."""
+    entries = [
+        {"mediaType": _INDEX, "digest": f"sha256:{number:064x}", "size": 1, "platform": {"os": "linux", "architecture": "amd64"}}
+        for number in range(ENTRIES)
+    ]  # fmt: skip
+    body = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": entries}
+    handler.say(json.dumps(body).encode(), Content_Type=_INDEX)
+
+
+def attack_registry(scene: Scene) -> Seen:
+    namespace = scene.namespace("registry")
+    trap = Trap()
+    ways = list_ways(trap.server_address[1])
+    registry = Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways))
+    for server in (trap, registry):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    host = f"127.0.0.1:{registry.server_port}"
+    names = [f"{how}-{way}" for how in ("redirect", "realm") for way in ways]
+    names += ["many", "huge", "drip"]
+    with contextlib.ExitStack() as stack:
+        for server in (trap, registry):
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+        operator = scene.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
+        memory = stack.enter_context(MemoryWatch(operator))
+        for name in names:
+            cache = make_nimcache(name)
+            cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/{name}:1"
+            scene.create(namespace, cache)
+        began = time.monotonic()
+        left = scene.wait_answered("NIMCache", namespace, names, 180)
+        seconds = time.monotonic() - began
+
+        def list_missing() -> list[str]:
+            asked = "".join(registry.asked)
+            return [name for name in names if f"/v2/{name}/" not in asked]
+
+        scene.wait_for("questions", lambda: not list_missing(), 60)
+        wrong = scene.serves(namespace, limit=120)
+        asked = [line.partition(" ")[0] for line in registry.asked]
+    problems = [f"{name} got no status" for name in left]
+    problems += [f"not asked, so not attacked: {name}" for name in list_missing()]
+    problems += [wrong] if wrong else []
+    problems += [f"somebody came into the trap: {caller}" for caller in trap.callers]
+    per_index = sum("/v2/many/" in path for path in asked)
+    if per_index > MOST_QUESTIONS:
+        problems.append(f"{per_index} questions about one image")
+    if memory.growth > GROWTH_MIB:
+        problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
+    if any("X-Injected" in line for line in registry.asked):
+        problems.append("a header was injected into a question")
+    problems += [
+        f"{name} could not be deleted" for name in scene.delete_all("NIMCache", namespace, names)
+    ]
+    scene.start()
+    return Seen.of(
+        problems,
+        f"{len(names)} images in {seconds:.0f} s: nobody in the trap, {per_index} questions about an index of {ENTRIES}, {memory.growth:.0f} MiB more",
+    )
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack(
+            "registry", "no redirect or token service leads to this machine; documents and entries are bounded",
+            attack_registry, sides=("prefork",),
+        )
+    ]  # fmt: skip

@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Canary secrets: what a Secret holds must be nowhere but in Secrets."""
+
+from __future__ import annotations
+
+import base64
+import tarfile
+import typing as t
+from pathlib import Path
+
+from nimops_live.cluster import path_of
+from nimops_live.workload import make_nimcache, make_nimservice
+
+from .fields import Json
+from .people import play
+from .scene import KINDS, Attack, Scene, Seen, path_to
+
+CANARIES = {
+    "ngc-api-secret": "canary-of-the-auth-secret-4711",
+    "ngc-secret": "canary-of-the-pull-secret-4712",
+    "tls-secret": "canary-of-the-tls-secret-4713",
+    "proxy-secret": "canary-of-the-proxy-secret-4714",
+}
+_SHORTEST = 12
+
+
+def fill_secrets(scene: Scene, namespace: str) -> None:
+    """Canaries in all that our resources name."""
+    canaries = CANARIES
+    login = base64.b64encode(f"$oauthtoken:{canaries['ngc-secret']}".encode()).decode()
+    config = (
+        f'{{"auths": {{"nvcr.io": {{"password": "{canaries["ngc-secret"]}", "auth": "{login}"}}}}}}'
+    )
+    for name, kind, data in (
+        ("ngc-secret", "kubernetes.io/dockerconfigjson", {".dockerconfigjson": config}),
+        ("ngc-api-secret", "Opaque", {"NGC_API_KEY": canaries["ngc-api-secret"], "HF_TOKEN": canaries["ngc-api-secret"]}),
+        ("tls-secret", "kubernetes.io/tls", {"tls.key": canaries["tls-secret"], "tls.crt": "c"}),
+        ("proxy-secret", "Opaque", {"httpsProxy": canaries["proxy-secret"]}),
+    ):  # fmt: skip
+        place = path_of(("api/v1", "secrets"), namespace, name)
+        scene.cluster.ask("DELETE", place)
+        body = {"metadata": {"name": name}, "type": kind, "stringData": data}
+        scene.cluster.request("POST", path_of(("api/v1", "secrets"), namespace), body)
+
+
+def list_needles(scene: Scene, namespace: str) -> dict[str, str]:
+    """What to look for, and whose it is: values of all Secrets, those that the operator made too."""
+    needles: dict[str, str] = {}
+    for secret in scene.cluster.get(path_of(("api/v1", "secrets"), namespace))["items"]:
+        for key, encoded in (secret.get("data") or {}).items():
+            value = base64.b64decode(encoded).decode(errors="replace")
+            whose = f"{secret['metadata']['name']}[{key}]"
+            lines = [line.strip() for line in value.splitlines()]
+            inner = [line for line in lines if len(line) >= _SHORTEST and "PRIVATE KEY" not in line]
+            if key.endswith(".pub") or key in ("tls.crt", "ca.crt", "authorized_keys", "config"):
+                continue
+            needles |= {line: whose for line in inner if not line.startswith("ssh-")}
+            needles[encoded] = whose
+    needles |= {text: name for name, text in CANARIES.items()}
+    return {text: whose for text, whose in needles.items() if len(text) >= _SHORTEST}
+
+
+def find_needles(texts: t.Iterable[tuple[str, str]], needles: dict[str, str]) -> list[str]:
+    found = {
+        f"{whose} in {where}" for where, text in texts for needle, whose in needles.items() if needle in text
+    }  # fmt: skip
+    return sorted(found)
+
+
+def make_resources() -> list[Json]:
+    """One of each that handles a Secret."""
+    cache = make_nimcache("cache")
+    plain = make_nimservice("plain")
+    plain["spec"]["proxy"] = {"httpsProxy": "http://proxy.example:3128", "certConfigMap": "certs"}
+    plain["spec"]["env"] = [
+        {
+            "name": "TOKEN",
+            "valueFrom": {"secretKeyRef": {"name": "proxy-secret", "key": "httpsProxy"}},
+        }
+    ]
+    plain["spec"]["expose"]["router"] = {
+        "hostDomainName": "apps.example.com",
+        "ingress": {"ingressClass": "nginx", "tlsSecretName": "tls-secret"},
+    }
+    group = make_nimservice("group")
+    group["spec"]["multiNode"] = {"parallelism": {"pipeline": 2, "tensor": 1}}
+    return [cache, plain, group]
+
+
+def attack_secrets(scene: Scene) -> Seen:
+    namespace = scene.namespace("secrets")
+    fill_secrets(scene, namespace)
+    scene.start(ANSIBLE_DIFF_ALWAYS="true")
+    resources = make_resources()
+    refusals = [scene.create(namespace, resource) for resource in resources]
+    problems = [f"refused: {refusal}" for refusal in refusals if refusal]
+    for resource in resources:
+        kind, name = resource["kind"], resource["metadata"]["name"]
+        problems += [
+            f"{left} got no status" for left in scene.wait_answered(kind, namespace, [name])
+        ]
+    scene.wait_for("the keys of the group", lambda: scene.cluster.find(path_of(("api/v1", "secrets"), namespace, "group-ssh-pk")), 30)  # fmt: skip
+    change = {"spec": {"image": {"tag": "1.13.0"}}}
+    for name in ("plain", "group"):
+        scene.cluster.patch(path_to("NIMService", namespace, name), change)
+    problems += [f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, ["plain", "group"])]  # fmt: skip
+    needles = list_needles(scene, namespace)
+    if not any(whose.startswith("group-ssh-pk[") for whose in needles.values()):
+        problems.append("no private key was made: that part of the attack did not take place")
+    problems += find_needles(scene.list_texts(namespace), needles)
+    problems += find_needles(read_archive(scene, namespace), needles)
+    for kind in KINDS:
+        problems += [f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, ["cache", "plain", "group"])]  # fmt: skip
+    problems += find_needles(scene.list_own_texts(), needles)
+    return Seen.of(
+        problems, f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
+    )
+
+
+def read_archive(scene: Scene, namespace: str) -> t.Iterator[tuple[str, str]]:
+    """What `gather` collects, and what it prints."""
+    path = scene.stage.folder / f"{scene.side}-gather.tar.gz"
+    _, said = play(scene, "nimops.nim.gather", {"nim_namespace": namespace, "path": str(path)})
+    yield "what gather prints", said
+    yield from read_tar(path)
+
+
+def read_tar(path: Path) -> t.Iterator[tuple[str, str]]:
+    with tarfile.open(path) as archive:
+        for member in archive.getmembers():
+            if file := archive.extractfile(member):
+                yield f"gather {member.name}", file.read().decode(errors="replace")
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack(
+            "secrets", "values of Secrets are in no log, event, status, artifact, diff, archive or file",
+            attack_secrets, quick=False,
+        )
+    ]  # fmt: skip
