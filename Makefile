@@ -185,16 +185,13 @@ attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=-
 	@$(BIN)/python tests/attack $(ATTACK)
 
 .PHONY: quick
-quick: collection ## The quick part of attack, which is a part of test
+quick: collection ## The quick parts of attack and faults, which are a part of test
 	@$(BIN)/python tests/attack --quick
+	@$(BIN)/python tests/faults --quick
 
 .PHONY: faults
 faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
 	@$(BIN)/python tests/faults $(FAULTS)
-
-.PHONY: faults-quick
-faults-quick: collection ## Two of them, on eight resources
-	@$(BIN)/python tests/faults --quick
 
 .PHONY: lock
 lock: ## Make requirements/dev.txt and bench.txt of their .in files anew
