@@ -14,7 +14,7 @@ from .children import describe
 
 WORK = re.compile(r"ansible-operator/runner/[^/]+/[^/]+/(?P<kind>[^/]+)/(?P<name>[^/]+/[^/]+)/")
 # Folders that every operator makes once.
-KEPT = re.compile(r"(ansible-operator/runner(/[^/]+){0,4}/|\.ansible/tmp/)")
+KEPT = re.compile(r"(ansible-operator/(runner(/[^/]+){0,4}/)?|\.ansible/tmp/)")
 
 
 def list_paths(folder: Path) -> list[str]:

@@ -17,7 +17,7 @@ RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
     ("paths", "expected"),
     [
         ([], []),
-        (["ansible-operator/runner/", f"{RUNS}/NIMService/", ".ansible/tmp/"], []),
+        (["ansible-operator/", "ansible-operator/runner/", f"{RUNS}/NIMService/", ".ansible/tmp/"], []),
         ([f"{RUNS}/NIMService/x/a/env/extravars", f"{RUNS}/NIMService/x/a/inventory/hosts"],
          ["1 work folders: NIMService/x/a"]),
         ([f"{RUNS}/NIMService/x/a/", f"{RUNS}/NIMCache/x/c/"],
