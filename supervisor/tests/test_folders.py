@@ -90,5 +90,41 @@ def test_sockets_that_nobody_listens_at_are_removed(tmp_path):
     with socket.socket(socket.AF_UNIX) as live:
         live.bind(str(tmp_path / "ansibleoperator-3"))
         live.listen()
+        folders.clear_sockets(tmp_path, age=60)
+        assert len(list(tmp_path.iterdir())) == 3
         folders.clear_sockets(tmp_path)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["ansibleoperator-2", "ansibleoperator-3"]
+
+
+def test_temporary_folders_of_processes_that_are_gone_are_removed(tmp_path):
+    import subprocess
+
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    mine = os.getpid()
+    for name in (
+        f"local-{gone.pid}abcdefg_",
+        f"local-{mine}abcdefgh",
+        f"tmp-1.5-{gone.pid}-7",
+        f"tmp-1.5-{mine}-7",
+        "x",
+    ):
+        (tmp_path / f"ansible-{name}/below").mkdir(parents=True)
+    folders.sweep_temporary(tmp_path)
+    left = sorted(item.name for item in tmp_path.iterdir())
+    assert left == [f"ansible-local-{mine}abcdefgh", f"ansible-tmp-1.5-{mine}-7", "ansible-x"]
+
+
+def test_a_folder_of_one_that_was_killed_is_removed_and_of_one_that_lives_is_not(tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    abandoned = tmp_path / "nimops-supervisor-dead"
+    abandoned.mkdir()
+    (abandoned / "lock").touch()
+    other = tmp_path / "nimops-supervisor-other"
+    other.mkdir()
+    with folders.scratch() as used:
+        folders.remove_abandoned(tmp_path)
+        assert sorted(tmp_path.iterdir()) == sorted([used, other])
+    assert list(tmp_path.iterdir()) == [other]

@@ -154,13 +154,13 @@ def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, 
     process = supervise(body + SLEEP, NIMOPS_RUN_SECONDS="10", NIMOPS_RUN_MEMORY_MIB="99")
     wait_for(lambda: len(lines(tmp_path)) == 3)
     program, temporary, hook, seconds, memory = lines(tmp_path)[1].split()
-    assert program.startswith(str(tmp_path / "nimops-"))
-    assert temporary.startswith(str(tmp_path / "nimops-"))
+    assert program.startswith(str(tmp_path / "nimops-supervisor-"))
+    assert temporary.startswith(str(tmp_path / "nimops-supervisor-"))
     assert hook == "nimops_supervisor.guard:before_run"
     assert (seconds, memory) == ("25", "99")
     process.terminate()
     process.wait(20)
-    assert not list(tmp_path.glob("nimops-*"))
+    assert not list(tmp_path.glob("nimops-supervisor-*"))
 
 
 def test_work_folders_of_a_runtime_before_are_removed(supervise, tmp_path):
@@ -231,3 +231,15 @@ def test_where_the_runtime_is_asked_for_its_health(command, url):
 def test_prefork_stands_in_front_unless_it_is_off():
     assert runtime.make_command(["a", "b"], {"PREFORK": "Off"}) == ["a", "b"]
     assert runtime.make_command(["a", "b"], {})[2:] == ["-m", "ansible_prefork", "exec", "--", "a", "b"]
+
+
+def test_one_that_was_stopped_for_long_goes_on(supervise, tmp_path):
+    process = supervise(SLEEP)
+    wait_for(lambda: len(lines(tmp_path)) == 2)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(2.5)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(1.5)
+    assert process.poll() is None
+    process.terminate()
+    assert process.wait(20) == 0

@@ -9,6 +9,10 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._common.markers import (
+    explain_markers,
+    find_markers,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import (
     API_VERSION,
     GROUP,
@@ -72,6 +76,8 @@ def custom_resources(texts: t.Iterable[Text], namespace: str) -> list[Json]:
             if not str(document["apiVersion"]).startswith(f"{GROUP}/"):
                 continue
             resource, wrong = _take(document, namespace)
+            if reserved := find_markers(document):
+                wrong = [explain_markers(reserved), *wrong]
             name = f"{text.source}: {resource['kind']} {resource['metadata']['name']}"
             faults += [f"{name}: {fault}" for fault in wrong]
             key = identity(resource)

@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import shutil
 import socket
 import stat
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from nimops_supervisor import guard
@@ -19,6 +23,10 @@ QUIET_SECONDS = 5.0
 """How long after its last run a folder stays: the runtime still reads and writes in it."""
 
 _TRASH = ".trash"
+_SCRATCH = "nimops-supervisor-"
+_LOCK = "lock"
+# ansible-local-<pid><8 characters>, and ansible-tmp-<time>-<pid>-<number>
+_TEMPORARY = re.compile(r"ansible-(?:local-(?P<local>[0-9]+)[a-z0-9_]{8}|tmp-[0-9.]+-(?P<tmp>[0-9]+)-[0-9]+)")
 
 
 def sweep(root: Path | None = None, quiet: float = QUIET_SECONDS) -> int:
@@ -64,18 +72,47 @@ def clear(root: Path | None = None) -> None:
     shutil.rmtree(root, ignore_errors=True)
 
 
-def clear_sockets(folder: Path = Path("/tmp")) -> None:
-    """Remove the sockets of event receivers that nobody listens at any more."""
+def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0) -> None:
+    """Remove the sockets of event receivers, so many seconds old, that nobody listens at any more."""
     for path in folder.glob("ansibleoperator-*"):
         with contextlib.suppress(OSError):
             found = path.lstat()
-            if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+            is_old = time.time() - found.st_mtime >= age
+            if not is_old or not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
                 continue
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
                 try:
                     probe.connect(str(path))
                 except ConnectionRefusedError:
                     path.unlink()
+
+
+def sweep_temporary(folder: Path) -> None:
+    """Remove the temporary folders of Ansible's processes that were killed: their names tell whose they are."""
+    for path in folder.glob("ansible-*"):
+        match = _TEMPORARY.fullmatch(path.name)
+        if match and not Path(f"/proc/{match['local'] or match['tmp']}").exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for one life of the runtime, marked as in use for as long as this process lives."""
+    with (
+        tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as name,
+        open(Path(name, _LOCK), "w") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(name)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove such folders of those that were killed, as of the container before a restart."""
+    for path in folder.glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError), open(path / _LOCK, "r+") as lock:
+            if os.fstat(lock.fileno()).st_uid == os.getuid() and not path.is_symlink():
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_own(folder: Path) -> bool:

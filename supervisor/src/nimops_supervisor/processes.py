@@ -58,6 +58,17 @@ def send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
+def wait_for_signal(numbers: set[signal.Signals], seconds: float) -> int | None:
+    """The signal of these, all blocked, that came within so many seconds; None without one.
+
+    One that is stopped meanwhile, and continued after that time, is told of a signal that there is not.
+    """
+    received = signal.sigtimedwait(numbers, seconds)
+    if received is None or received.si_signo not in numbers:
+        return None
+    return received.si_signo
+
+
 def reap(pid: int) -> int | None:
     """Take notice of whatever has ended; the exit code of this process, None if it has not ended."""
     code = None

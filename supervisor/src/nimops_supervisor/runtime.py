@@ -29,6 +29,9 @@ _WELL_SECONDS = 60.0
 _MAXIMUM_DELAY = 30.0
 _MAXIMUM_DEATHS = 5
 _END_SECONDS = 5.0
+ANSIBLE = "ansible"
+"""The folder of Ansible's own temporary files."""
+
 _SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
 
 
@@ -50,6 +53,7 @@ class Supervisor:
         self._health = health.Health(health_url(command))
         self._liveness = liveness
         self._stopping = False
+        self._scratch: Path | None = None
 
     def run(self) -> int:
         """Until a signal ends it, or it dies again and again; the exit code."""
@@ -90,15 +94,15 @@ class Supervisor:
 
     def _live(self) -> int:
         """Start the runtime, and return its exit code once nothing is left of it."""
-        with tempfile.TemporaryDirectory(prefix="nimops-", ignore_cleanup_errors=True) as name:
-            scratch = Path(name)
+        folders.remove_abandoned(Path(tempfile.gettempdir()))
+        with folders.scratch() as scratch:
             folders.clear()
             folders.clear_sockets()
             command = make_command(self._command, self._environment)
             pid = processes.start(command, make_environment(self._environment, scratch))
-            self._health.runtime = pid
+            self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid)
-            self._health.runtime = 0
+            self._health.runtime, self._scratch = 0, None
             processes.end_children(_END_SECONDS)
         return code if code is not None else 0
 
@@ -109,21 +113,23 @@ class Supervisor:
         while (code := processes.reap(pid)) is None:
             if deadline is not None and time.monotonic() > deadline:
                 return None
-            received = signal.sigtimedwait(_SIGNALS, _TICK_SECONDS)
-            if received is None:
+            number = processes.wait_for_signal(_SIGNALS, _TICK_SECONDS)
+            if number is None:
                 ticks += 1
-                if ticks % _SWEEP_TICKS == 0:
+                if self._scratch and ticks % _SWEEP_TICKS == 0:
                     folders.sweep()
-            elif received.si_signo != signal.SIGCHLD:
+                    folders.clear_sockets(age=_MEND_SECONDS)
+                    folders.sweep_temporary(self._scratch / ANSIBLE)
+            elif number != signal.SIGCHLD:
                 self._stopping = True
-                processes.send(pid, received.si_signo)
+                processes.send(pid, number)
         return code
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while not self._stopping and (left := deadline - time.monotonic()) > 0:
-            received = signal.sigtimedwait(_SIGNALS, left)
-            if received is not None and received.si_signo != signal.SIGCHLD:
+            number = processes.wait_for_signal(_SIGNALS, left)
+            if number not in {None, signal.SIGCHLD}:
                 self._stopping = True
 
 
@@ -141,11 +147,14 @@ def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, st
     program = programs / guard.NAME
     program.write_text(GUARD.format(interpreter=sys.executable))
     program.chmod(0o755)
-    temporary = scratch / "tmp"
-    temporary.mkdir()
+    temporary, ansible = scratch / "tmp", scratch / ANSIBLE
+    for folder in (temporary, ansible):
+        folder.mkdir()
     made = environment | {
         "PATH": f"{programs}:{environment.get('PATH', '/usr/bin:/bin')}",
         "TMPDIR": str(temporary),
+        "ANSIBLE_LOCAL_TEMP": str(ansible),
+        "ANSIBLE_REMOTE_TEMP": str(ansible),
         "PREFORK_BEFORE_RUN": f"{guard.__name__}:{guard.before_run.__name__}",
     }
     if seconds := settings.run_seconds():

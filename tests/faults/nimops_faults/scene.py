@@ -31,7 +31,6 @@ from .proxy import Proxy
 
 OURS = (NIMSERVICES, NIMCACHES)
 # As in config/manager, the probes too.
-ANSIBLE_TEMP = dict.fromkeys(("ANSIBLE_LOCAL_TEMP", "ANSIBLE_REMOTE_TEMP"), "/tmp/.ansible/tmp")
 KUBELET_PAUSE = 1.0
 PROBE_SECONDS, PROBE_FAILURES = 20.0, 3
 SETTLE_SECONDS = 300.0
@@ -81,7 +80,7 @@ class Replica:
         self.tmp = stage.make_tmp(name)
         self._stage = stage
         self._api_port = api_port
-        self._environment: dict[str, t.Any] = ANSIBLE_TEMP | environment
+        self._environment: dict[str, t.Any] = dict(environment)
         self._probe, self._failures = Every(PROBE_SECONDS), 0
         self._is_ended = False
         self._models = contextlib.ExitStack()

@@ -85,10 +85,6 @@ def test_manager_writes_to_its_volumes_only_which_are_bounded():
     [mount] = container["volumeMounts"]
     [volume] = pod["volumes"]
     assert (mount["mountPath"], mount["name"]) == ("/tmp", volume["name"])
-    env = {item["name"]: item.get("value") for item in container["env"]}
-    # By default Ansible writes to the home folder.
-    assert env["ANSIBLE_LOCAL_TEMP"].startswith("/tmp/")
-    assert env["ANSIBLE_REMOTE_TEMP"].startswith("/tmp/")
     limit = parse_quantity(container["resources"]["limits"]["ephemeral-storage"])
     # Logs are counted besides.
     assert limit > parse_quantity(volume["emptyDir"]["sizeLimit"])

@@ -41,6 +41,11 @@ BROKEN = {
         " spec: {image: {repository: r, tag: 1}}}",
         "f: NIMService a: spec.image.tag: is 1, which is not of type string",
     ),
+    "a key of Ansible's own": (
+        "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a,"
+        " labels: {__ansible_unsafe: x}}}",
+        "f: NIMService a: metadata.labels.__ansible_unsafe: keys that begin with __ansible are",
+    ),
     "nothing of ours": (yaml.safe_dump(SECRET), "files: hold no custom resource of apps.nvidia"),
 }
 
