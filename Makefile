@@ -99,8 +99,9 @@ supervisor: venv ## The tests of the supervisor: guarded runs, restarts, what is
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
 .PHONY: endurance
-endurance: venv ## 2,000 runs of one parent of prefork: memory, descriptors, files
+endurance: collection ## 2,000 runs of one parent of prefork, 5,000 resources: memory, descriptors, files
 	@$(BIN)/python prefork/tests/endurance.py --count 2000
+	@$(BIN)/python tests/attack --only leftovers --mode prefork --rounds 25 --output build/endurance
 
 SANITY := $(CURDIR)/build/sanity
 SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim

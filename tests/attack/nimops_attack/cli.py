@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 import time
@@ -61,6 +62,12 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="a few of them, with prefork only; writes results-quick.json",
     )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        help="play each attack so many times, however long it takes",
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of results and logs")
     return parser.parse_args(argv)
 
@@ -78,11 +85,12 @@ def choose(options: argparse.Namespace) -> list[tuple[Side, list[Attack]]]:
     return [(side, [item for item in attacks if side in item.sides]) for side in sides]
 
 
-def play(scene: Scene, attacks: t.Sequence[Attack], rows: list[Row]) -> None:
+def play(scene: Scene, attacks: t.Sequence[Attack], rounds: int, rows: list[Row]) -> None:
     """One mode: first what comes before the operator, then attack by attack."""
     ready = [attack for attack in attacks if prepare(scene, attack, rows)]
+    seconds = LIMIT_SECONDS if rounds == 1 else math.inf
     for attack in ready:
-        rows += [play_one(scene, attack)]
+        rows += [play_one(scene, attack, seconds) for _ in range(rounds)]
     scene.stop()
 
 
@@ -99,9 +107,9 @@ def prepare(scene: Scene, attack: Attack, rows: list[Row]) -> bool:
     return True
 
 
-def play_one(scene: Scene, attack: Attack) -> Row:
+def play_one(scene: Scene, attack: Attack, seconds: float) -> Row:
     name, began = f"{scene.side}: {attack.name}", time.monotonic()
-    if began - _BEGAN > LIMIT_SECONDS:
+    if began - _BEGAN > seconds:
         return Row(name, attack.expected, "not tried: the time was up", False)
     try:
         scene.ensure()
@@ -127,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
     rows: list[Row] = []
     try:
         with open_stage(folder) as stage:
-            play_all(stage, plan, options.quick, rows)
+            play_all(stage, plan, options, rows)
     finally:
         write_rows(results, rows)
         print(make_table(rows), flush=True)
@@ -136,12 +144,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def play_all(
-    stage: Stage, plan: t.Sequence[tuple[Side, list[Attack]]], quick: bool, rows: list[Row]
+    stage: Stage,
+    plan: t.Sequence[tuple[Side, list[Attack]]],
+    options: argparse.Namespace,
+    rows: list[Row],
 ) -> None:
     for side, attacks in plan:
-        scene = Scene(stage, side, quick)
+        scene = Scene(stage, side, options.quick)
         try:
-            play(scene, attacks, rows)
+            play(scene, attacks, options.rounds, rows)
         finally:
             scene.stop()
 
