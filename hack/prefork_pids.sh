@@ -2,8 +2,10 @@
 # Print the process ids of what prefork runs for an operator: its parent first, then the runs under way, one a line.
 #
 #   prefork_pids.sh OPERATOR_PID
+#
+# The process id is that of hack/operator.sh, which becomes the supervisor: prefork follows its child, the runtime.
 set -euo pipefail
-operator=$1
+followed=" $1 $(cat "/proc/$1/task/"*/children 2>/dev/null || true) "
 parents=() runs=()
 declare -A found=()
 
@@ -13,9 +15,9 @@ lines_of() {
 
 for directory in /proc/[0-9]*; do
 	pid=${directory#/proc/}
-	if [[ $(lines_of "$pid" cmdline) == *$'\nansible_prefork\nparent\n--program\nansible-runner'* ]] &&
-		[[ $'\n'$(lines_of "$pid" environ)$'\n' == *$'\n'"PREFORK_FOLLOW=$operator"$'\n'* ]]; then
-		found[$pid]=1
+	if [[ $(lines_of "$pid" cmdline) == *$'\nansible_prefork\nparent\n--program\nansible-runner'* ]]; then
+		follow=$(lines_of "$pid" environ | sed -n 's/^PREFORK_FOLLOW=//p')
+		[[ ! $follow || $followed != *" $follow "* ]] || found[$pid]=1
 	fi
 done
 for pid in "${!found[@]}"; do
