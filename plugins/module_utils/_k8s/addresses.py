@@ -14,7 +14,7 @@ import re
 import typing as t
 
 Zone = t.Literal["public", "private", "special"]
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Address: t.TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 
 _SPECIAL = [
     ipaddress.ip_network(text)

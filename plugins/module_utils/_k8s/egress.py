@@ -184,7 +184,7 @@ class Egress:
             raise EgressError("time ran out")
         timeout = urllib3.Timeout(min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left))
         pool = self._pool_of(place, address)
-        response = pool.urlopen(
+        response = pool.request(
             "GET",
             place.target,
             headers=dict(headers),

@@ -75,7 +75,7 @@ def fetch(
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
     """Status and body, of which at most one byte more than the limit is read."""
     pool, target = _open(url)
-    response = pool.urlopen(
+    response = pool.request(
         "GET",
         target,
         retries=False,
