@@ -228,6 +228,19 @@ def test_where_the_runtime_is_asked_for_its_health(command, url):
     assert runtime.health_url(command) == url
 
 
+@pytest.mark.parametrize(
+    ("arguments", "workers"),
+    [
+        ([], os.cpu_count()),
+        (["--max-concurrent-reconciles=4"], 4),
+        (["--max-concurrent-reconciles=4", "--max-concurrent-reconciles", "8"], 8),
+        (["--max-concurrent-reconciles=x"], os.cpu_count()),
+    ],
+)
+def test_the_number_of_workers(arguments, workers):
+    assert runtime.count_workers(["x", *arguments]) == workers
+
+
 def test_prefork_stands_in_front_unless_it_is_off():
     assert runtime.make_command(["a", "b"], {"PREFORK": "Off"}) == ["a", "b"]
     assert runtime.make_command(["a", "b"], {})[2:] == ["-m", "ansible_prefork", "exec", "--", "a", "b"]

@@ -38,7 +38,7 @@ class Patience:
         clock: t.Callable[[], float] = time.monotonic,
     ) -> None:
         self._namespace, self._slots, self._clock = namespace, slots, clock
-        self._waited = self._slow = 0.0
+        self._waited = 0.0
         self._has_slot = False
 
     def __enter__(self) -> Patience:
@@ -51,7 +51,7 @@ class Patience:
         trace: types.TracebackType | None,
     ) -> None:
         if self._slots and self._has_slot:
-            self._slots.give_back(self._namespace, self._slow)
+            self._slots.release()
 
     @property
     def is_slow(self) -> bool:
@@ -71,15 +71,12 @@ class Patience:
         except TimeoutError:
             if not self._may_wait():
                 raise BusyError from None
-        begin = self._clock()
         try:
             return self._spend(pending, left - free)
         except TimeoutError:
             if left < seconds:  # the time of the pass ran out, not that of the question
                 raise BusyError from None
             raise
-        finally:
-            self._slow += self._clock() - begin
 
     def _may_wait(self) -> bool:
         if not self._has_slot:

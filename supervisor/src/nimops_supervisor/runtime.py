@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import sys
@@ -21,6 +22,8 @@ from nimops_supervisor.guard import main
 main()
 """
 _HEALTH_OPTION = "--health-probe-bind-address"
+_WORKERS_OPTION = "--max-concurrent-reconciles"
+_SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _DEFAULT_HEALTH = ":6789"
 _MEND_SECONDS = 60.0
 _TICK_SECONDS = 1.0
@@ -99,7 +102,10 @@ class Supervisor:
             folders.clear()
             folders.clear_sockets()
             command = make_command(self._command, self._environment)
-            pid = processes.start(command, make_environment(self._environment, scratch))
+            environment = make_environment(self._environment, scratch)
+            # Half of the workers may wait for somebody's slow server, the others go on.
+            environment.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
+            pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid)
             self._health.runtime, self._scratch = 0, None
@@ -164,14 +170,26 @@ def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, st
     return made
 
 
+def count_workers(command: list[str]) -> int:
+    """How many runs of a kind the runtime has at once, as its arguments have it."""
+    given = option(command, _WORKERS_OPTION)
+    return int(given) if given.isascii() and given.isdigit() else os.cpu_count() or 1
+
+
+def option(command: list[str], name: str) -> str:
+    """The value of an option, the last that is given; empty without it."""
+    found = ""
+    for index, argument in enumerate(command):
+        if argument.startswith(f"{name}="):
+            found = argument.partition("=")[2]
+        elif argument == name and index + 1 < len(command):
+            found = command[index + 1]
+    return found
+
+
 def health_url(command: list[str]) -> str:
     """Where the runtime says that it is well, as its arguments have it; empty if nowhere."""
-    given = _DEFAULT_HEALTH
-    for index, argument in enumerate(command):
-        if argument.startswith(f"{_HEALTH_OPTION}="):
-            given = argument.partition("=")[2]
-        elif argument == _HEALTH_OPTION and index + 1 < len(command):
-            given = command[index + 1]
+    given = option(command, _HEALTH_OPTION) or _DEFAULT_HEALTH
     host, _colon, port = given.rpartition(":")
     if port in {"", "0"}:
         return ""

@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.patience import (
     BusyError,
     Patience,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.slots import CREDIT_SECONDS, Slots
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.slots import Slots
 
 
 class Clock:
@@ -57,8 +57,8 @@ class Room:
         self.said.append(("take", namespace))
         return self.is_free
 
-    def give_back(self, namespace: str, seconds: float) -> None:
-        self.said.append(("give back", namespace, round(seconds, 3)))
+    def release(self) -> None:
+        self.said.append(("release",))
 
 
 def ask(*questions: tuple[float, t.Any], is_free: bool, seconds: float = 3.0) -> t.Any:
@@ -84,19 +84,19 @@ TAKEN = [("take", "ns")]
         pytest.param(
             [(2.9, "rubbish")],
             True,
-            ([("rubbish", True)], [*TAKEN, ("give back", "ns", 2.6)], 2.9),
+            ([("rubbish", True)], [*TAKEN, ("release",)], 2.9),
             id="slow, whatever the answer",
         ),
         pytest.param(
             [(2.9, ValueError())],
             True,
-            ([(ValueError, True)], [*TAKEN, ("give back", "ns", 2.6)], 2.9),
+            ([(ValueError, True)], [*TAKEN, ("release",)], 2.9),
             id="slow to fail",
         ),
         pytest.param(
             [(99, "")],
             True,
-            ([(TimeoutError, True)], [*TAKEN, ("give back", "ns", 2.7)], 3.0),
+            ([(TimeoutError, True)], [*TAKEN, ("release",)], 3.0),
             id="hangs",
         ),
         pytest.param([(2.9, "a")], False, ([(BusyError, False)], TAKEN, 0.3), id="no slot"),
@@ -109,7 +109,7 @@ TAKEN = [("take", "ns")]
         pytest.param(
             [(0.2, "a"), (0.2, "b")],
             True,
-            ([("a", False), ("b", True)], [*TAKEN, ("give back", "ns", 0.1)], 0.4),
+            ([("a", False), ("b", True)], [*TAKEN, ("release",)], 0.4),
             id="two that are slow together",
         ),
         pytest.param(
@@ -117,7 +117,7 @@ TAKEN = [("take", "ns")]
             True,
             (
                 [("a", True), (BusyError, True), (BusyError, True)],
-                [*TAKEN, ("give back", "ns", 2.7)],
+                [*TAKEN, ("release",)],
                 3.0,
             ),
             id="all share the time of the pass",
@@ -232,16 +232,9 @@ class Workers:
 def test_of_five_tenants_four_hang_and_the_fifth_is_asked_at_once(
     serve: t.Any, answer: t.Any, tmp_path: Path
 ) -> None:
-    """Two of the four are given up and the fifth is answered before the other two are.
-
-    The four have waited enough lately to need slots.
-    """
+    """Two of the four are given up and the fifth is answered before the other two are."""
     release = threading.Event()
     folder = tmp_path / "slots"
-    for tenant in "abcd":
-        slots = Slots(folder)
-        assert slots.take(tenant)
-        slots.give_back(tenant, CREDIT_SECONDS + 5)
 
     def respond(request: t.Any) -> t.Any:
         return answer(200 if request.path == "/e" or release.wait(50) else 500, "{}")
@@ -257,7 +250,6 @@ def test_of_five_tenants_four_hang_and_the_fifth_is_asked_at_once(
 def test_of_one_namespace_one_question_is_waited_for(
     serve: t.Any, answer: t.Any, tmp_path: Path
 ) -> None:
-    """Also of one that need not have a slot."""
     release = threading.Event()
 
     def respond(request: t.Any) -> t.Any:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import tempfile
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._k8s import slots as module
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.slots import (
-    CREDIT_SECONDS,
     SLOTS_VARIABLE,
     Slots,
 )
@@ -28,7 +26,6 @@ class Locks:
         self.held: set[int] = set()
         self.taken: list[int] = []
         monkeypatch.setattr(module.fcntl, "lockf", self._lock)
-        monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
 
     def _lock(self, _file: int, _how: int, _size: int, byte: int) -> None:
         if byte in self.held:
@@ -50,40 +47,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "slots"
 
 
-def wait(folder: Path, namespace: str, seconds: float, now: float = 1000.0) -> bool:
-    slots = Slots(folder, lambda: now)
+def wait(folder: Path, namespace: str) -> bool:
+    slots = Slots(folder)
     is_taken = slots.take(namespace)
-    slots.give_back(namespace, seconds)
+    slots.release()
     return is_taken
-
-
-def test_a_namespace_that_has_not_waited_needs_no_slot(folder: Path, locks: Locks) -> None:
-    assert wait(folder, "a", CREDIT_SECONDS - 1)
-    assert wait(folder, "a", 5)
-    assert locks.slots == []
-    assert wait(folder, "a", 1)
-    assert wait(folder, "b", 1)
-    assert locks.slots == [1]
-
-
-@pytest.mark.parametrize(
-    ("after", "needs_slot"),
-    [pytest.param(299, True, id="soon"), pytest.param(301, False, id="later")],
-)
-def test_what_was_waited_is_repaid(
-    folder: Path, locks: Locks, after: int, needs_slot: bool
-) -> None:
-    assert wait(folder, "a", CREDIT_SECONDS + 5)
-    assert wait(folder, "a", 0, 1000 + after)
-    assert bool(locks.slots) is needs_slot
-
-
-def test_there_is_an_end_to_what_is_owed(folder: Path, locks: Locks) -> None:
-    for _number in range(50):
-        assert wait(folder, "a", 10)
-    locks.taken.clear()
-    assert wait(folder, "a", 0, 1000 + 3001)
-    assert locks.slots == []
 
 
 @pytest.mark.parametrize(
@@ -101,49 +69,24 @@ def test_there_is_an_end_to_what_is_owed(folder: Path, locks: Locks) -> None:
 def test_slots(
     folder: Path, locks: Locks, monkeypatch: t.Any, held: t.Any, count: str, expected: t.Any
 ) -> None:
-    assert wait(folder, "a", CREDIT_SECONDS)
     monkeypatch.setenv(SLOTS_VARIABLE, count)
     locks.held = held
-    assert wait(folder, "a", 1) is bool(expected)
+    assert wait(folder, "a") is bool(expected)
     assert locks.slots == expected
 
 
 def test_one_question_of_a_namespace_at_a_time(folder: Path, locks: Locks) -> None:
-    assert wait(folder, "a", 0)
+    assert wait(folder, "a")
     locks.held = {locks.taken[0]}
-    assert not wait(folder, "a", 0)
-    assert wait(folder, "b", 0)
+    assert not wait(folder, "a")
+    assert wait(folder, "b")
 
 
-def test_who_got_no_slot_owes_nothing_and_leaves_nothing_open(folder: Path, locks: Locks) -> None:
-    assert wait(folder, "a", CREDIT_SECONDS)
-    before, files = (folder / "ledger").read_text(), len(os.listdir("/proc/self/fd"))
+def test_who_got_no_slot_leaves_nothing_open(folder: Path, locks: Locks) -> None:
+    files = len(os.listdir("/proc/self/fd"))
     locks.held = {1, 2}
-    assert not wait(folder, "a", 99)
-    assert (folder / "ledger").read_text() == before
+    assert not wait(folder, "a")
     assert len(os.listdir("/proc/self/fd")) == files
-
-
-def test_who_has_repaid_is_forgotten_and_names_are_not_told(folder: Path, locks: Locks) -> None:
-    assert wait(folder, "tenant-a", 5)
-    assert wait(folder, "tenant-b", 5, 1000 + 400)
-    assert len(json.loads((folder / "ledger").read_text())) == 1
-    assert "tenant" not in (folder / "ledger").read_text()
-    assert sorted(path.name for path in folder.iterdir()) == ["ledger", "locks"]
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": "b"}', "null"])
-def test_a_ledger_that_makes_no_sense(folder: Path, locks: Locks, text: str) -> None:
-    assert wait(folder, "a", 1)
-    (folder / "ledger").write_text(text)
-    assert wait(folder, "a", 1)
-    assert len(json.loads((folder / "ledger").read_text())) == 1
-
-
-def test_a_ledger_that_is_held_for_long_is_not_waited_for(folder: Path, locks: Locks) -> None:
-    locks.held = {0}
-    assert wait(folder, "a", 5)
-    assert not (folder / "ledger").exists()
 
 
 def make_link(folder: Path) -> None:
@@ -170,15 +113,15 @@ def test_a_folder_of_somebody_else_is_not_used(folder: Path, prepare: t.Any) -> 
     prepare(folder)
     if folder.parent.stat().st_mode & 0o200 == 0 and os.geteuid() == 0:
         folder.write_text("")  # root may write anywhere
-    assert not wait(folder, "a", 5)
+    assert not wait(folder, "a")
     assert not (folder.parent / "victim").exists()
     folder.parent.chmod(0o700)
 
 
 def test_a_folder_of_another_user_is_not_used(folder: Path, monkeypatch: t.Any) -> None:
-    assert wait(folder, "a", 0)
+    assert wait(folder, "a")
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert not wait(folder, "a", 0)
+    assert not wait(folder, "a")
 
 
 def test_where_it_is_by_itself(tmp_path: Path, monkeypatch: t.Any) -> None:
@@ -186,7 +129,7 @@ def test_where_it_is_by_itself(tmp_path: Path, monkeypatch: t.Any) -> None:
     slots = Slots()
     assert list(tmp_path.iterdir()) == []
     assert slots.take("a")
-    slots.give_back("a", 1)
+    slots.release()
     folder = tmp_path / f"nimops-slots-{os.geteuid()}"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
