@@ -26,6 +26,9 @@ from .workload import play_models
 SANDBOX = ROOT / "sandbox"
 TMP_SIZE = "512m"
 
+WORKERS = 4
+"""For each kind, as config/manager has it."""
+
 
 def enter(folder: Path) -> None:
     """Build what the sandbox needs, then go on in namespaces of our own.
@@ -122,7 +125,7 @@ class Stage:
             self.logs / f"{name}.log",
             make_environment(side, **environment),
             tmp or self.make_tmp(name),
-            [f"--max-concurrent-reconciles={os.cpu_count() or 1}", *arguments],
+            [f"--max-concurrent-reconciles={WORKERS}", *arguments],
             api_port,
         )
 
