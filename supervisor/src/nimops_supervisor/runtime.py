@@ -124,7 +124,7 @@ class Supervisor:
                 ticks += 1
                 if self._scratch and ticks % _SWEEP_TICKS == 0:
                     folders.sweep()
-                    folders.clear_sockets(age=_MEND_SECONDS)
+                    folders.clear_sockets(age=folders.QUIET_SECONDS)
                     folders.sweep_temporary(self._scratch / ANSIBLE)
             elif number != signal.SIGCHLD:
                 self._stopping = True
