@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import http.server
 import os
+import threading
 
 import pytest
 
@@ -63,6 +65,27 @@ def test_a_runtime_that_does_not_answer_is_a_fault():
     assert found.find_fault() == ""
     clock.now += 61
     assert "not been well" in found.find_fault()
+
+
+def test_the_runtime_is_asked_without_a_proxy(monkeypatch):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        clock = Clock()
+        found = health.Health(f"http://127.0.0.1:{server.server_port}/healthz", clock)
+        found.runtime = os.getpid()
+        clock.now += 61
+        assert found.find_fault() == ""
+        server.shutdown()
 
 
 def test_the_age_of_a_process():
