@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.server
 import os
 import threading
+import urllib.request
 
 import pytest
 
@@ -76,8 +77,10 @@ def test_the_runtime_is_asked_without_a_proxy(monkeypatch):
         def log_message(self, *_):
             pass
 
-    for name in ("http_proxy", "HTTP_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setattr(urllib.request, "_opener", None)  # that of the process, made of its first environment
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         clock = Clock()
