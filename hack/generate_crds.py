@@ -29,7 +29,7 @@ types and templates. A type, a field, spec and status are all nodes:
 Nobody writes down that keys beginning with __ansible are refused: each map gets that rule. Inside
 lists without a bound its estimated cost would be beyond what the API server allows, so there a
 ValidatingAdmissionPolicy has it, whose cost is that of the object at hand:
-config/admission/reserved_keys.yaml.
+config/admission/reserved_keys.yaml. Nor does anybody write the bounds of numbers of 32 bits.
 """
 
 from __future__ import annotations
@@ -263,6 +263,17 @@ def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> Iterat
         yield from reserve_keys(schema["items"], f"{path}[]", bounded and "maxItems" in schema)
 
 
+def bound_numbers(schema: Schema) -> None:
+    """Give each int32 the bounds that its format stands for: the API server does not look at it."""
+    if schema.get("format") == "int32":
+        schema.setdefault("minimum", -(2**31))
+        schema.setdefault("maximum", 2**31 - 1)
+    children = [*schema.get("properties", {}).values()]
+    children += [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    for child in children:
+        bound_numbers(child)
+
+
 def select(root: str, path: str, last: str, each: str) -> str:
     """Return a CEL expression that applies each to all elements of a path, last to the map there.
 
@@ -342,6 +353,7 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     }
     schema = builder.build(identity, name)
     paths = list(reserve_keys(schema))
+    bound_numbers(schema)
     schema["properties"]["metadata"] = {"type": "object"}
     version = {
         "name": "v1alpha1",

@@ -27,6 +27,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import ob
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.writer import (
+    carry_out,
+    is_beyond_tasks,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
 
@@ -62,16 +66,21 @@ class ActionModule(PlainAction):
         }
         if not arguments["report"]:
             return found
-        if found["steps"]:
+        dry = self._task.check_mode
+        if found["steps"] and not is_beyond_tasks(plan):
             steps = [*found["steps"], "report"]
             return found | {
                 "steps": ["write"] if steps == ["apply", "report"] else steps,
                 "error": "",
                 "period": "",
             }
-        dry = self._task.check_mode
-        outcome = make_outcome(plan, {}, {}, "", dry=dry)
-        return found | asdict(report(client, resource, answers, outcome, dry=dry))
+        if found["steps"] and not dry:
+            outcome = carry_out(client, plan)
+        else:
+            outcome = make_outcome(plan, {}, {}, "", dry=dry)
+        said = asdict(report(client, resource, answers, outcome, dry=dry))
+        said["changed"] = said["changed"] or bool(found["steps"])
+        return found | said | {"steps": []}
 
 
 def _mark_last_run() -> None:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
 import pytest
 
-from nimops_supervisor import folders
+from nimops_supervisor import folders, settings
 from nimops_supervisor.guard import LAST_RUN
 
 
@@ -93,7 +94,25 @@ def test_sockets_that_nobody_listens_at_are_removed(tmp_path):
         folders.clear_sockets(tmp_path, age=60)
         assert len(list(tmp_path.iterdir())) == 3
         folders.clear_sockets(tmp_path)
-    assert sorted(item.name for item in tmp_path.iterdir()) == ["ansibleoperator-2", "ansibleoperator-3"]
+        assert names(tmp_path) == ["ansibleoperator-2", "ansibleoperator-3"]
+        folders.clear_sockets(tmp_path, lost_age=60)
+        assert names(tmp_path) == ["ansibleoperator-2", "ansibleoperator-3"]
+        os.utime(tmp_path / "ansibleoperator-3", (time.time() - 61,) * 2)
+        folders.clear_sockets(tmp_path)
+        assert names(tmp_path) == ["ansibleoperator-2", "ansibleoperator-3"]
+        folders.clear_sockets(tmp_path, lost_age=60)
+    assert names(tmp_path) == ["ansibleoperator-2"]
+
+
+def names(folder):
+    return sorted(item.name for item in folder.iterdir())
+
+
+def test_what_is_lost_is_older_than_any_run(monkeypatch):
+    monkeypatch.setenv("NIMOPS_RUN_SECONDS", "20")
+    assert settings.lost_seconds() == 80
+    monkeypatch.setenv("NIMOPS_RUN_SECONDS", "0")
+    assert settings.lost_seconds() == math.inf
 
 
 def test_temporary_folders_of_processes_that_are_gone_are_removed(tmp_path):

@@ -1,10 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Carries out a plan in one go, for verbs that have no tasks for it."""
+"""Carries out a plan in one go, for verbs that have no tasks for it, and where tasks could not."""
 
 from __future__ import annotations
 
+import json
+import re
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
@@ -22,6 +24,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import (
 )
 
 Json = dict[str, t.Any]
+
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+
+
+def is_beyond_tasks(plan: Json) -> bool:
+    """Whether `kubernetes.core.k8s` cannot apply this: characters beyond U+FFFF, such as emoji.
+
+    The official client escapes them as pairs of surrogates. That is JSON, but server-side apply is
+    YAML to the API server, which refuses such escapes.
+    """
+    return bool(_BEYOND.search(json.dumps(plan["apply"], ensure_ascii=False)))
 
 
 def carry_out(client: Client, plan: Json) -> Outcome:

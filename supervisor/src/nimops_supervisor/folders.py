@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import re
 import shutil
@@ -72,19 +73,29 @@ def clear(root: Path | None = None) -> None:
     shutil.rmtree(root, ignore_errors=True)
 
 
-def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0) -> None:
-    """Remove the sockets of event receivers, so many seconds old, that nobody listens at any more."""
+def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0, lost_age: float = math.inf) -> None:
+    """Remove the sockets of event receivers, so many seconds old, that nobody listens at any more.
+
+    The runtime listens for ever at the socket of a run that it could not start, as with a full disk:
+    such a one is removed when no run can be as old, `lost_age` seconds.
+    """
     for path in folder.glob("ansibleoperator-*"):
         with contextlib.suppress(OSError):
             found = path.lstat()
-            is_old = time.time() - found.st_mtime >= age
-            if not is_old or not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+            seconds = time.time() - found.st_mtime
+            if seconds < age or not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
                 continue
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                try:
-                    probe.connect(str(path))
-                except ConnectionRefusedError:
-                    path.unlink()
+            if seconds >= lost_age or not _is_listening(path):
+                path.unlink()
+
+
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False
+    return True
 
 
 def sweep_temporary(folder: Path) -> None:

@@ -110,6 +110,7 @@ class Supervisor:
             code = self._watch(pid)
             self._health.runtime, self._scratch = 0, None
             processes.end_children(_END_SECONDS)
+            folders.clear_sockets()
         return code if code is not None else 0
 
     def _watch(self, pid: int, seconds: float | None = None) -> int | None:
@@ -124,7 +125,9 @@ class Supervisor:
                 ticks += 1
                 if self._scratch and ticks % _SWEEP_TICKS == 0:
                     folders.sweep()
-                    folders.clear_sockets(age=folders.QUIET_SECONDS)
+                    folders.clear_sockets(
+                        age=folders.QUIET_SECONDS, lost_age=settings.lost_seconds()
+                    )
                     folders.sweep_temporary(self._scratch / ANSIBLE)
             elif number != signal.SIGCHLD:
                 self._stopping = True

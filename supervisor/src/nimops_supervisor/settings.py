@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 RUN_SECONDS = ("NIMOPS_RUN_SECONDS", 300)
 RUN_MEMORY_MIB = ("NIMOPS_RUN_MEMORY_MIB", 512)
 GRACE_SECONDS = 15
 """How much later than ansible-runner itself its process is ended."""
+_LOST_MARGIN = 60
 
 
 class SettingsError(Exception):
@@ -19,6 +21,12 @@ class SettingsError(Exception):
 def run_seconds() -> int:
     """Seconds that a run may take, 0 for no limit; SettingsError."""
     return _whole_number(*RUN_SECONDS)
+
+
+def lost_seconds() -> float:
+    """Age at which nothing of a run can be in use any more; infinite if runs have no limit."""
+    seconds = run_seconds()
+    return seconds + _LOST_MARGIN if seconds else math.inf
 
 
 def run_mebibytes() -> int:

@@ -106,6 +106,26 @@ def test_kubernetes_type_becomes_structural(build: Any, generator: ModuleType) -
     }
 
 
+def test_numbers_of_32_bits_have_bounds(generator: ModuleType) -> None:
+    number = {"type": "integer", "format": "int32"}
+    schema = {
+        "properties": {
+            "replicas": {**number, "minimum": 0},
+            "ports": {"items": dict(number), "type": "array"},
+            "large": {"type": "integer", "format": "int64"},
+            "by_name": {"additionalProperties": dict(number)},
+        }
+    }
+    generator.bound_numbers(schema)
+    bounds = {"minimum": -2147483648, "maximum": 2147483647}
+    assert schema["properties"] == {
+        "replicas": {**number, **bounds, "minimum": 0},
+        "ports": {"items": {**number, **bounds}, "type": "array"},
+        "large": {"type": "integer", "format": "int64"},
+        "by_name": {"additionalProperties": {**number, **bounds}},
+    }
+
+
 STRING = {"type": "string"}
 NODES = {
     "list": ({"type": "string[]"}, {"type": "array", "items": STRING}),

@@ -31,6 +31,7 @@ class Request:
     query: dict[str, str]
     headers: dict[str, str]
     body: t.Any
+    content: bytes = b""
 
 
 @dataclass
@@ -64,23 +65,24 @@ class Server:
 
             def handle_any(self) -> None:
                 url = urlsplit(self.path)
-                size = int(self.headers.get("Content-Length") or 0)
+                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 request = Request(
                     self.command,
                     url.path,
                     {key: values[-1] for key, values in parse_qs(url.query).items()},
                     {key.lower(): value for key, value in self.headers.items()},
-                    json.loads(self.rfile.read(size)) if size else None,
+                    json.loads(content) if content else None,
+                    content,
                 )
                 outer.requests.append(request)
                 answer = outer.respond(request)
-                content = answer.content()
+                answered = answer.content()
                 self.send_response(answer.status)
-                self.send_header("Content-Length", str(len(content)))
+                self.send_header("Content-Length", str(len(answered)))
                 for key, value in answer.headers.items():
                     self.send_header(key, value)
                 self.end_headers()
-                self.wfile.write(content)
+                self.wfile.write(answered)
 
             do_GET = do_PATCH = do_POST = do_DELETE = handle_any  # noqa: N815
 
@@ -215,6 +217,8 @@ class FakeCluster:
         return kube_status(404, f"{request.path} not found", "NotFound")
 
     def _patch(self, request: Request) -> Answer:
+        if "yaml" in request.headers["content-type"] and re.search(rb"\\u[dD]8", request.content):
+            return kube_status(400, "yaml: found invalid Unicode character escape code")
         path = request.path.removesuffix("/status")
         live = self.objects.get(path)
         if live is None and request.headers["content-type"] != "application/apply-patch+yaml":

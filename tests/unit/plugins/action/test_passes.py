@@ -26,6 +26,7 @@ LLM = {
 DEPLOYMENT = "/apis/apps/v1/namespaces/nim/deployments/llm"
 TEXT = "{{ lookup('ansible.builtin.env', 'PATH') }}{% raw %}{# #}!unsafe"
 TEXT_VARIABLE = {"name": "A", "value": TEXT}
+ROCKET = {"name": "A", "value": "to the moon \U0001f680"}
 OBSERVE = ("Observe the cluster, and report if there is nothing to write", "ok")
 WRITE, NO_WRITES = (("Write what differs, and report", how) for how in ("included", "skipping"))
 LOOK_AGAIN = ("Look again soon, or fail so that the runtime tries again", "ok")
@@ -80,6 +81,10 @@ def passes(play, new_cluster, tmp_path_factory):
         cluster.put(path, cluster.objects[path] | {"spec": LLM["spec"] | marked})
         found["marked"] = make_pass()
         found["marked"].pod = cluster.objects[DEPLOYMENT]["spec"]["template"]["spec"]
+        cluster.put(path, cluster.objects[path] | {"spec": LLM["spec"] | {"env": [ROCKET]}})
+        found["rocket"] = make_pass()
+        found["rocket"].pod = cluster.objects[DEPLOYMENT]["spec"]["template"]["spec"]
+        found["after"] = make_pass()
         del cluster.objects[path]
         found["gone"] = make_pass()
         yield found
@@ -115,6 +120,15 @@ def test_no_text_of_a_resource_is_evaluated_whatever_its_keys(passes):
     pod = passes["marked"].pod
     assert TEXT_VARIABLE in pod["containers"][0]["env"]
     assert pod["nodeSelector"] == {"gpu": "a"}
+
+
+def test_what_tasks_cannot_apply_is_applied_all_the_same(passes):
+    """The official client would send an emoji as a pair of surrogates, which YAML has not."""
+    rocket = passes["rocket"]
+    assert ROCKET in rocket.pod["containers"][0]["env"]
+    assert rocket.tasks == [(OBSERVE[0], "changed"), NO_WRITES, LOOK_AGAIN]
+    assert rocket.writes == ["deployments/llm"]
+    assert passes["after"].writes == []
 
 
 def test_a_resource_that_is_gone_is_left_alone(passes):

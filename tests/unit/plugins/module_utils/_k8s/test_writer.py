@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.writer import carry_out
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.writer import (
+    carry_out,
+    is_beyond_tasks,
+)
 
 FOLDER = "/api/v1/namespaces/nim/configmaps"
 NO = "you may not"
@@ -74,3 +77,18 @@ def test_what_is_refused_does_not_stop_the_rest(cluster, write, refused):
     found = write(apply=[config_map("a"), config_map("b")])
     assert (list(found.written), found.raced) == (["ConfigMap/b"], [])
     assert [(item.name, item.message) for item in found.refusals] == [("a", NO)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", False),
+        ("\u00e9 \u4e2d \uffff", False),
+        ("\\ud83d\\ude80 as text", False),
+        ("\U0001f680", True),
+    ],
+)
+def test_characters_that_tasks_cannot_apply(text, expected):
+    child = config_map("a")
+    assert is_beyond_tasks({"apply": [child, child | {"data": {text: "x"}}]}) is expected
+    assert is_beyond_tasks({"apply": [child, child | {"data": {"x": text}}]}) is expected
