@@ -125,9 +125,7 @@ class Supervisor:
                 ticks += 1
                 if self._scratch and ticks % _SWEEP_TICKS == 0:
                     folders.sweep()
-                    folders.clear_sockets(
-                        age=folders.QUIET_SECONDS, lost_age=settings.lost_seconds()
-                    )
+                    folders.clear_sockets(age=folders.QUIET_SECONDS, lost_age=settings.lost_seconds())
                     folders.sweep_temporary(self._scratch / ANSIBLE)
             elif number != signal.SIGCHLD:
                 self._stopping = True

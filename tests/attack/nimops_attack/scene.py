@@ -106,6 +106,7 @@ class Scene:
     operator: ContainedOperator | None = None
     starts: int = 0
     shared: dict[str, t.Any] = field(default_factory=dict)
+    _namespaces: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.cluster = Cluster()
@@ -146,8 +147,9 @@ class Scene:
     # --- resources -----------------------------------------------------------------------------
 
     def namespace(self, name: str) -> str:
-        """A new namespace with what our samples name."""
-        full = f"attack-{self.side}-{name}"
+        """A new namespace with what our samples name; of another name in each round."""
+        taken = self._namespaces[name] = self._namespaces.get(name, 0) + 1
+        full = f"attack-{self.side}-{name}" + (f"-{taken}" if taken > 1 else "")
         create_namespace(self.cluster, full)
         return full
 
