@@ -81,18 +81,24 @@ _HEADER = re.compile(
     rf"(?i)(?P<head>authorization{_QUOTE}\s*[:=]\s*{_QUOTE}(?:[A-Za-z]+\s+)?)[^\s\"',;\\]+"
 )
 _BEARER = re.compile(r"(?i)\b(?P<head>bearer\s+)[\w.~+/=-]{6,}")
-_FLAG = re.compile(rf"(?<![\w-])(?P<head>--?{_NAME}\s+)(?P<value>{_QUOTED}|[^\s\"'-][^\s\"']*)")
-_PAIR = re.compile(
-    rf"(?i)(?P<head>\bname{_QUOTE}\s*[:=]\s*{_QUOTE}{_NAME}{_QUOTE}\s{{0,200}}(?:,\s{{0,200}})?"
-    rf"{_QUOTE}value{_QUOTE}\s*[:=]\s*)(?P<value>{_QUOTED}|[^\n,}}\]]+)"
+_FLAG = (
+    re.compile(rf"(?<![\w-])--?{_NAME}\s+"),
+    re.compile(rf"{_QUOTED}|[^\s\"'-][^\s\"']*"),
+)
+_PAIR = (
+    re.compile(
+        rf"(?i)\bname{_QUOTE}\s*[:=]\s*{_QUOTE}{_NAME}{_QUOTE}\s{{0,200}}(?:,\s{{0,200}})?"
+        rf"{_QUOTE}value{_QUOTE}\s*[:=]\s*"
+    ),
+    re.compile(rf"{_QUOTED}|[^\n,}}\]]+"),
 )
 _BLOCK = re.compile(
     rf"(?m)^(?P<indent>[ \t]*)(?P<head>(?:-[ \t]+)?{_QUOTE}{_NAME}{_QUOTE}[ \t]*:[ \t]*"
     r"[|>][-+0-9]*[ \t]*\n)(?P<value>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)"
 )
-_NAMED = re.compile(
-    rf"(?P<head>(?<![\w.]){_NAME}{_QUOTE}\s{{0,20}}[:=]\s{{0,20}})(?!\(redacted\))"
-    rf"(?P<value>{_QUOTED}|{_BARE})"
+_NAMED = (
+    re.compile(rf"(?<![\w.]){_NAME}{_QUOTE}\s{{0,20}}[:=]\s{{0,20}}"),
+    re.compile(rf"(?!\(redacted\))(?:{_QUOTED}|{_BARE})"),
 )
 _LINE = re.compile(
     rf"(?m)^(?P<head>[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?{_QUOTE}{_NAME}{_QUOTE}[ \t]*"
@@ -128,8 +134,8 @@ def redact_text(text: str) -> str:
         text = _USER_ALONE.sub(f"\\g<user>{MARK}@", text)
     text = _BEARER.sub(f"\\g<head>{MARK}", _HEADER.sub(f"\\g<head>{MARK}", text))
     text = _LINE.sub(_hide_line, _BLOCK.sub(_hide_block, text))
-    for pattern in (_FLAG, _PAIR, _NAMED):
-        text = _hide_all(pattern, text)
+    for head, value in (_FLAG, _PAIR, _NAMED):
+        text = _hide_all(head, value, text)
     return text
 
 
@@ -155,19 +161,26 @@ def _is_harmless(name: str, value: t.Any) -> bool:
     return is_number and all(word.endswith(_COUNTED) for word in _telling_words(name))
 
 
+def _may_hide(name: str) -> bool:
+    return name not in _REFERENCES and is_telling(name)
+
+
 def _must_hide(name: str, value: t.Any) -> bool:
-    return name not in _REFERENCES and is_telling(name) and not _is_harmless(name, value)
+    return _may_hide(name) and not _is_harmless(name, value)
 
 
-def _hide_all(pattern: re.Pattern[str], text: str) -> str:
-    """Not `sub`: what is a value for a name that tells nothing may hold a name that does."""
+def _hide_all(head: re.Pattern[str], value: re.Pattern[str], text: str) -> str:
+    """Not `sub`: what is a value for a name that tells nothing may hold a name that does.
+
+    And a value, which may be all the rest, is looked at only behind a name that tells something.
+    """
     parts, done, start = [], 0, 0
-    while match := pattern.search(text, start):
-        if _must_hide(match["name"], match["value"]):
-            parts += [text[done : match.end("head")], MARK]
-            done = start = match.end()
-        else:
-            start = match.end("head")
+    while named := head.search(text, start):
+        start = named.end()
+        found = value.match(text, start) if _may_hide(named["name"]) else None
+        if found and not _is_harmless(named["name"], found[0]):
+            parts += [text[done:start], MARK]
+            done = start = found.end()
     return "".join([*parts, text[done:]])
 
 

@@ -154,8 +154,9 @@ def _faults_of_scalar(schema: Json, value: t.Any, where: str) -> list[str]:
         allowed = ", ".join(map(_show, schema["enum"]))
         faults.append(f"{where}: is {_show(value)}, which is none of {allowed}")
     if isinstance(value, str):
-        faults += _faults_of_size(schema, "Length", len(value), where)
-        if "pattern" in schema and not _has_match(schema["pattern"], value):
+        sizes = _faults_of_size(schema, "Length", len(value), where)
+        faults += sizes
+        if "pattern" in schema and not sizes and not _has_match(schema["pattern"], value):
             faults.append(f"{where}: is {_show(value)}, which does not match {schema['pattern']}")
     elif not isinstance(value, bool):
         if value < schema.get("minimum", value):

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,3 +50,42 @@ def test_they_say_no_more_than_is_checked(file: Path) -> None:
     known = words(json.loads(file.read_text()))
     assert not known & {"description", "format", "x-kubernetes-validations"}
     assert {"type", "required", "items"} <= known
+
+
+def patterns_of(schema: Any) -> set[str]:
+    found = {schema["pattern"]} if isinstance(schema.get("pattern"), str) else set()
+    children = [*schema.get("properties", {}).values()]
+    children += [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    return found.union(*map(patterns_of, children))
+
+
+def load_script() -> Any:
+    spec = importlib.util.spec_from_file_location("generate_schemas", SCRIPT)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_stands_for_a_pattern_matches_the_same() -> None:
+    for old, new in load_script().LINEAR.items():
+        pairs = re.compile(old), re.compile(new)
+        for length in range(7):
+            for characters in itertools.product("a1-.xn", repeat=length):
+                text = "".join(characters)
+                assert len({bool(pattern.search(text)) for pattern in pairs}) == 1, text
+
+
+HARD = """
+import re, sys
+for pattern in sys.argv[1:]:
+    for part in ("a", "0", "a-", "a.", "aa.", "0Ki", "0m", "a/", "A_", "http://"):
+        re.search(pattern, part * 126 + "!")
+"""
+
+
+def test_none_of_their_patterns_backtracks_for_ever() -> None:
+    found = set().union(*(patterns_of(json.loads(x.read_text())) for x in SCHEMAS.glob("*.json")))
+    assert len(found) > 5
+    subprocess.run([sys.executable, "-c", HARD, *sorted(found)], check=True, timeout=60)
