@@ -40,6 +40,8 @@ except ImportError as error:
 
 _DEFAULT_KUBECONFIG = "~/.kube/config"
 _NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
+# In no object's name: asked for such a one, the API server refuses, or looks for something else.
+_NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 _MARKER = PREFIX.encode()
@@ -223,6 +225,8 @@ class Client:
         accept: str = "application/json",
         limit: int | None = None,
     ) -> bytes:
+        if _NO_NAME.search(path):
+            raise ApiError(404, f"{path}: no object can have such a name")
         server = self._server
         headers = {"Accept": accept, **server.authorization}
         if content_type:

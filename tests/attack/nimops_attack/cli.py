@@ -25,6 +25,7 @@ from . import (
     models,
     people,
     process,
+    races,
     registry,
     runtime_annotations,
     secrets,
@@ -43,7 +44,7 @@ SIDES: tuple[Side, ...] = ("prefork", "stock")
 def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
-        generated, tenants, models, manifests, people, process, switches, registry, secrets, runtime_annotations,
+        generated, tenants, races, models, manifests, people, process, switches, registry, secrets, runtime_annotations,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 

@@ -153,6 +153,30 @@ def kill_parent(scene: Scene) -> None:
         scene.wait(4)
 
 
+@contextlib.contextmanager
+def with_short_runs(scene: Scene) -> t.Iterator[None]:
+    scene.environment["NIMOPS_RUN_SECONDS"] = "20"
+    yield
+
+
+def stop_runs(scene: Scene) -> None:
+    """SIGSTOP for good to all that the runtime waits for: only the liveness probe can notice."""
+    scene.apply()
+    scene.wait_until_midway(0.1)
+    runtime, began = scene.operator.runtime_pid, time.monotonic()
+    deadline = Deadline(30, "runs that can be stopped")
+    while not (runs := scene.operator.child_pids(runtime)):
+        deadline.check()
+        time.sleep(0.01)
+    with stopped(runs):
+        while not scene.replica.deaths and time.monotonic() - began < 240:
+            scene.wait(1)
+    if scene.replica.deaths:
+        scene.note(f"{len(runs)} runs stopped, noticed after {time.monotonic() - began:.0f} s")
+    else:
+        scene.object(f"{len(runs)} runs stopped, and nobody noticed in 240 s")
+
+
 def hit_memory_limit(scene: Scene) -> None:
     """Runs under way get an address space that is full, others are killed as by the kernel."""
     scene.apply()
@@ -439,6 +463,12 @@ FAULTS = (
         "parent-stopped",
         f"runs succeed within 90 s though it stays stopped; {ALWAYS}",
         stop_parent_midway,
+    ),
+    Fault(
+        "runs-stopped",
+        f"runs that never end fail the liveness probe; {ALWAYS}",
+        stop_runs,
+        with_short_runs,
     ),
     Fault("parent-killed", f"twice; {ALWAYS}", kill_parent),
     Fault("tmp-full", f"for 30 s; {ALWAYS}", fill_tmp),

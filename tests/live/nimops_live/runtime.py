@@ -207,6 +207,10 @@ class ContainedOperator(Operator):
         runners = self._runner_pids()
         return [pid for pid, stat in runners.items() if stat.parent not in runners]
 
+    def child_pids(self, parent: int) -> list[int]:
+        """Of what a process has started, and has not been told the end of."""
+        return [pid for pid, stat in self.processes().items() if stat.parent == parent]
+
     def run_pids(self) -> list[int]:
         """Of the runs under way: forks of prefork's parent, and their plays."""
         runners = self._runner_pids()

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
 
 SECRET = "s3cr3t-token"
@@ -55,6 +56,24 @@ def test_get_of_nothing_is_none(client):
     assert client.get(POD) is None
     assert client.list_objects("/api/v1/namespaces/nim/pods") == []
     assert client.list_objects("/apis/x.example/v1/namespaces/nim/odds") is None
+
+
+@pytest.mark.parametrize("name", ["a/b", "100%s", ".", "..", "../../pods"])
+def test_a_name_that_no_object_can_have_is_not_asked_for(client, cluster, name):
+    """The operator's proxy answers 500 to some, and to others what is above."""
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    path = api_path("Pod", "nim", name)
+    assert client.get(path) is None
+    assert client.get_presence(path) is None
+    assert refusal(lambda: client.delete(path)).status == 404
+    assert "no object can have such a name" in str(refusal(lambda: client.patch(path, {})))
+    assert cluster.server.requests == []
+
+
+@pytest.mark.parametrize("name", ["...", "a.b", "a b", "{{ x }}"])
+def test_other_names_are_asked_for(client, cluster, name):
+    assert client.get(api_path("Pod", "nim", name)) is None
+    assert len(cluster.server.requests) == 1
 
 
 def test_queries_are_quoted(client, cluster):

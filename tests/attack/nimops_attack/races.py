@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What one tenant does while the operator works for another."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from nimops_live.cluster import path_of
+from nimops_live.workload import make_nimcache, make_nimservice
+
+from .fields import Json
+from .scene import Attack, Scene, Seen, path_to
+
+SERVICES = ("api/v1", "services")
+INPUT_TAG = "input_profile"
+MOST_BUILT = 32
+"""As the collection has it: profiles that builds may add to a NIMCache."""
+
+_LONGEST_START = 0.6
+"""Seconds in which the operator comes to write the children of a new resource."""
+
+
+def attack_races(scene: Scene) -> Seen:
+    """A Service of a child's name is created at about the time when the operator creates it."""
+    namespace = scene.namespace("races")
+    scene.ensure()
+    delays = random.Random(4715)
+    names = [f"race-{number}" for number in range(12 if scene.side == "stock" else 40)]
+    theirs: dict[str, Json] = {}
+    for name in names:
+        scene.create(namespace, make_nimservice(name))
+        time.sleep(delays.uniform(0, _LONGEST_START))
+        body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 4715}]}}
+        answer = scene.cluster.ask("POST", path_of(SERVICES, namespace), body)
+        if answer.status < 300:
+            theirs[name] = answer.body
+    problems = [
+        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names)
+    ]
+    problems += [
+        f"{left} could not be deleted" for left in scene.delete_all("NIMService", namespace, names)
+    ]
+    places = [path_of(SERVICES, namespace, name) for name in names if name not in theirs]
+    scene.wait_for("garbage collection", lambda: not any(map(scene.cluster.find, places)), 10)
+    for name, before in theirs.items():
+        after = scene.cluster.find(path_of(SERVICES, namespace, name)) or {"metadata": {}}
+        if (
+            after["metadata"].get("uid") != before["metadata"]["uid"]
+            or after["metadata"].get("ownerReferences")
+            or after.get("spec") != before["spec"]
+        ):
+            problems.append(f"Service {name} of somebody else was taken")
+    if not theirs:
+        problems.append("none came first: the attack did not take place")
+    return Seen.of(problems, f"{len(theirs)} of {len(names)} came first, and are left alone")
+
+
+def make_profile(name: str, **tags: str) -> Json:
+    return {"name": name, "model": "m", "release": "1.0.0", "config": tags}
+
+
+def attack_full_cache(scene: Scene) -> Seen:
+    """Builds of one tenant want to fill the status of another's NIMCache."""
+    namespace = scene.namespace("full-cache")
+    scene.ensure()
+    scene.create(namespace, make_nimcache("cache"))
+    if not scene.wait_state("NIMCache", namespace, "cache"):
+        return Seen(False, "no NIMCache became Ready: the attack did not take place")
+    place = f"{path_to('NIMCache', namespace, 'cache')}/status"
+    built = [make_profile(f"b{number}", **{INPUT_TAG: "a"}) for number in range(MOST_BUILT)]
+    profiles = [make_profile("a", trtllm_buildable="true"), *built]
+    scene.cluster.patch(place, {"status": {"profiles": profiles}})
+    names = ["one", "other"]
+    for name in names:
+        build = {
+            "apiVersion": "apps.nvidia.com/v1alpha1",
+            "kind": "NIMBuild",
+            "metadata": {"name": name},
+            "spec": {
+                "nimCache": {"name": "cache", "profile": "a"},
+                "image": {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"},
+            },
+        }
+        if refusal := scene.create(namespace, build):
+            return Seen(False, f"no NIMBuild was made: {refusal}")
+    problems = [
+        f"{left} got no status" for left in scene.wait_answered("NIMBuild", namespace, names)
+    ]
+    for name in names:
+        status = (scene.read("NIMBuild", namespace, name) or {}).get("status") or {}
+        said = [item.get("reason") for item in status.get("conditions") or []]
+        if "NIMCacheFull" not in said:
+            problems.append(f"NIMBuild {name} is {status.get('state')}: {said}")
+    listed = ((scene.read("NIMCache", namespace, "cache") or {}).get("status") or {})["profiles"]
+    if len(listed) != len(profiles):
+        problems.append(f"the NIMCache lists {len(listed)} profiles")
+    for kind, all_names in (("NIMBuild", names), ("NIMCache", ["cache"])):
+        problems += [
+            f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, all_names)
+        ]
+    return Seen.of(problems, f"two builds more than {MOST_BUILT} were refused, with a reason")
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack("races", "what somebody else creates first is left alone", attack_races),
+        Attack("full-cache", "builds do not fill the status of a NIMCache", attack_full_cache),
+    ]
