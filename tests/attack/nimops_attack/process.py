@@ -40,11 +40,12 @@ _QUITTING = """\
 
 def list_left(operator: ContainedOperator, namespace: str) -> list[str]:
     """Folders and files of a namespace's resources in the operator's /tmp."""
-    return [
-        str(path.relative_to(operator.tmp))
-        for path in operator.tmp.rglob("*")
-        if namespace in path.parts
-    ]
+    found = []
+    for parent, folders, files in os.walk(operator.tmp):  # not rglob: folders go meanwhile
+        below = os.path.relpath(parent, operator.tmp)
+        paths = [os.path.normpath(f"{below}/{name}") for name in folders + files]
+        found += [path for path in paths if namespace in path.split("/")]
+    return found
 
 
 def attack_leftovers(scene: Scene) -> Seen:
