@@ -106,6 +106,16 @@ def attack_full_cache(scene: Scene) -> Seen:
 
 def list_attacks() -> list[Attack]:
     return [
-        Attack("races", "what somebody else creates first is left alone", attack_races),
-        Attack("full-cache", "builds do not fill the status of a NIMCache", attack_full_cache),
+        Attack(
+            "races",
+            "what somebody else creates first is left alone",
+            attack_races,
+            sides=("prefork",),
+        ),
+        Attack(
+            "full-cache",
+            "builds do not fill the status of a NIMCache",
+            attack_full_cache,
+            sides=("prefork",),
+        ),
     ]
