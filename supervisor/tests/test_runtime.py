@@ -92,6 +92,29 @@ def wait_for(condition, seconds=20):
 SLEEP = "log('up', os.getpid())\nimport signal\nsignal.pause()\n"
 
 
+PAUSES = "log(os.environ.get('NIMOPS_SLOW_PAUSE'), os.environ.get('NIMOPS_SLOW_QUESTIONS'))\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, f"30 {max(1, (os.cpu_count() or 1) // 2)}"),
+        ({"NIMOPS_SLOW_PAUSE": "7", "NIMOPS_SLOW_QUESTIONS": "3"}, "7 3"),
+    ],
+)
+def test_who_waits_for_slow_servers_is_told_how(supervise, tmp_path, given, expected):
+    supervise(PAUSES + SLEEP, **given)
+    assert wait_for(lambda: lines(tmp_path)[1:2]) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("", True), ("on", True), ("off", False), ("OFF", False), ("0", False)]
+)
+def test_whether_runs_are_forks(value, expected):
+    assert runtime.is_forking({"PREFORK": value}) is expected
+    assert runtime.is_forking({})
+
+
 def test_what_harms_is_mended_before_each_start(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(3)\n")
     wait_for(lambda: lines(tmp_path) == ["mend", "up"] * 2)

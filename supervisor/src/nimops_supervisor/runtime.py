@@ -24,6 +24,9 @@ main()
 _HEALTH_OPTION = "--health-probe-bind-address"
 _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
+_PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
+_STOCK_PAUSE = "30"
+"""Seconds: without prefork, looking at what waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
 _MEND_SECONDS = 60.0
 _TICK_SECONDS = 1.0
@@ -105,6 +108,8 @@ class Supervisor:
             environment = make_environment(self._environment, scratch)
             # Half of the workers may wait for somebody's slow server, the others go on.
             environment.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
+            if not is_forking(environment):
+                environment.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
             pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid)
@@ -142,9 +147,14 @@ class Supervisor:
 
 def make_command(command: list[str], environment: dict[str, str]) -> list[str]:
     """The command, with prefork in front of it unless that is off."""
-    if environment.get("PREFORK", "").lower() in {"off", "0", "no", "false"}:
+    if not is_forking(environment):
         return command
     return [sys.executable, "-P", "-m", "ansible_prefork", "exec", "--", *command]
+
+
+def is_forking(environment: dict[str, str]) -> bool:
+    """Whether runs are forks of prefork's parent."""
+    return environment.get("PREFORK", "").lower() not in {"off", "0", "no", "false"}
 
 
 def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, str]:

@@ -340,6 +340,15 @@ def test_what_holds_a_worker_up_is_looked_at_in_a_small_share_of_the_time():
     assert len(looks) < 35, "in the first hour"
 
 
+def test_where_a_look_costs_more_there_are_fewer(monkeypatch):
+    since = {"metadata": {"creationTimestamp": reporter.format_time(NOW)}}
+    monkeypatch.setenv("NIMOPS_SLOW_PAUSE", "30")
+    assert look_again(since, {"conditions": []}, NOW, seldom=True) == "30s"
+    assert look_again(since, {"conditions": []}, NOW) == "1s"
+    monkeypatch.setenv("NIMOPS_SLOW_PAUSE", "5 minutes")
+    assert look_again(since, {"conditions": []}, NOW, seldom=True) == "5s"
+
+
 def test_looking_again_at_what_has_stalled():
     stalled = condition("Stalled", True, "JobFailed") | {
         "lastTransitionTime": reporter.format_time(NOW)
