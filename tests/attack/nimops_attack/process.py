@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from nimops_live.runtime import ContainedOperator
-from nimops_live.workload import make_nimservice
+from nimops_live.workload import make_nimbuild, make_nimservice
 
 from .scene import Attack, Scene, Seen
 
@@ -53,18 +53,21 @@ def attack_leftovers(scene: Scene) -> Seen:
     namespace = scene.namespace("leftovers")
     operator = scene.ensure()
     count = 10 if scene.quick else 20 if scene.side == "stock" else 200
-    names = [f"s{number}" for number in range(count)]
-    for name in names:
-        resource = make_nimservice(name)
+    made = {"NIMService": list[str](), "NIMBuild": list[str]()}
+    for number in range(count):
+        kind, make = ("NIMBuild", make_nimbuild) if number % 4 else ("NIMService", make_nimservice)
+        resource = make(f"s{number}")
         resource["spec"]["env"] = [{"name": "A", "value": PLAIN}]
-        scene.create(namespace, resource)
-    problems = [
-        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names, 300)
-    ]
-    problems += [
-        f"{left} could not be deleted"
-        for left in scene.delete_all("NIMService", namespace, names, 300)
-    ]
+        if refusal := scene.create(namespace, resource):
+            return Seen(False, f"not created: {refusal}")
+        made[kind].append(f"s{number}")
+    problems = []
+    for kind, names in made.items():
+        left = scene.wait_answered(kind, namespace, names, 300)
+        problems += [f"{kind} {name} got no status" for name in left]
+    for kind, names in made.items():
+        left = scene.delete_all(kind, namespace, names, 300)
+        problems += [f"{kind} {name} could not be deleted" for name in left]
 
     def list_rest() -> list[str]:
         return [

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from nimops_live.cluster import path_of
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_live.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .fields import Json
 from .scene import Attack, Scene, Seen, path_to
@@ -72,15 +72,8 @@ def attack_full_cache(scene: Scene) -> Seen:
     scene.cluster.patch(place, {"status": {"profiles": profiles}})
     names = ["one", "other"]
     for name in names:
-        build = {
-            "apiVersion": "apps.nvidia.com/v1alpha1",
-            "kind": "NIMBuild",
-            "metadata": {"name": name},
-            "spec": {
-                "nimCache": {"name": "cache", "profile": "a"},
-                "image": {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"},
-            },
-        }
+        build = make_nimbuild(name)
+        build["spec"]["nimCache"] = {"name": "cache", "profile": "a"}
         if refusal := scene.create(namespace, build):
             return Seen(False, f"no NIMBuild was made: {refusal}")
     problems = [

@@ -69,6 +69,19 @@ def make_nimcache(name: str) -> Json:
     }
 
 
+def make_nimbuild(name: str) -> Json:
+    """A NIMBuild on a NIMCache that is not there: it waits."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMBuild",
+        "metadata": {"name": name},
+        "spec": {
+            "nimCache": {"name": "none"},
+            "image": {"repository": "registry.example/acme/tiny-llm", "tag": "1.0.0"},
+        },
+    }
+
+
 def state_of(resource: Json) -> str:
     return str((resource.get("status") or {}).get("state") or "new")
 
