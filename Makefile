@@ -151,6 +151,10 @@ generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, w
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
 
+.PHONY: golden
+golden: collection ## Write tests/golden anew: what the samples become
+	@$(BIN)/python tests/golden/samples.py
+
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG
 	@hack/operator.sh

@@ -92,7 +92,9 @@ class _Thought:
     def take_up(self, resource: Json) -> None:
         """Follow a custom resource from now on."""
         key = identity(resource)
-        metadata = {"uid": THOUGHT + "/".join(key), **resource["metadata"]}
+        live = (self.world.find(*key) or {}).get("metadata") or {}
+        uid = live.get("uid") or THOUGHT + "/".join(key)
+        metadata = {"uid": uid, **resource["metadata"]}
         self.world.put({**resource, "metadata": metadata})
         if key not in self._resources:
             self._resources.append(key)

@@ -276,12 +276,13 @@ def pause_leader(scene: Scene) -> None:
     scene.apply()
     scene.wait_until_midway()
     first, operator = read_leader(scene), scene.operator
+    runtime = operator.runtime_pid
     with stopped(operator.processes()):
         wait_for_second(scene, second, first)
     began = time.monotonic()
-    while operator.is_running and time.monotonic() - began < 15:
+    while runtime in operator.processes() and time.monotonic() - began < 15:
         time.sleep(0.1)
-    if operator.is_running:
+    if runtime in operator.processes():
         scene.object("two replicas think that they lead: the one that was paused goes on")
     else:
         scene.note(f"the paused one gave up {time.monotonic() - began:.1f} s after it woke up")

@@ -83,6 +83,16 @@ def test_no_cluster_has_the_owner_yet(make_service):
     assert publish(manifest)["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
+def test_what_a_cache_owns_in_the_facts_is_its_own(make_cache):
+    """As `kubectl get nimcaches,configmaps -o yaml` has it: the file to render has no uid."""
+    cache = make_cache()
+    live = {**cache, "metadata": cache["metadata"] | {"uid": "u1"}}
+    alone = look_ahead([cache], Facts([NODE, manifest_of(cache)]).ask)
+    known = look_ahead([cache], Facts([NODE, manifest_of(cache), live]).ask)
+    assert "Job" not in kinds(alone)
+    assert "Job" in kinds(known)
+
+
 def test_nothing_that_is_given_changes(make_service, make_cache):
     given = [make_service(storage={"nimCache": {"name": "models"}}), make_cache()]
     before = copy.deepcopy(given)
