@@ -153,10 +153,15 @@ def kill_parent(scene: Scene) -> None:
         scene.wait(4)
 
 
-@contextlib.contextmanager
-def with_short_runs(scene: Scene) -> t.Iterator[None]:
-    scene.environment["NIMOPS_RUN_SECONDS"] = "20"
-    yield
+def limiting_runs(seconds: int) -> t.Callable[[Scene], contextlib.AbstractContextManager[None]]:
+    """Runs may take so long only, so that nobody has to wait for those that never end."""
+
+    @contextlib.contextmanager
+    def limit(scene: Scene) -> t.Iterator[None]:
+        scene.environment["NIMOPS_RUN_SECONDS"] = str(seconds)
+        yield
+
+    return limit
 
 
 def stop_runs(scene: Scene) -> None:
@@ -469,14 +474,15 @@ FAULTS = (
         "runs-stopped",
         f"runs that never end fail the liveness probe; {ALWAYS}",
         stop_runs,
-        with_short_runs,
+        limiting_runs(20),
     ),
     Fault("parent-killed", f"twice; {ALWAYS}", kill_parent),
     Fault("tmp-full", f"for 30 s; {ALWAYS}", fill_tmp),
     Fault(
         "run-out-of-memory",
-        f"eight runs hit their memory limit or are killed; {ALWAYS}",
+        f"eight runs hit their memory limit or are killed, and end, at the latest with their time; {ALWAYS}",
         hit_memory_limit,
+        limiting_runs(60),
     ),
     Fault(
         "own-kinds-removed",
