@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import socketserver
 import threading
 import time
 import typing as t
 
+from nimops_live.contain import add_address
 from nimops_live.workload import make_nimcache
 
 from .manifests import MemoryWatch
 from .models import Hostile, Question, drip
 from .scene import Attack, Scene, Seen
+
+METADATA = "169.254.169.254"
+"""Where a cloud has the metadata of its machines, credentials among them."""
 
 ENTRIES = 1000
 MOST_QUESTIONS = 64
@@ -34,6 +39,17 @@ class Trap(socketserver.ThreadingTCPServer):
         self.callers: list[t.Any] = []
         super().__init__(("0.0.0.0", 0), socketserver.BaseRequestHandler)
 
+    def can_be_reached(self, address: str) -> bool:
+        """Whether who goes to an address comes here; such callers of ours do not count."""
+        with contextlib.suppress(OSError):
+            socket.create_connection((address, self.server_address[1]), 5).close()
+        deadline = time.monotonic() + 5
+        while not self.callers and time.monotonic() < deadline:
+            time.sleep(0.05)
+        came = bool(self.callers)
+        self.callers.clear()
+        return came
+
     def process_request(self, request: t.Any, client_address: t.Any) -> None:
         self.callers.append(client_address)
         self.shutdown_request(request)
@@ -42,6 +58,7 @@ class Trap(socketserver.ThreadingTCPServer):
 def list_ways(port: int) -> dict[str, str]:
     """Ways to say "this machine", by the name of a repository."""
     return {
+        "metadata": f"https://{METADATA}:{port}/",
         "plain": f"http://127.0.0.1:{port}/",
         "tls": f"https://127.0.0.1:{port}/",
         "name": f"https://localhost:{port}/",
@@ -91,6 +108,9 @@ def attack_registry(scene: Scene) -> Seen:
     registry = Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways))
     for server in (trap, registry):
         threading.Thread(target=server.serve_forever, daemon=True).start()
+    add_address(METADATA)
+    if not trap.can_be_reached(METADATA):
+        return Seen(False, f"nobody can come to {METADATA}: the attack did not take place")
     host = f"127.0.0.1:{registry.server_port}"
     names = [f"{how}-{way}" for how in ("redirect", "realm") for way in ways]
     names += ["many", "huge", "drip"]
@@ -139,7 +159,7 @@ def attack_registry(scene: Scene) -> Seen:
 def list_attacks() -> list[Attack]:
     return [
         Attack(
-            "registry", "no redirect or token service leads to this machine; documents and entries are bounded",
+            "registry", "no redirect or token service leads to this machine or to a cloud's metadata; documents and entries are bounded",
             attack_registry, sides=("prefork",),
         )
     ]  # fmt: skip
