@@ -15,6 +15,7 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ansible_collections.nimops.nim.plugins.module_utils._common.markers import take_out_markers
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import stored
 from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
     find_faults,
@@ -129,7 +130,10 @@ class Fuzz:
         kind = sent["kind"]
         if faults := find_faults(schema_of(kind), sent):
             self._note(tally, f"render refuses what is accepted: {_plain(faults[0])}")
-        elif (spec := stored(sent)["spec"]) != found["spec"]:
+            return
+        spec = stored(sent)["spec"]
+        take_out_markers(spec)  # as the client did with what it found
+        if spec != found["spec"]:
             where = ".".join(_first_difference(spec, found["spec"]))
             self._note(tally, f"render fills in otherwise: {where}")
 
