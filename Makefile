@@ -152,7 +152,7 @@ generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, w
 	@$(BIN)/python hack/generate_schemas.py
 
 .PHONY: golden
-golden: collection ## Write tests/golden anew: what the samples become
+golden: collection ## Regenerate tests/golden: the objects that the samples become
 	@$(BIN)/python tests/golden/samples.py
 
 .PHONY: operator

@@ -29,7 +29,7 @@ types and templates. A type, a field, spec and status are all nodes:
 Nobody writes down that keys beginning with __ansible are refused: each map gets that rule. Inside
 lists without a bound its estimated cost would be beyond what the API server allows, so there a
 ValidatingAdmissionPolicy has it, whose cost is that of the object at hand:
-config/admission/reserved_keys.yaml. Nor does anybody write the bounds of numbers of 32 bits.
+config/admission/reserved_keys.yaml. Each int32 gets its bounds the same way.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> Iterat
 
 
 def bound_numbers(schema: Schema) -> None:
-    """Give each int32 the bounds that its format stands for: the API server does not look at it."""
+    """Give each int32 the bounds of its format, which the API server does not enforce."""
     if schema.get("format") == "int32":
         schema.setdefault("minimum", -(2**31))
         schema.setdefault("maximum", 2**31 - 1)

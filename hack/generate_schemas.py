@@ -27,8 +27,8 @@ KEPT = {
     *("minLength", "maxLength", "minItems", "maxItems", "maxProperties"),
     *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"),
 }
-# Patterns with which Python's engine, which backtracks, could be kept busy for ever, and what says
-# the same in one way only. The API server's engine does not backtrack.
+# Patterns that can keep Python's backtracking engine busy for ever, each with an equivalent that
+# cannot. The API server's engine does not backtrack.
 LINEAR = {
     r"^(([a-z0-9][a-z0-9\-]*[a-z0-9])|[a-z0-9]+\.)*([a-z]+|xn\-\-[a-z0-9]+)\.?$": (
         r"^([a-z0-9]([a-z0-9]?|[a-z0-9-]*[a-z0-9][a-z0-9])\.)*"

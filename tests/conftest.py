@@ -5,13 +5,33 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _skipped: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def load_module() -> Callable[[Path], ModuleType]:
+    """Import a file that is in no package: a script, or the fixtures of other tests."""
+
+    def load(path: Path) -> ModuleType:
+        name = f"loaded_{path.parent.name}_{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec
+        assert spec.loader
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

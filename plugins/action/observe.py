@@ -29,7 +29,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import re
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.subject import find_subject
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.writer import (
     carry_out,
-    is_beyond_tasks,
+    exceeds_tasks,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, PlainAction
@@ -67,7 +67,7 @@ class ActionModule(PlainAction):
         if not arguments["report"]:
             return found
         dry = self._task.check_mode
-        if found["steps"] and not is_beyond_tasks(plan):
+        if found["steps"] and not exceeds_tasks(plan):
             steps = [*found["steps"], "report"]
             return found | {
                 "steps": ["write"] if steps == ["apply", "report"] else steps,

@@ -22,16 +22,16 @@ description:
     what they should be. This includes node labels, the NIMCache that is used, the log of a probe pod and the
     answer of a model that is up.
   - From that it plans what has to be written, claimed and deleted.
-  - Writes nothing if O(report) is not set. If it is, it writes the status, and what M(kubernetes.core.k8s) could not
-    apply. Secrets are read only to ask an image registry, and are not
-    returned; of a Secret that holds a key, only whether it is there.
+  - Writes nothing unless O(report) is set. Secrets are read only to ask an image registry, and are not returned; of a
+    Secret that holds a key, only whether it is there.
 options:
   report:
     description:
       - Whether to do at once what M(nimops.nim.report) does, if nothing has to be written.
       - This makes one task of a pass that finds everything in order.
-      - If an object to apply holds characters beyond U+FFFF, such as emoji, the plan is carried out at once, too.
-        The Kubernetes client for Python escapes these in a way that server-side apply refuses.
+      - If an object to apply contains characters beyond U+FFFF, such as emoji, the whole plan is carried out at once, and
+        RV(steps) is empty. The Kubernetes client that M(kubernetes.core.k8s) uses escapes such characters in a way that
+        server-side apply rejects.
     type: bool
     default: false
 """

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,14 +16,9 @@ SERVERS = Path(__file__).resolve().parents[1] / "unit/plugins/conftest.py"
 
 
 @pytest.fixture(scope="session")
-def servers() -> ModuleType:
+def servers(load_module: Callable[[Path], ModuleType]) -> ModuleType:
     """Imported once the loader is there: this file itself is read before."""
-    spec = importlib.util.spec_from_file_location("servers", SERVERS)
-    assert spec
-    assert spec.loader
-    module = sys.modules["servers"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_module(SERVERS)
 
 
 @pytest.fixture

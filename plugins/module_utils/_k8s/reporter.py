@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import typing as t
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIE
 from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.environment import count_from
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 MAX_EVENT_MESSAGE = 1024
@@ -35,6 +35,7 @@ _MAX_EVENT_PREFIX = 253 - 1 - 16
 _CONFLICT_TRIES = 4
 SELDOM_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _MIN_SELDOM, _MAX_SELDOM = 5, 300
+"""Seconds; the variable sets another minimum where a run costs more."""
 _AFTER_RACE = "1s"
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """What the operator runtime writes by itself when a run cannot even start, and never takes back."""
@@ -136,15 +137,10 @@ def look_again(resource: Json, status: Json, now: datetime, *, seldom: bool = Fa
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
     if seldom:
-        return f"{min(_MAX_SELDOM, max(_least_pause(), int(elapsed / 4)))}s"
+        least = count_from(SELDOM_VARIABLE, _MIN_SELDOM)
+        return f"{min(_MAX_SELDOM, max(least, int(elapsed / 4)))}s"
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
     return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
-
-
-def _least_pause() -> int:
-    """Seconds; more where a run costs more, or those who wait would take all of the processor."""
-    text = os.environ.get(SELDOM_VARIABLE, "")
-    return int(text) if text.isdecimal() else _MIN_SELDOM
 
 
 def format_time(moment: datetime) -> str:

@@ -21,6 +21,8 @@ import stat
 import tempfile
 from pathlib import Path
 
+from ansible_collections.nimops.nim.plugins.module_utils._k8s.environment import count_from
+
 SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 DEFAULT_SLOTS = 2
 """Half of the workers that the Deployment gives a kind."""
@@ -57,7 +59,10 @@ class Slots:
     def _take(self, namespace: str) -> bool:
         if not self._lock(_FIRST_NAMESPACE + _number_of(namespace)):
             return False
-        return any(self._lock(_FIRST_SLOT + number) for number in range(_count_slots()))
+        return any(
+            self._lock(_FIRST_SLOT + number)
+            for number in range(count_from(SLOTS_VARIABLE, DEFAULT_SLOTS))
+        )
 
     def _lock(self, byte: int) -> bool:
         if self._file is None:
@@ -82,11 +87,6 @@ class Slots:
 
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-
-
-def _count_slots() -> int:
-    text = os.environ.get(SLOTS_VARIABLE, "")
-    return max(1, int(text)) if text.isdecimal() else DEFAULT_SLOTS
 
 
 def _number_of(namespace: str) -> int:

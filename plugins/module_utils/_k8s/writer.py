@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Carries out a plan in one go, for verbs that have no tasks for it, and where tasks could not."""
+"""Carries out a plan in one go: for verbs, which have no tasks, and where tasks cannot do it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Json = dict[str, t.Any]
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
-def is_beyond_tasks(plan: Json) -> bool:
+def exceeds_tasks(plan: Json) -> bool:
     """Whether `kubernetes.core.k8s` cannot apply this: characters beyond U+FFFF, such as emoji.
 
     The official client escapes them as pairs of surrogates. That is JSON, but server-side apply is

@@ -92,9 +92,10 @@ class _Thought:
     def take_up(self, resource: Json) -> None:
         """Follow a custom resource from now on."""
         key = identity(resource)
-        live = (self.world.find(*key) or {}).get("metadata") or {}
-        uid = live.get("uid") or THOUGHT + "/".join(key)
-        metadata = {"uid": uid, **resource["metadata"]}
+        metadata = resource["metadata"]
+        if "uid" not in metadata:
+            live = (self.world.find(*key) or {}).get("metadata") or {}
+            metadata = {"uid": live.get("uid") or THOUGHT + "/".join(key), **metadata}
         self.world.put({**resource, "metadata": metadata})
         if key not in self._resources:
             self._resources.append(key)

@@ -76,8 +76,8 @@ def clear(root: Path | None = None) -> None:
 def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0, lost_age: float = math.inf) -> None:
     """Remove the sockets of event receivers, so many seconds old, that nobody listens at any more.
 
-    The runtime listens for ever at the socket of a run that it could not start, as with a full disk:
-    such a one is removed when no run can be as old, `lost_age` seconds.
+    The runtime keeps listening at the socket of a run that it could not start, for example because
+    the disk was full. Such a socket is removed after `lost_age` seconds, when no run can be as old.
     """
     for path in folder.glob("ansibleoperator-*"):
         with contextlib.suppress(OSError):

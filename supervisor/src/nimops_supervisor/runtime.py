@@ -26,7 +26,7 @@ _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _STOCK_PAUSE = "30"
-"""Seconds: without prefork, looking at what waits for a slow server costs seconds of a core."""
+"""Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
 _MEND_SECONDS = 60.0
 _TICK_SECONDS = 1.0
@@ -105,11 +105,7 @@ class Supervisor:
             folders.clear()
             folders.clear_sockets()
             command = make_command(self._command, self._environment)
-            environment = make_environment(self._environment, scratch)
-            # Half of the workers may wait for somebody's slow server, the others go on.
-            environment.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
-            if not is_forking(environment):
-                environment.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
+            environment = make_environment(self._environment, command, scratch)
             pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid)
@@ -157,7 +153,7 @@ def is_forking(environment: dict[str, str]) -> bool:
     return environment.get("PREFORK", "").lower() not in {"off", "0", "no", "false"}
 
 
-def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, str]:
+def make_environment(environment: dict[str, str], command: list[str], scratch: Path) -> dict[str, str]:
     """The environment of the runtime: its runs are guarded and limited, its temporary files its own."""
     programs = scratch / "bin"
     programs.mkdir()
@@ -178,6 +174,10 @@ def make_environment(environment: dict[str, str], scratch: Path) -> dict[str, st
         made["PREFORK_RUN_SECONDS"] = str(seconds + settings.GRACE_SECONDS)
     if mebibytes := settings.run_mebibytes():
         made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
+    # Half of the workers may wait for somebody's slow server; the others go on.
+    made.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
+    if not is_forking(environment):
+        made.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
     return made
 
 

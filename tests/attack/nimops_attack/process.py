@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nimops_live.files import list_paths
 from nimops_live.runtime import ContainedOperator
 from nimops_live.workload import make_nimbuild, make_nimservice
 
@@ -38,16 +39,6 @@ _QUITTING = """\
 """
 
 
-def list_left(operator: ContainedOperator, namespace: str) -> list[str]:
-    """Folders and files of a namespace's resources in the operator's /tmp."""
-    found = []
-    for parent, folders, files in os.walk(operator.tmp):  # not rglob: folders go meanwhile
-        below = os.path.relpath(parent, operator.tmp)
-        paths = [os.path.normpath(f"{below}/{name}") for name in folders + files]
-        found += [path for path in paths if namespace in path.split("/")]
-    return found
-
-
 def attack_leftovers(scene: Scene) -> Seen:
     """Resources come and go."""
     namespace = scene.namespace("leftovers")
@@ -70,14 +61,14 @@ def attack_leftovers(scene: Scene) -> Seen:
         problems += [f"{kind} {name} could not be deleted" for name in left]
 
     def list_rest() -> list[str]:
-        return [
-            path for path in list_left(operator, namespace) if path.rpartition("/")[2] != namespace
-        ]
+        """All but the folder of the namespace."""
+        inside = f"/{namespace}/"
+        return [path for path in list_paths(operator.tmp) if path.partition(inside)[2]]
 
     scene.wait_for("an empty work folder", lambda: not list_rest(), 60)
     rest = list_rest()
     if rest:
-        problems.append(f"{len(rest)} files and folders are left in /tmp, such as {rest[0]}")
+        problems.append(f"{len(rest)} files and empty folders are left in /tmp, such as {rest[0]}")
     told = [where for where, text in scene.list_own_texts() if PLAIN in text]
     problems += [f"a plain value of env is left in {where}" for where in told]
     return Seen.of(problems, f"{count} resources made and deleted: nothing of them is left in /tmp")

@@ -108,9 +108,6 @@ def attack_registry(scene: Scene) -> Seen:
     registry = Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways))
     for server in (trap, registry):
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    add_address(METADATA)
-    if not trap.can_be_reached(METADATA):
-        return Seen(False, f"nobody can come to {METADATA}: the attack did not take place")
     host = f"127.0.0.1:{registry.server_port}"
     names = [f"{how}-{way}" for how in ("redirect", "realm") for way in ways]
     names += ["many", "huge", "drip"]
@@ -118,6 +115,9 @@ def attack_registry(scene: Scene) -> Seen:
         for server in (trap, registry):
             stack.callback(server.server_close)
             stack.callback(server.shutdown)
+        add_address(METADATA)
+        if not trap.can_be_reached(METADATA):
+            return Seen(False, f"nobody can come to {METADATA}: the attack did not take place")
         operator = scene.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
         memory = stack.enter_context(MemoryWatch(operator))
         for name in names:

@@ -154,7 +154,7 @@ def kill_parent(scene: Scene) -> None:
 
 
 def limiting_runs(seconds: int) -> t.Callable[[Scene], contextlib.AbstractContextManager[None]]:
-    """Runs may take so long only, so that nobody has to wait for those that never end."""
+    """Give runs a short time limit, so that nobody has to wait for those that never end."""
 
     @contextlib.contextmanager
     def limit(scene: Scene) -> t.Iterator[None]:

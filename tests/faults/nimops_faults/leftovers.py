@@ -1,29 +1,21 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is left in an operator's /tmp after all resources are gone; pure but for the walk."""
+"""What is left in an operator's /tmp after all resources are gone."""
 
 from __future__ import annotations
 
-import os
 import re
 import typing as t
 from pathlib import Path
+
+from nimops_live.files import list_paths
 
 from .children import describe
 
 WORK = re.compile(r"ansible-operator/runner/[^/]+/[^/]+/(?P<kind>[^/]+)/(?P<name>[^/]+/[^/]+)/")
 # Folders that every operator makes once.
 KEPT = re.compile(r"(ansible-operator/(runner(/[^/]+){0,4}/)?|\.ansible/tmp/)")
-
-
-def list_paths(folder: Path) -> list[str]:
-    """All files, sockets and links, and with a slash the folders that hold nothing; relative."""
-    found = []
-    for parent, folders, files in os.walk(folder):
-        place = "" if parent == str(folder) else f"{os.path.relpath(parent, folder)}/"
-        found += [place + name for name in files] + ([] if files or folders else [place])
-    return sorted(found)
 
 
 def list_work(folder: Path) -> list[str]:

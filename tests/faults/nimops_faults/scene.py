@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nimops_live.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
 from nimops_live.errors import LiveError
+from nimops_live.files import list_paths
 from nimops_live.progress import Deadline, Every, say
 from nimops_live.runtime import ContainedOperator
 from nimops_live.stage import Stage
@@ -26,7 +27,7 @@ from nimops_live.workload import (
 )
 
 from .children import KINDS, Census, Listing, judge_deleted, judge_settled
-from .leftovers import judge_paths, list_paths, list_work
+from .leftovers import judge_paths, list_work
 from .proxy import Proxy
 
 OURS = (NIMSERVICES, NIMCACHES)

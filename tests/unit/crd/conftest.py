@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,10 +14,5 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="session")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_crds", ROOT / "hack/generate_crds.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def generator(load_module: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_module(ROOT / "hack/generate_crds.py")

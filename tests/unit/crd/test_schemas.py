@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -59,17 +60,10 @@ def patterns_of(schema: Any) -> set[str]:
     return found.union(*map(patterns_of, children))
 
 
-def load_script() -> Any:
-    spec = importlib.util.spec_from_file_location("generate_schemas", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_what_stands_for_a_pattern_matches_the_same() -> None:
-    for old, new in load_script().LINEAR.items():
+def test_what_stands_for_a_pattern_matches_the_same(
+    load_module: Callable[[Path], ModuleType],
+) -> None:
+    for old, new in load_module(SCRIPT).LINEAR.items():
         pairs = re.compile(old), re.compile(new)
         for length in range(7):
             for characters in itertools.product("a1-.xn", repeat=length):

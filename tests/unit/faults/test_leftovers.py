@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nimops_faults.leftovers import judge_paths, list_paths
+from nimops_faults.leftovers import judge_paths
+from nimops_live.files import list_paths
 
 RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
 

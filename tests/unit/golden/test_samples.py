@@ -4,25 +4,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 SCRIPT = Path(__file__).resolve().parents[3] / "tests/golden/samples.py"
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("samples", SCRIPT)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_samples_become_what_they_became() -> None:
@@ -32,7 +20,10 @@ def test_the_samples_become_what_they_became() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_what_is_new_gone_or_changed_is_shown(script: ModuleType) -> None:
+def test_what_is_new_gone_or_changed_is_shown(
+    load_module: Callable[[Path], ModuleType],
+) -> None:
+    script = load_module(SCRIPT)
     golden = {"same": "a\n", "changed": "a\nb\n", "gone": "a\n"}
     shown = script.compare(golden, {"same": "a\n", "changed": "a\nc\n", "new": "a\n"})
     assert [line for line in shown.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")] == [

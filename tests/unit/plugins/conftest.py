@@ -217,7 +217,9 @@ class FakeCluster:
         return kube_status(404, f"{request.path} not found", "NotFound")
 
     def _patch(self, request: Request) -> Answer:
-        if "yaml" in request.headers["content-type"] and re.search(rb"\\u[dD]8", request.content):
+        if "yaml" in request.headers["content-type"] and re.search(
+            rb"\\u[dD][89abAB]", request.content
+        ):
             return kube_status(400, "yaml: found invalid Unicode character escape code")
         path = request.path.removesuffix("/status")
         live = self.objects.get(path)

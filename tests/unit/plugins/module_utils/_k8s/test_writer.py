@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._k8s.writer import (
     carry_out,
-    is_beyond_tasks,
+    exceeds_tasks,
 )
 
 FOLDER = "/api/v1/namespaces/nim/configmaps"
@@ -90,5 +90,5 @@ def test_what_is_refused_does_not_stop_the_rest(cluster, write, refused):
 )
 def test_characters_that_tasks_cannot_apply(text, expected):
     child = config_map("a")
-    assert is_beyond_tasks({"apply": [child, child | {"data": {text: "x"}}]}) is expected
-    assert is_beyond_tasks({"apply": [child, child | {"data": {"x": text}}]}) is expected
+    assert exceeds_tasks({"apply": [child, child | {"data": {text: "x"}}]}) is expected
+    assert exceeds_tasks({"apply": [child, child | {"data": {"x": text}}]}) is expected

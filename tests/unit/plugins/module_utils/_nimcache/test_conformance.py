@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import typing as t
@@ -42,21 +41,14 @@ DEFAULTED = re.compile(
 """Fields of the recorded objects that the API server fills in."""
 
 
-def load_harness() -> t.Any:
-    spec = importlib.util.spec_from_file_location("harness", CONFORMANCE / "harness.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.skipif(
     not CONFORMANCE.is_dir(), reason="the recordings of the reference, ../shared, are not here"
 )
 @pytest.mark.parametrize("case", CASES)
-def test_objects_and_status(case: str, world: t.Callable[..., t.Any]) -> None:
-    harness = load_harness()
+def test_objects_and_status(
+    case: str, world: t.Callable[..., t.Any], load_module: t.Callable[..., t.Any]
+) -> None:
+    harness = load_module(CONFORMANCE / "harness.py")
     docs = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(doc for doc in docs if doc and doc["kind"] == "NIMCache")
     cr["metadata"]["uid"] = "u-cache"
