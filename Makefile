@@ -1,4 +1,4 @@
-# Every command that people and CI need; `make help` lists them.
+# Every command for developers and CI; `make help` lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -22,7 +22,7 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name it with PYTHON=…" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
@@ -42,12 +42,12 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
 
-# The Python and the machine of the base image; pip takes the wheel that fits.
+# The Python and the architecture of the base image; pip selects the matching wheel.
 IMAGE_PYTHONS ?= 3.11 3.12 3.13
 IMAGE_ARCH ?= $(shell uname -m)
 
 .PHONY: image-files
-image-files: collection ## Make what the Dockerfile copies: the collection, wheels of prefork, the supervisor and google-re2, in build/
+image-files: collection ## Build what the Dockerfile copies: the collection, and wheels of prefork, the supervisor and google-re2, in build/
 	@rm -rf build/wheels
 	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheels ./prefork ./supervisor >&2
 	@for version in $(IMAGE_PYTHONS); do \
@@ -70,10 +70,10 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/*/scripts/*.sh .ci/run
+	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/_nimservice/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 
-# pytest-ansible plays a task in pytest's own process, and has Ansible's loader find the collection, not PYTHONPATH.
+# pytest-ansible runs a task in pytest's own process, and finds the collection through Ansible's loader, not PYTHONPATH.
 PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovider --ansible-unit-inject-only
 
 .PHONY: unit
@@ -95,7 +95,7 @@ prefork: venv ## The tests of prefork: the same events as stock, isolation, rest
 	@$(BIN)/pytest -n auto --dist loadfile prefork/tests
 
 .PHONY: supervisor
-supervisor: venv ## The tests of the supervisor: guarded runs, restarts, what is left behind
+supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
 .PHONY: endurance
@@ -119,35 +119,45 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission scenario
+	@$(IN_SANDBOX) $(MAKE) admission commands kinds scenario
 
 .PHONY: admission
-admission: collection ## What the API server of $$KUBECONFIG accepts and refuses, and that the CRDs are as generated
+admission: collection ## What the API server of $$KUBECONFIG accepts and rejects, and that the CRDs match the generator
 	@$(BIN)/python hack/generate_crds.py --check
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/admission
+
+.PHONY: kinds
+kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project, on the cluster of $$KUBECONFIG
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/kinds
+
+.PHONY: commands
+commands: collection ## The user commands, such as plan and apply, on the API server of $$KUBECONFIG
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands
 
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
 	@$(BIN)/molecule test --scenario-name namespaced
+	@$(BIN)/molecule test --scenario-name takeover
 
 .PHONY: scenario-kind
-scenario-kind: collection ## The same on a cluster of kind, where there is a container engine
+scenario-kind: collection ## The same on a kind cluster, if there is a container engine
 	@$(BIN)/molecule test --scenario-name kind
 
 SANDBOX := $(PYTHON) sandbox
 IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
 
 .PHONY: sandbox
-sandbox: ## Start the local control plane; its last line is an export command to eval
+sandbox: ## Start the local control plane; the last line of output is an export command to eval
 	@$(SANDBOX) up
 
 .PHONY: sandbox-down
-sandbox-down: ## Stop exactly the processes of the local control plane
+sandbox-down: ## Stop only the processes of the local control plane
 	@$(SANDBOX) down
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Generate config/crd/bases from config/crd/src, with $KUBECONFIG's API server
+generate: $(VENV)/.installed ## Generate files from the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
+	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
 
@@ -160,16 +170,16 @@ operator: collection ## Run the operator in the foreground against $KUBECONFIG
 	@hack/operator.sh
 
 .PHONY: models
-models: ## Play the models of the sandbox, in the foreground: without them no NIMService becomes Ready
+models: ## Simulate the sandbox's model servers, in the foreground: without them no NIMService becomes Ready
 	@$(IN_SANDBOX) $(PYTHON) sandbox/model_server.py
 
 .PHONY: demo
-demo: collection ## Sandbox, operator, a NIMCache and a NIMService on it until both are Ready
+demo: collection ## Start sandbox and operator, and a NIMCache and a NIMService until both are Ready
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python hack/demo.py
 
 .PHONY: demo-down
-demo-down: ## Remove what the demo made and stop what it started
+demo-down: ## Remove what the demo created and stop what it started
 	@$(IN_SANDBOX) $(PYTHON) hack/demo.py --down
 
 BENCH_VENV := $(CURDIR)/build/bench-venv
@@ -181,7 +191,7 @@ $(BENCH_VENV)/.installed: requirements/bench.txt
 	@touch $@
 
 .PHONY: bench
-bench: collection $(BENCH_VENV)/.installed ## What prefork saves, measured on the sandbox (BENCH=--quick for a try)
+bench: collection $(BENCH_VENV)/.installed ## Measure what prefork saves, on the sandbox (BENCH=--quick for a quick try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
 
@@ -190,16 +200,16 @@ attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=-
 	@$(BIN)/python tests/attack $(ATTACK)
 
 .PHONY: quick
-quick: collection ## The quick parts of attack and faults, which are a part of test
+quick: collection ## The quick parts of attack and faults; test includes them
 	@$(BIN)/python tests/attack --quick
 	@$(BIN)/python tests/faults --quick
 
 .PHONY: faults
-faults: collection ## Faults, each with 60 resources in flight, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
+faults: collection ## Faults, each with 60 resources in progress, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
 	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
-lock: ## Make requirements/dev.txt and bench.txt of their .in files anew
+lock: ## Recompile requirements/dev.txt and bench.txt from their .in files
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
 	@for name in dev bench; do \

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From nothing to a NIM that is Ready, on the sandbox, showing what happens as it happens.
+"""Bring up a Ready NIM on the sandbox from scratch, and show the progress.
 
-Expects the sandbox's environment (KUBECONFIG, PATH); `make demo` sees to it. Starts the operator
-and the model server, applies the sample of the README, follows both custom resources until they
-are Ready, and leaves all running; `--down` stops what this program started.
+This needs the sandbox's environment (KUBECONFIG, PATH), which `make demo` sets. It starts the
+operator and the model server, applies the samples of the README, follows both custom resources
+until they are Ready, and leaves everything running; `--down` stops what it started.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Json = dict[str, t.Any]
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the text says why and what to do."""
+    """The demo cannot continue; the text says why and what to do."""
 
 
 def say(text: str) -> None:
@@ -43,7 +43,7 @@ def say(text: str) -> None:
 
 
 def kubectl(*arguments: str, stdin: str | None = None, check: bool = True) -> str:
-    """The output of kubectl; DemoError with its words if it fails."""
+    """The output of kubectl; DemoError with its stderr if it fails."""
     done = subprocess.run(
         ["kubectl", *arguments], input=stdin, capture_output=True, text=True, check=False
     )
@@ -56,7 +56,7 @@ def kubectl(*arguments: str, stdin: str | None = None, check: bool = True) -> st
 
 
 def process(verb: str, name: str, *command: str) -> subprocess.CompletedProcess[str]:
-    """What hack/process.sh says to a verb (start, stop, is_running) about a process of the demo."""
+    """Run a verb (start, stop, is_running) of hack/process.sh on a process of the demo."""
     script = str(ROOT / "hack" / "process.sh")
     return subprocess.run(
         [script, str(STATE), verb, name, *command],
@@ -65,12 +65,12 @@ def process(verb: str, name: str, *command: str) -> subprocess.CompletedProcess[
 
 
 def is_running(name: str) -> bool:
-    """Whether a process that this program started still lives."""
+    """Whether a process that this program started is still running."""
     return process("is_running", name).returncode == 0
 
 
 def wait_for_operator(seconds: float) -> None:
-    """Until the operator's readiness endpoint answers."""
+    """Wait until the operator's readiness endpoint answers."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not is_running("operator"):
@@ -91,7 +91,7 @@ def tail(path: Path, lines: int = 15) -> str:
 
 
 def apply_samples() -> None:
-    """The namespace, the two Secrets that the samples name, and the samples."""
+    """Apply the namespace, the two Secrets that the samples refer to, and the samples."""
     kubectl("apply", "-f", "-", stdin=json.dumps(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     ))  # fmt: skip
@@ -107,7 +107,7 @@ def apply_samples() -> None:
 
 
 def describe(resource: Json) -> str:
-    """One line on where a custom resource stands."""
+    """One line about the state of a custom resource."""
     status = resource.get("status") or {}
     state = status.get("state") or "(new)"
     name = f"{resource['kind']}/{resource['metadata']['name']}"
@@ -140,7 +140,7 @@ def follow(seconds: float) -> None:
 
 
 def fetch(url: str) -> str:
-    """The answer of an endpoint, through curl where there is one."""
+    """The response of an endpoint, using curl if it is installed."""
     if curl := shutil.which("curl"):
         return subprocess.run(
             [curl, "--silent", "--show-error", "--noproxy", "*", "--max-time", "5", url],
@@ -151,10 +151,10 @@ def fetch(url: str) -> str:
 
 
 def show_result() -> None:
-    say("\n# what there is now")
+    say("\n# the result")
     for kind in KINDS:
         say(kubectl("get", kind, "-n", NAMESPACE, "-o", "wide").rstrip())
-    say("\n# the objects that the operator made")
+    say("\n# the objects that the operator created")
     say(kubectl("get", CHILDREN, "-n", NAMESPACE, "-l", OURS).rstrip())
     services = json.loads(kubectl("get", "nimservice", "-n", NAMESPACE, "-o", "json"))["items"]
     url = f"http://{services[0]['status']['model']['clusterEndpoint']}/v1/models"
@@ -165,10 +165,10 @@ def show_result() -> None:
 def show_next_steps() -> None:
     name = "meta-llama-3-2-1b-instruct"
     say(f"""
-# go on (the operator keeps running; its log is build/demo/operator.log)
+# next steps (the operator keeps running; its log is build/demo/operator.log)
 eval "$(make sandbox | tail -n 1)"
 kubectl -n {NAMESPACE} patch nimservice {name} --type merge -p '{{"spec": {{"replicas": 2}}}}'
-kubectl -n {NAMESPACE} delete service {name}         # comes back
+kubectl -n {NAMESPACE} delete service {name}         # is recreated
 kubectl -n {NAMESPACE} describe nimservice {name}
 # clean up
 make demo-down       # the demo's objects, the operator, the model server
@@ -178,11 +178,11 @@ make sandbox-down    # the control plane""")
 def run(seconds: float) -> None:
     """The whole demo."""
     STATE.mkdir(parents=True, exist_ok=True)
-    say("# the operator starts")
+    say("# start the operator")
     process("start", "operator", str(ROOT / "hack" / "operator.sh"))
     process("start", "model-server", sys.executable, "sandbox/model_server.py", "--model", MODEL)
     wait_for_operator(60)
-    say(f"# a NIMCache and a NIMService are applied (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
+    say(f"# apply a NIMCache and a NIMService (config/samples/{SAMPLES[0]}, {SAMPLES[1]})")
     apply_samples()
     follow(seconds)
     show_result()
@@ -190,7 +190,7 @@ def run(seconds: float) -> None:
 
 
 def down() -> None:
-    """Undo the demo: its namespace, while the operator still runs, then the processes."""
+    """Undo the demo: delete its namespace while the operator runs, then stop the processes."""
     if is_running("operator"):
         gone = ("--ignore-not-found", "--timeout=60s")
         kubectl("delete", "namespace", NAMESPACE, *gone, check=False)
@@ -203,7 +203,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--down", action="store_true", help="stop and remove what the demo made")
+    parser.add_argument("--down", action="store_true", help="stop and remove what the demo created")
     parser.add_argument("--timeout", type=float, default=180, help="seconds to wait for Ready")
     arguments = parser.parse_args()
     try:

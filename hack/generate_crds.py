@@ -4,31 +4,31 @@
 """Write config/crd/bases/*.yaml, our CustomResourceDefinitions, from config/crd/src/*.yaml.
 
 Kubernetes' own types come from the OpenAPI v3 documents of the API server that kubectl talks to,
-or from a folder of such documents (--openapi). --check writes nothing and exits 1 when a file
+or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file is about one kind (kind, plural, doc, columns, spec, status, types) or has only
+A source file describes one kind (kind, plural, doc, columns, spec, status, types) or has only
 types and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, object, any; a name under types;
              a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
              and then ! for a required field
   doc        the description; by default that of the type
-  fields     name: node. A node without a type amends the field that its parent's type has
+  fields     name: node. A node without a type amends that field of its parent's type
   items      node that amends the items of a list
   rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required or
-             Forbidden; by default Invalid. With Duplicate the API server drops the message).
+             Forbidden; by default Invalid; with Duplicate, the API server drops the message).
              each: {field: zero} makes one rule per field, with @field and @zero filled in.
-             template: a name under templates, which gives what the rule itself leaves out
-  checks     rules that we add to those of the reference operator's schema
-  embedded   true leaves out the checks of all that is inside: for a type that has its own kind,
-             where it is checked, while in a list the cost of the checks would multiply
+             template: a name under templates, which supplies what the rule itself omits
+  checks     rules that the reference operator's schema does not have
+  embedded   true omits the checks of everything inside: for a type that has its own kind, which
+             checks it, while in a list the cost of the checks would multiply
   listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
   Kubernetes does
 
-Nobody writes down that keys beginning with __ansible are refused: each map gets that rule. Inside
-lists without a bound its estimated cost would be beyond what the API server allows, so there a
-ValidatingAdmissionPolicy has it, whose cost is that of the object at hand:
+Sources do not mention that keys beginning with __ansible are rejected: each map gets that rule
+automatically. Inside unbounded lists, its estimated cost would exceed the API server's limit, so a
+ValidatingAdmissionPolicy checks there, whose cost is that of the actual object:
 config/admission/reserved_keys.yaml. Each int32 gets its bounds the same way.
 """
 
@@ -56,17 +56,17 @@ CONFIG = ROOT / "config"
 BASES = "crd/bases"
 POLICIES = "admission/reserved_keys.yaml"
 GROUP = "apps.nvidia.com"
-# Types differ between minor versions: another server would give another result.
+# Types differ between minor versions: another server would give a different result.
 KUBERNETES = "1.34"
 
-# What the name of a Kubernetes type starts with: the document that defines it, its package there.
+# Prefix of a Kubernetes type's name: the document that defines it, and its package there.
 DOCUMENTS = {
     "core.v1": ("api/v1", "io.k8s.api.core.v1"),
     "meta.v1": ("api/v1", "io.k8s.apimachinery.pkg.apis.meta.v1"),
     "autoscaling.v2": ("apis/autoscaling/v2", "io.k8s.api.autoscaling.v2"),
     "networking.v1": ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1"),
 }
-# What CRDs keep of a Kubernetes type besides its structure.
+# What CRDs keep of a Kubernetes type, besides its structure.
 KEPT = (
     *("type", "format", "x-kubernetes-map-type"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
@@ -101,13 +101,13 @@ CONSTRAINTS = {
 NODE_KEYS = {"type", "doc", "fields", "items", "rules", "checks", "embedded", *CONSTRAINTS}
 RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
 
-# What ansible-core takes for its own (__ansible_unsafe, __ansible_vault …) when it reads JSON.
+# ansible-core treats such keys (__ansible_unsafe, __ansible_vault …) as its own when it reads JSON.
 RESERVED = "__ansible"
 RESERVED_MESSAGE = f"keys that begin with {RESERVED} are reserved for Ansible"
 
 
 class SourceError(Exception):
-    """The source or the cluster is not as it should be; the text says where and how."""
+    """The source or the cluster is invalid; the text says where and how."""
 
 
 class KubernetesTypes:
@@ -243,17 +243,17 @@ def expand_rule(source: Node) -> Iterator[Schema]:
 
 
 def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> Iterator[str]:
-    """Refuse reserved keys in each map; yield the path of each where a rule would cost too much."""
+    """Reject reserved keys in each map; yield the paths where a rule would cost too much."""
     if "additionalProperties" in schema:
         if "properties" in schema["additionalProperties"]:
-            raise SourceError(f"{path}: a map of objects, whose maps nobody would look at")
+            raise SourceError(f"{path}: a map of objects, whose maps nothing would check")
         if bounded and ("[]" not in path or "maxProperties" in schema):
             rule = {"rule": f"self.all(key, !key.startsWith('{RESERVED}'))"}
             present = schema.get("x-kubernetes-validations", [])
             schema["x-kubernetes-validations"] = [*present, {**rule, "message": RESERVED_MESSAGE}]
         elif path.startswith("status."):
             raise SourceError(
-                f"{path}: needs maxProperties, and its lists maxItems: no policy is asked"
+                f"{path}: needs maxProperties, and its lists maxItems: no policy checks a status"
             )
         else:
             yield path
@@ -275,9 +275,9 @@ def bound_numbers(schema: Schema) -> None:
 
 
 def select(root: str, path: str, last: str, each: str) -> str:
-    """Return a CEL expression that applies each to all elements of a path, last to the map there.
+    """Return a CEL expression that applies `each` to all elements of a path, `last` to its map.
 
-    In both, @ is the name of the element.
+    In both, @ stands for the element.
     """
     *lists, fields = path.split("[]")
     expression, element = "", root
@@ -291,7 +291,7 @@ def select(root: str, path: str, last: str, each: str) -> str:
 
 
 def refuse_in_policy(path: str) -> Schema:
-    """Return a validation: a map has no reserved keys, but for those that it had before."""
+    """Return a validation: a map has no reserved keys, except those that it had before."""
     had = select("oldObject", path, "key in @", "exists")
     allowed = f"!key.startsWith('{RESERVED}') || (oldObject != null && {had})"
     return {
@@ -301,8 +301,8 @@ def refuse_in_policy(path: str) -> Schema:
     }
 
 
-def policies(plural: str, paths: list[str]) -> list[Schema]:
-    """Return what checks the keys that the CRD of a kind cannot: a policy and its binding."""
+def policies(group: str, plural: str, paths: list[str]) -> list[Schema]:
+    """Return a policy and its binding, for the keys that the CRD of a kind cannot check."""
     name = f"reserved-keys-{plural}"
     labels = {"app.kubernetes.io/name": "nimops", "app.kubernetes.io/managed-by": "kustomize"}
     head = {
@@ -310,7 +310,7 @@ def policies(plural: str, paths: list[str]) -> list[Schema]:
         "metadata": {"name": name, "labels": labels},
     }
     rule = {
-        "apiGroups": [GROUP],
+        "apiGroups": [group],
         "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE"],
         "resources": [plural],
@@ -341,11 +341,12 @@ def printer_columns(kind: Node) -> list[Schema]:
 
 def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     """Return the CustomResourceDefinition of a source file with a kind, and its policies."""
-    name, plural = kind["kind"], kind["plural"]
+    name, plural, group = kind["kind"], kind["plural"], kind.get("group", GROUP)
+    served, scope = kind.get("version", "v1alpha1"), kind.get("scope", "Namespaced")
     identity: Node = {
         "doc": kind["doc"],
         "fields": {
-            "apiVersion": {"type": "string", "doc": f"{GROUP}/v1alpha1"},
+            "apiVersion": {"type": "string", "doc": f"{group}/{served}"},
             "kind": {"type": "string", "doc": name},
             "spec": kind["spec"],
             "status": kind["status"],
@@ -356,7 +357,7 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     bound_numbers(schema)
     schema["properties"]["metadata"] = {"type": "object"}
     version = {
-        "name": "v1alpha1",
+        "name": served,
         "served": True,
         "storage": True,
         "additionalPrinterColumns": printer_columns(kind),
@@ -368,14 +369,14 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {"group": group, "names": names, "scope": scope, "versions": [version]},
     }
-    return definition, policies(plural, paths) if paths else []
+    return definition, policies(group, plural, paths) if paths else []
 
 
 def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
-    """Return what all files define under key, which is one namespace."""
+    """Return what all files define under key, in one common namespace."""
     result: dict[str, Node] = {}
     for file, source in sources.items():
         for name, node in source.get(key, {}).items():
@@ -396,7 +397,7 @@ def generate(sources: dict[str, Node], kubernetes: KubernetesTypes) -> dict[str,
     for source in sources.values():
         if "kind" in source:
             definition, found = crd(source, builder)
-            path = f"{BASES}/{GROUP}_{source['plural']}.yaml"
+            path = f"{BASES}/{source.get('group', GROUP)}_{source['plural']}.yaml"
             files[path] = head + yaml.safe_dump(definition, width=120)
             beside += found
     if beside:
@@ -432,8 +433,8 @@ def show_drift(name: str, old: str, new: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Generate our CRDs.")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
-    parser.add_argument("--openapi", type=Path, help="folder of OpenAPI documents, not the server")
+    parser.add_argument("--check", action="store_true", help="exit 1 if a file would change")
+    parser.add_argument("--openapi", type=Path, help="folder of OpenAPI documents, not a server")
     options = parser.parse_args()
     read = functools.partial(read_folder, options.openapi) if options.openapi else read_server
     try:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Write plugins/module_utils/_schemas/*.json, what the verbs check resources with, from our CRDs.
+"""Write plugins/module_utils/_schemas/*.json, which the verbs validate with, from our CRDs.
 
-What is for people and for the API server alone (descriptions, CEL, merge keys) is left out.
---check writes nothing and exits 1 when a file would change.
+Parts that only users or the API server need (descriptions, CEL, merge keys) are omitted.
+--check writes nothing and exits 1 if a file would change.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ KEPT = {
     *("minLength", "maxLength", "minItems", "maxItems", "maxProperties"),
     *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields"),
 }
-# Patterns that can keep Python's backtracking engine busy for ever, each with an equivalent that
-# cannot. The API server's engine does not backtrack.
+# Patterns on which Python's backtracking engine can run forever, each with a linear equivalent.
+# The API server's engine does not backtrack.
 LINEAR = {
     r"^(([a-z0-9][a-z0-9\-]*[a-z0-9])|[a-z0-9]+\.)*([a-z]+|xn\-\-[a-z0-9]+)\.?$": (
         r"^([a-z0-9]([a-z0-9]?|[a-z0-9-]*[a-z0-9][a-z0-9])\.)*"
@@ -38,7 +38,7 @@ LINEAR = {
 
 
 def shorten(schema: Json) -> Json:
-    """Return the schema with what is checked without a cluster, and no more."""
+    """Return only the parts of the schema that are checked without a cluster."""
     short = {key: value for key, value in schema.items() if key in KEPT}
     if "pattern" in short:
         short["pattern"] = LINEAR.get(short["pattern"], short["pattern"])
@@ -51,20 +51,20 @@ def shorten(schema: Json) -> Json:
 
 
 def generate(crds: list[Json]) -> dict[str, str]:
-    """Return file name to content, of CustomResourceDefinitions."""
+    """Map file names to contents, for these CustomResourceDefinitions."""
     files = {}
     for crd in crds:
         kind = crd["spec"]["names"]["kind"]
         (version,) = crd["spec"]["versions"]
         schema = shorten(version["schema"]["openAPIV3Schema"])
-        # Whatever the status says was checked when it was written.
+        # The API server validated the status when it was written.
         schema["properties"]["status"] = {"type": "object"}
         files[f"{kind.lower()}.json"] = f"{json.dumps(schema, sort_keys=True)}\n"
     return files
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Generate the schemas that the verbs check with.")
+    parser = argparse.ArgumentParser(description="Generate the schemas of the verbs.")
     parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
     options = parser.parse_args()
     files = generate([yaml.safe_load(file.read_text()) for file in sorted(BASES.glob("*.yaml"))])
@@ -75,7 +75,7 @@ def main() -> int:
     ]
     if options.check:
         for name in stale:
-            print(f"{name} is not what the CRDs say: run make generate", file=sys.stderr)
+            print(f"{name} differs from the CRDs: run make generate", file=sys.stderr)
         return 1 if stale else 0
     for name in stale:
         (SCHEMAS / name).write_text(files[name])

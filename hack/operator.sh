@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Run the operator in the foreground against the cluster that KUBECONFIG names.
 #
-# LEADER_ELECT=1 takes part in leader election, in LEADER_ELECT_NAMESPACE (default: kube-system).
-# LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with no more rights than the image has.
-# NAMESPACED=NAME runs it so for one namespace, with no more rights than config/overlays/namespaced gives it there.
-# METRICS_PORT (8080), HEALTH_PORT (8081): where metrics and /healthz, /readyz are served.
-# LIVENESS_PORT: where /livez tells whether runs end (default: nowhere).
-# WATCH_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
-# NIMOPS_TEST_REGISTRIES: registries of a test on this machine, as host:port, that are asked over http.
-# PREFORK=off runs the stock programs, a new interpreter for each: see prefork/README.md.
-# Further arguments go to ansible-operator run.
+# LEADER_ELECT=1 enables leader election, in LEADER_ELECT_NAMESPACE (default: kube-system).
+# LEAST_PRIVILEGE=1 runs it as the ServiceAccount of config/default, with only the permissions that the image has.
+# NAMESPACED=NAME does so for one namespace, with only the permissions that config/overlays/namespaced grants there.
+# METRICS_PORT (8080), HEALTH_PORT (8081): ports of metrics, and of /healthz and /readyz.
+# LIVENESS_PORT: port of /livez, which reports whether runs end (default: none).
+# WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
+# NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
+# PREFORK=off runs the stock programs, each in a new interpreter: see prefork/README.md.
+# Further arguments are passed to ansible-operator run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ fail() {
 	exit 2
 }
 
-# The runtime's proxy (8888) and event API (5050) cannot be moved.
+# The ports of the runtime's proxy (8888) and event API (5050) are fixed.
 require_free_ports() {
 	local port
 	for port in "$@"; do
@@ -57,7 +57,7 @@ if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	done
 	for binding in ${NAMESPACED:+nimops-manager-rolebinding nimops-node-rolebinding}; do
 		! kubectl get clusterrolebinding "$binding" >/dev/null 2>&1 ||
-			fail "ClusterRoleBinding $binding gives the account rights in all namespaces: delete it for NAMESPACED"
+			fail "ClusterRoleBinding $binding grants the account permissions in all namespaces: delete it to use NAMESPACED"
 	done
 	apply_component rbac
 	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
@@ -82,17 +82,17 @@ if [[ ${LEADER_ELECT:-} ]]; then
 		--leader-election-namespace="${LEADER_ELECT_NAMESPACE:-kube-system}"
 	)
 fi
-# What runs on this machine only asks this machine: pods of the sandbox pull no images, so no registry need answer but
-# those on loopback that a test serves over http.
+# With a local cluster, do not query other machines: pods of the sandbox pull no images, so the only registries needed
+# are those that a test serves on loopback over http.
 server=$(kubectl config view --minify --output 'jsonpath={.clusters[0].cluster.server}')
 if [[ -z ${NIMOPS_REGISTRIES+set} && $server == https://127.0.0.1:* ]]; then
 	export NIMOPS_REGISTRIES=${NIMOPS_TEST_REGISTRIES-}
-	echo "operator: the cluster is local, so no registries are asked about images (NIMOPS_REGISTRIES)" >&2
+	echo "operator: the cluster is local, so no registries are queried about images (NIMOPS_REGISTRIES)" >&2
 fi
 export ANSIBLE_GATHERING=explicit ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 export ANSIBLE_INVENTORY_ENABLED=ini ANSIBLE_PIPELINING=true
 export PREFORK_PRELOAD="${PREFORK_PRELOAD-nimops.nim kubernetes.core}"
-export WATCH_NAMESPACE="${WATCH_NAMESPACE-}"
+export WATCH_NAMESPACE="${WATCH_NAMESPACE-}" OPERATOR_NAMESPACE="${OPERATOR_NAMESPACE-nimops-system}"
 watch=()
 if [[ ${LIVENESS_PORT:-} ]]; then
 	watch=("--liveness-bind-address=127.0.0.1:$LIVENESS_PORT")

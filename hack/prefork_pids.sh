@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Print the process ids of what prefork runs for an operator: its parent first, then the runs under way, one a line.
+# Print the process ids of prefork's processes for an operator, one per line: its parent first, then the current runs.
 #
 #   prefork_pids.sh OPERATOR_PID
 #
-# The process id is that of hack/operator.sh, which becomes the supervisor: prefork follows its child, the runtime.
+# Pass the process id of hack/operator.sh, which becomes the supervisor: prefork follows its child, the runtime.
 set -euo pipefail
 followed=" $1 $(cat "/proc/$1/task/"*/children 2>/dev/null || true) "
 parents=() runs=()

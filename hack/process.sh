@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Start and stop background processes of the demo or a scenario; each has a name, and logs to DIR/NAME.log.
+# Start and stop background processes of the demo or a scenario; each has a name and logs to DIR/NAME.log.
 #
-#   process.sh DIR start NAME COMMAND...   starts it, unless it runs; prints "started" if it did
-#   process.sh DIR is_running NAME         exit code 0 if it runs
-#   process.sh DIR stop NAME               stops it and what it started; prints "stopped" if it did
+#   process.sh DIR start NAME COMMAND...   starts it, unless it is running; prints "started" if it did
+#   process.sh DIR is_running NAME         exit code 0 if it is running
+#   process.sh DIR stop NAME               stops it and its children; prints "stopped" if it did
 #
-# A process is told from a later one of the same pid by its time of start.
+# The start time distinguishes a process from a later one with the same pid.
 set -euo pipefail
 directory=$1 verb=$2 name=$3
 shift 3

@@ -1,20 +1,20 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plays the models of the sandbox.
+"""Simulates the model servers of the sandbox.
 
-Pods of the sandbox are simulated, so nobody listens behind a Service. This program listens on the
-cluster IP of each Service that the operator makes (they are loopback addresses) and answers as a
-NIM does. It follows Services with `kubectl` until it is interrupted or the kubeconfig is gone, as
-after the sandbox's `down`; an API server that is away for a while does not end it.
+Pods of the sandbox are simulated, so nothing listens behind a Service. This program listens on the
+cluster IP of each Service that the operator creates (they are loopback addresses) and answers like
+a NIM. It watches Services with `kubectl` until it is interrupted or the kubeconfig is gone, as
+after the sandbox's `down`; it survives a temporary outage of the API server.
 
 The annotation `sandbox.nimops/model` on a Service chooses the answer:
 
 models    (default) a list with one model
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
-garbage   200 with text that is no JSON
-off       nobody listens
+garbage   200 with text that is not JSON
+off       nothing listens
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def answer_to(mode: str, path: str, model: str) -> Answer:
 
 
 def addresses_of(service: Service) -> list[Address]:
-    """Where to listen for a Service: its api port, if its cluster IP is a loopback address."""
+    """Where to listen for a Service: on its api port, if its cluster IP is a loopback address."""
     address = service["spec"].get("clusterIP") or ""
     try:
         if not ipaddress.ip_address(address).is_loopback:
@@ -88,7 +88,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
-        """Quiet: one line a request helps nobody."""
+        """Quiet: a line for each request is useless."""
 
 
 class Models:
@@ -102,7 +102,7 @@ class Models:
         return set(self._servers)
 
     def replace(self, services: t.Iterable[Service]) -> None:
-        """Bring the servers in line with a list of all Services."""
+        """Start and stop servers according to a list of all Services."""
         services = list(services)
         wanted = {address for service in services for address in addresses_of(service)}
         for address in self.addresses() - wanted:
@@ -111,7 +111,7 @@ class Models:
             self.follow({"type": "ADDED", "object": service})
 
     def follow(self, event: dict[str, t.Any]) -> None:
-        """Bring the servers in line with one watch event; an error's object is no Service."""
+        """Start or stop servers after one watch event; an error's object is not a Service."""
         if event["type"] not in CHANGES:
             return
         service = event["object"]
@@ -146,14 +146,14 @@ GET_SERVICES = ["kubectl", "get", "services", "--all-namespaces", "--selector", 
 
 
 def list_services() -> list[Service] | None:
-    """The operator's Services; None if the API server does not tell."""
+    """The operator's Services; None if the API server does not answer."""
     command = [*GET_SERVICES, "--output", "json", "--request-timeout", "10s"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return None if done.returncode else t.cast(list[Service], json.loads(done.stdout)["items"])
 
 
 def watch_services() -> t.Iterator[dict[str, t.Any]]:
-    """Watch events of the operator's Services, one a line, until kubectl ends."""
+    """Watch events of the operator's Services, one per line, until kubectl exits."""
     command = [*GET_SERVICES, "--watch", "--output-watch-events", "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -161,7 +161,7 @@ def watch_services() -> t.Iterator[dict[str, t.Any]]:
 
 
 def has_cluster(environ: t.Mapping[str, str]) -> bool:
-    """Whether a kubeconfig is there: only then can an API server that is away come back."""
+    """Whether the kubeconfig exists: only then can the API server come back."""
     default = Path(environ.get("HOME", "/")) / ".kube" / "config"
     paths = environ.get("KUBECONFIG", "").split(os.pathsep)
     return any(Path(path).is_file() for path in paths if path) or (
@@ -176,7 +176,7 @@ def follow_services(
     watch: t.Callable[[], t.Iterable[dict[str, t.Any]]],
     sleep: t.Callable[[float], None],
 ) -> None:
-    """Watch as long as the cluster exists; after each end again, later and later."""
+    """Watch as long as the cluster exists; restart an ended watch, with growing delays."""
     pause = FIRST_PAUSE
     while exists():
         if (services := list_all()) is not None:
@@ -201,7 +201,7 @@ def main() -> int:
         )
     except KeyboardInterrupt:
         return 0
-    print("model server: there is no kubeconfig any more", file=sys.stderr)
+    print("model server: the kubeconfig is gone", file=sys.stderr)
     return 1
 
 

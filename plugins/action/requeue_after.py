@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.plugin_utils._action import PlainAction
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.plugin_utils._action import Action
 
 
-class ActionModule(PlainAction):
-    """The runtime reads `period` out of this task's event, and ends the reconcile at once."""
+class ActionModule(Action):
+    """The runtime reads `period` from this task's event, and ends the reconcile at once."""
 
     spec: t.ClassVar[dict[str, t.Any]] = {
         "period": {"type": "str", "default": ""},
@@ -24,5 +24,5 @@ class ActionModule(PlainAction):
         if arguments["error"]:
             raise NimError(arguments["error"])
         if not arguments["period"]:
-            raise NimError("period: missing; give a Go duration such as 5s, or an error")
+            raise NimError("period: missing; set a Go duration such as 5s, or an error")
         return {"changed": False, "period": arguments["period"]}

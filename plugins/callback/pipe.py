@@ -11,11 +11,11 @@ DOCUMENTATION = r"""
 name: pipe
 type: stdout
 author: The nimops.nim authors (@nimops)
-short_description: Leaves stdout to the data that a playbook prints
+short_description: Prints only a playbook's data on stdout
 version_added: 0.1.0
 description:
   - Prints no banners, no task names and no recap.
-  - So the output of the playbooks of this collection can be piped.
+  - This way, you can pipe the output of the playbooks of this collection.
   - Failures go to stderr, as do progress and warnings.
 requirements:
   - Set it with E(ANSIBLE_STDOUT_CALLBACK), or as C(stdout_callback) in C(ansible.cfg).

@@ -13,10 +13,10 @@ class ModuleDocFragment:
 options:
   resource:
     description:
-      - The custom resource, as the API server gives it.
-      - Without C(spec), with C(kind), C(metadata.name) and C(metadata.namespace) alone, it is read from the cluster.
-      - Keys that begin with C(__ansible) are refused, as Ansible takes them for its own. In what is read they are left
-        out.
+      - The custom resource, as the API server returns it.
+      - If it only has C(kind), C(metadata.name) and C(metadata.namespace), and no C(spec), it is read from the cluster.
+      - Keys that begin with C(__ansible) are rejected, as Ansible treats them as its own. They are removed from what is
+        read.
     type: dict
     required: true
 """
@@ -31,22 +31,46 @@ options:
   context:
     description: The context of the kubeconfig to use.
     type: str
+attributes:
+  action_group:
+    description: Use C(group/nimops.nim.nim) in C(module_defaults) to set defaults for this module.
+    support: full
+    membership: [nimops.nim.nim]
 requirements:
   - kubernetes >= 24.2.0
   - urllib3 >= 2.0
 """
 
-    FILES = r"""
+    COMMAND = r"""
+options: {}
+notes:
+  - If no API server answers, or there is no usable kubeconfig, the result is C(unreachable). Any other error is
+    C(failed). As a command, it exits with 4 in the first case, and with 2 in the second.
+"""
+
+    RESOURCES = r"""
 options:
   files:
     description:
-      - Files of YAML or JSON, folders of such, or C(-) for stdin.
-      - Objects of other kinds in them are passed over.
+      - YAML or JSON files, or folders of such files.
+      - Objects of other kinds in them are ignored.
+      - Stdin (C(-) or C(/dev/stdin)) is rejected, as Ansible's workers have none.
+      - Only one of O(files), O(definition) and O(definition_variable) may be given.
     type: list
     elements: str
-    required: true
+  definition:
+    description:
+      - The content of such a file, as YAML or JSON text, an object, or a list of objects.
+      - Ansible evaluates templates in what a playbook writes here, and in the variables that it uses here, but not in
+        registered results of tasks. If a variable contains untrusted text, use O(definition_variable) instead.
+    type: raw
+  definition_variable:
+    description:
+      - The name of a variable whose value is used like O(definition). If there is no such variable, the option is ignored.
+      - The value is used unchanged. Templates in it are not evaluated, they stay text.
+    type: str
   namespace:
-    description: The namespace of resources that name none. By default that of the context.
+    description: The namespace of resources that do not name one. By default that of the context.
     type: str
 """
 

@@ -11,24 +11,24 @@ import typing as t
 import yaml
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra import devices as shape
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._components.dra import devices as shape
 
 DOCUMENTATION = r"""
 name: device_claim
 author: The nimops.nim authors (@nimops)
-short_description: Turn described devices into the requests of a ResourceClaim
+short_description: Convert device descriptions into the requests of a ResourceClaim
 version_added: 0.1.0
 description:
   - Builds a DeviceClaim, which is C(spec.devices) of a ResourceClaim and C(spec.spec.devices) of a ResourceClaimTemplate
     of C(resource.k8s.io/v1), with one request for each device.
   - Devices are described as in C(spec.draResources[].claimCreationSpec.devices) of a NIMService, whose claims are built
-    the same way. Selectors become expressions in CEL.
-  - Reads nothing and writes nothing. Whether an expression compiles is known only when Kubernetes gets the claim.
+    the same way. Selectors become CEL expressions.
+  - Reads nothing and writes nothing. Only Kubernetes checks whether an expression compiles, when it gets the claim.
 options:
   _input:
-    description: The devices. A device has to fulfil all of its selectors.
+    description: The devices. A device must match all of its selectors.
     type: list
     elements: dict
     required: true
@@ -46,7 +46,7 @@ options:
         type: str
         default: gpu.nvidia.com
       driverName:
-        description: DRA driver of the devices, and the domain of keys that do not name one.
+        description: DRA driver of the devices, and the default domain of keys.
         type: str
         default: gpu.nvidia.com
       attributeSelectors:
@@ -59,7 +59,7 @@ options:
             type: str
             required: true
           op:
-            description: How the attribute compares with the value. Truth values and texts have no order.
+            description: How the attribute compares with the value. Booleans and strings have no order.
             type: str
             default: Equal
             choices: [Equal, NotEqual, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual]
@@ -69,13 +69,13 @@ options:
             required: true
             suboptions:
               boolValue:
-                description: A truth value.
+                description: A boolean.
                 type: bool
               intValue:
                 description: A number.
                 type: int
               stringValue:
-                description: A text.
+                description: A string.
                 type: str
               versionValue:
                 description: A semantic version, such as V(9.0.0).
@@ -99,13 +99,13 @@ options:
             type: raw
             required: true
       celExpressions:
-        description: Conditions in CEL, taken as they are, 32 at most. They exclude selectors.
+        description: Conditions in CEL, used unchanged, 32 at most. They cannot be combined with selectors.
         type: list
         elements: str
 """
 
 EXAMPLES = r"""
-- name: Offer claims of one big GPU of the newest kind, and of two more that are no slices
+- name: Create a template for claims of one large Hopper GPU, and of two more full GPUs
   kubernetes.core.k8s:
     apply: true
     definition:
@@ -128,7 +128,7 @@ EXAMPLES = r"""
         celExpressions:
           - device.attributes["gpu.nvidia.com"].type == "gpu"
 
-- name: Show the expressions that a selector becomes
+- name: Show the expressions of a selector
   ansible.builtin.debug:
     msg: "{{ (devices | nimops.nim.device_claim).requests[0].exactly.selectors | map(attribute='cel.expression') }}"
     # device.driver == "gpu.nvidia.com"
@@ -151,9 +151,9 @@ _KEPT = ("type", "elements", "required", "default", "choices")
 
 
 def device_claim(devices: list[dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Door to `devices.device_claim`."""
+    """Filter for `devices.device_claim`."""
     try:
-        checked = _validator().validate({"devices": to_plain(devices)})
+        checked = _validator().validate({"devices": to_native_types(devices)})
     except TypeError as error:  # what the validator makes of a number in the place of a dictionary
         raise AnsibleFilterError(f"device_claim: devices are not as documented: {error}") from error
     if checked.error_messages:

@@ -9,35 +9,39 @@ import typing as t
 from dataclasses import asdict
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import parse_manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache import selection
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._profiles import (
+    profile_selection as selection,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+    parse_manifest,
+)
 
 DOCUMENTATION = r"""
 name: select_profiles
 author: The nimops.nim authors (@nimops)
-short_description: Which profiles of a model manifest a NIMCache would download
+short_description: Select the profiles of a model manifest that a NIMCache would download
 version_added: 0.1.0
 description:
-  - Sorts the profiles of a NIM's model manifest into those that a NIMCache would download and those that it would not, with
-    the rule that drops each of these.
-  - Reads nothing and writes nothing. The module M(nimops.nim.profiles) finds manifests and GPUs by itself.
+  - Separates the profiles of a NIM's model manifest into those that a NIMCache would download and those that it would not,
+    with the rule that drops each of the latter.
+  - Reads nothing and writes nothing. The module M(nimops.nim.nim_profiles_info) finds manifests and GPUs itself.
 requirements:
   - google-re2 >= 1.1 (for manifests that have C(product_name_regex))
 positional: wanted, gpu_products
 options:
   _input:
-    description: The manifest as YAML, as it stands in the ConfigMap C(<cache>-manifest) or in the image.
+    description: The manifest as YAML, as in the ConfigMap C(<cache>-manifest) or in the image.
     type: str
     required: true
   wanted:
-    description: The wishes, as in C(spec.source.ngc.model) of a NIMCache.
+    description: The criteria, as in C(spec.source.ngc.model) of a NIMCache.
     type: dict
     default: {}
   gpu_products:
     description:
-      - The GPUs that nodes have, as in their label C(nvidia.com/gpu.product).
+      - The GPUs of the nodes, as in their label C(nvidia.com/gpu.product).
       - They count only where O(wanted) names no GPUs.
     type: list
     elements: str
@@ -58,7 +62,7 @@ EXAMPLES = r"""
         model: acme/llm
         tags: {llm_engine: vllm, precision: bf16, tp: '1'}
 
-- name: Show why not the others
+- name: Show why the others are dropped
   ansible.builtin.debug:
     msg: "{{ (manifest | nimops.nim.select_profiles({'precision': 'fp8'})).dropped | map(attribute='message') }}"
     # precision wanted fp8, profile has bf16
@@ -72,7 +76,7 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(selected) lists the ids of the profiles that are wanted, C(considered) says how many there are.
+    - C(selected) lists the ids of the selected profiles, C(considered) is the number of all profiles.
     - C(dropped) lists the others, each with C(profile), the C(rule) that drops it, and a C(message).
     - C(gpus) lists the GPUs that counted.
   type: dict
@@ -82,17 +86,17 @@ _value:
 def select_profiles(
     manifest: str, wanted: dict[str, t.Any] | None = None, gpu_products: list[str] | None = None
 ) -> dict[str, t.Any]:
-    """Door to `selection.select_profiles`."""
+    """Filter for `profile_selection.select_profiles`."""
     if not isinstance(manifest, str):
         raise AnsibleFilterError("select_profiles: the input must be a manifest as text in YAML")
-    wanted = to_plain(wanted or {})
+    wanted = to_native_types(wanted or {})
     if not isinstance(wanted, dict):
         raise AnsibleFilterError("select_profiles: wanted must be as spec.source.ngc.model")
     try:
-        found = parse_manifest(to_plain(manifest))
+        found = parse_manifest(to_native_types(manifest))
     except NimError as error:
         raise AnsibleFilterError(f"select_profiles: {error}") from error
-    products = to_plain(gpu_products or [])
+    products = to_native_types(gpu_products or [])
     return asdict(selection.select_profiles(found.profiles, wanted, products, found.version))
 
 

@@ -1,81 +1,43 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pure functions think for which kind."""
+"""The kinds that we serve. Written by `make generate`."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
-    Assessment,
-    Desired,
-    Outcome,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed, Read
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import (
-    desired as nimbuild_desired,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import reads as nimbuild_reads
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild import status as nimbuild_status
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache import (
-    desired as nimcache_desired,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache import reads as nimcache_reads
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache import status as nimcache_status
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
-    desired as nimpipeline_desired,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
-    reads as nimpipeline_reads,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline import (
-    status as nimpipeline_status,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice import (
-    desired as nimservice_desired,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice import (
-    reads as nimservice_reads,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice import (
-    status as nimservice_status,
-)
+from ._base.errors import NimError
+from ._engine.desired import Manifest
+from ._engine.kind import AnyKind
+from ._engine.observed import Read
+from ._nimbuild.kind import KIND as NIMBUILD
+from ._nimcache.kind import KIND as NIMCACHE
+from ._nimpipeline.kind import KIND as NIMPIPELINE
+from ._nimservice.kind import KIND as NIMSERVICE
 
-Resource = t.Mapping[str, t.Any]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """The three pure functions of a kind; `_common/desired.py` says what each must do."""
-
-    reads: t.Callable[[Resource, Observed], list[Read]]
-    desired: t.Callable[[Resource, Observed], Desired]
-    assess: t.Callable[[Resource, Observed, Outcome], Assessment]
-
-
-_KINDS = {
-    "NIMBuild": Kind(nimbuild_reads.reads, nimbuild_desired.desired, nimbuild_status.assess),
-    "NIMCache": Kind(nimcache_reads.reads, nimcache_desired.desired, nimcache_status.assess),
-    "NIMPipeline": Kind(
-        nimpipeline_reads.reads, nimpipeline_desired.desired, nimpipeline_status.assess
-    ),
-    "NIMService": Kind(
-        nimservice_reads.reads, nimservice_desired.desired, nimservice_status.assess
-    ),
-}
+_ALL: tuple[AnyKind, ...] = (
+    NIMBUILD,
+    NIMCACHE,
+    NIMPIPELINE,
+    NIMSERVICE,
+)
+_BY_NAME = {kind.name: kind for kind in _ALL}
 
 
 def kind_names() -> list[str]:
     """The kinds that we serve."""
-    return sorted(_KINDS)
+    return sorted(_BY_NAME)
 
 
-def kind_of(resource: Resource) -> Kind:
-    """The kind of a custom resource; NimError if it is none of ours."""
+def kind_of(resource: t.Mapping[str, t.Any]) -> AnyKind:
+    """The kind of a custom resource; NimError if we do not serve it."""
     kind = resource.get("kind")
-    if kind not in _KINDS:
+    if kind not in _BY_NAME:
         raise NimError(f"kind {kind!r} is not one of {', '.join(kind_names())}")
-    return _KINDS[kind]
+    return _BY_NAME[kind]
+
+
+def assumed_objects() -> list[tuple[Read, Manifest]]:
+    """The objects that an unknown cluster is assumed to have."""
+    return [item for kind in _ALL for item in kind.assumed]

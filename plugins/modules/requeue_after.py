@@ -11,16 +11,16 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: requeue_after
 author: The nimops.nim authors (@nimops)
-short_description: Have the operator reconcile again after a while, or after an error
+short_description: Make the operator reconcile again after a while, or after an error
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster.attributes
 description:
-  - The Ansible operator runtime looks for a task of this very name, without a collection, in the events of a run,
-    takes its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
+  - The Ansible operator runtime looks for a task of exactly this name, without a collection, in the events of a run,
+    reads its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
     by its short name, and never be skipped.
-  - Of one that fails it takes no period, it counts as any task that fails.
-  - Outside of the operator it does nothing else.
+  - If the task fails, the runtime does not read its period, and treats it like any failed task.
+  - Outside the operator it has no effect.
 options:
   period:
     description:
@@ -30,17 +30,17 @@ options:
     default: ""
   error:
     description:
-      - Fail with this text instead. The operator then tries again, later each time.
+      - Fail with this text instead. The operator then retries with back-off.
     type: str
     default: ""
 """
 
 EXAMPLES = r"""
-- name: Look again in five seconds
+- name: Reconcile again in five seconds
   nimops.nim.requeue_after:
     period: 5s
 
-- name: Fail if there was an error, else look again in five seconds
+- name: Fail if there was an error, otherwise reconcile again in five seconds
   nimops.nim.requeue_after:
     period: 5s
     error: "{{ said.error }}"

@@ -1,31 +1,31 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What our action plugins share: arguments as plain data, errors of ours as failures."""
+"""What our action plugins share: arguments as plain data, and our errors as task failures."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.plain import to_plain
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
 CLUSTER_SPEC: dict[str, t.Any] = {
     "resource": {"type": "dict", "required": True},
     "kubeconfig": {"type": "path"},
     "context": {"type": "str"},
 }
-"""The options of actions that talk to a cluster about a custom resource."""
+"""The options of actions that access a cluster about a custom resource."""
 
 
 _clients: dict[tuple[t.Any, ...], Client] = {}
 """Tasks that share a process, as with prefork, share a connection."""
 
 
-class PlainAction(ActionBase):
-    """An action in the controller's process: `spec` says what it takes, `act` does it."""
+class Action(ActionBase):
+    """An action in the controller's process: `spec` declares its options, `act` runs it."""
 
     _requires_connection = False
     spec: t.ClassVar[dict[str, t.Any]] = {}
@@ -38,7 +38,7 @@ class PlainAction(ActionBase):
         """Ansible's entry point."""
         result = super().run(tmp, task_vars)
         self.variables = task_vars or {}
-        self._task.args = to_plain(self._task.args)  # before the validator makes a deep copy
+        self._task.args = to_native_types(self._task.args)  # before the validator makes a deep copy
         _valid, arguments = self.validate_argument_spec(argument_spec=self.spec, **self.rules)
         try:
             return result | self.act(arguments)
@@ -46,7 +46,7 @@ class PlainAction(ActionBase):
             return result | self.fail_with(error)
 
     def fail_with(self, error: Exception) -> dict[str, t.Any]:
-        """The result of a run that ended in an error of ours."""
+        """The result of a run that raised one of our errors."""
         return {"failed": True, "msg": str(error)}
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -120,7 +120,7 @@ def test_a_run_that_ends_in_time_ends_as_ever(site):
 @pytest.mark.parametrize("value", ["1.5", "-1", "x"])
 def test_a_limit_that_is_no_number_is_said(site, name, value):
     done = site.run("pass", env={name: value})
-    assert (done.returncode, done.stderr) == (2, f"prefork: {name} is no whole number: correct or unset it\n")
+    assert (done.returncode, done.stderr) == (2, f"prefork: {name} is not a whole number: correct or unset it\n")
 
 
 PLAY = """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The few calls of the Kubernetes API that starting an instance takes, over one connection."""
+"""The few calls of the Kubernetes API that are needed to start an instance, over one connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT = 10
 
 
 class Api:
-    """A client with a bearer token. Not for use by several threads."""
+    """A client with a bearer token. Not thread-safe."""
 
     def __init__(self, port: int, ca: Path, token: str) -> None:
         context = ssl.create_default_context(cafile=str(ca))
@@ -26,21 +26,21 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Return status and content of the answer; status 0 and the reason if there was none."""
+        """Return status and body of the response; status 0 and the reason if there was none."""
         data = None if body is None else json.dumps(body)
         try:
             self._connection.request(method, path, data, self._headers)
             answer = self._connection.getresponse()
             return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as error:
-            self._connection.close()  # the next request connects anew
+            self._connection.close()  # the next request reconnects
             return 0, str(error).encode()
 
     def is_ready(self) -> bool:
         return self.call("GET", "/readyz")[0] == 200
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """Return the object or list at this path; None where there is none."""
+        """Return the object or list at this path; None if there is none."""
         status, content = self.call("GET", path)
         if status == 404:
             return None
@@ -50,7 +50,7 @@ class Api:
         return result
 
     def create(self, path: str, body: dict[str, Any]) -> None:
-        """Create an object in the collection at this path, unless one of that name is there."""
+        """Create an object in the collection at this path, unless one of that name exists."""
         status, content = self.call("POST", path, body)
         if status not in (201, 409):
             raise SandboxError(f"POST {path}: {status} {content.decode(errors='replace')[:300]}")

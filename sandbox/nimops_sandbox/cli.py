@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the sandbox. Progress goes to stderr, what a caller may use to stdout."""
+"""The commands of the sandbox. Progress goes to stderr, output for the caller to stdout."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _EPILOG = """
 environment:
   SANDBOX_DIR       directory of the instance (default: ~/.local/state/nimops-sandbox/default,
                     or .../port-N when only SANDBOX_PORT=N is set)
-  SANDBOX_PORT      port of its API server; the three after it are used too (default: free ones)
+  SANDBOX_PORT      port of its API server; the three after it are also used (default: free ones)
   SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
   SANDBOX_CACHE     where built programs are kept (default: ~/.cache/nimops-sandbox)
   KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1
                     use programs of that folder, or on PATH, instead of building them
 
-exit codes: 0 done, 1 failed, 2 something to set right first, 3 not running
+exit codes: 0 done, 1 failed, 2 fix something first, 3 not running
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
+    """Run one command; return its exit code."""
     options = _make_parser().parse_args(arguments)
     try:
         settings = Settings.from_environ(os.environ)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sandbox: {error}", file=sys.stderr)
         return error.exit_code if isinstance(error, SandboxError) else SandboxError.exit_code
     except KeyboardInterrupt:
-        print("sandbox: interrupted; `up` goes on from here, `down` cleans up", file=sys.stderr)
+        print("sandbox: interrupted; `up` continues from here, `down` cleans up", file=sys.stderr)
         return 130
 
 
@@ -61,9 +61,9 @@ def _make_parser() -> argparse.ArgumentParser:
             "build, start or repair the instance; the last line is for the shell to evaluate",
         ),
         ("down", _down, "stop the instance's processes and remove its data"),
-        ("status", _status, "show what runs; exit code 3 unless all does"),
+        ("status", _status, "show what is running; exit code 3 unless everything is"),
         ("build", _build, "only build the programs that are missing"),
-        ("env", _env, "print the line that `up` ends with"),
+        ("env", _env, "print the last line of `up`"),
     ):
         command = commands.add_parser(
             name,
@@ -74,7 +74,7 @@ def _make_parser() -> argparse.ArgumentParser:
         )
         command.set_defaults(run=run)
         if run is _down:
-            command.add_argument("--keep-data", action="store_true", help="let `up` go on with it")
+            command.add_argument("--keep-data", action="store_true", help="for a later `up`")
     return parser
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from .ports import Ports
 
-# A ClusterIP out of this range is an address of this machine, so a test can listen on it.
+# A ClusterIP in this range is an address of this machine, so a test can listen on it.
 SERVICE_RANGE = "127.96.0.0/16"
-# Reserved for benchmarks (RFC 2544): pods get an address that no machine of a network has.
+# Reserved for benchmarks (RFC 2544): no machine of a network has the address of a pod.
 POD_RANGE = "198.18.0.1/16"
-# In order of start. The last ones need the API server.
+# In start order. The last ones need the API server.
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
 
@@ -32,7 +32,7 @@ def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
 
 
 def ports_of(name: str, ports: Ports) -> list[int]:
-    """Return what a component listens on."""
+    """Return the ports that a component listens on."""
     return {
         "etcd": [ports.etcd, ports.etcd_peer],
         "kube-apiserver": [ports.api],
@@ -49,7 +49,7 @@ def _etcd(directory: Path, ports: Ports) -> list[str]:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=default={peer}",
-        "--unsafe-no-fsync",  # a lost sandbox is made anew
+        "--unsafe-no-fsync",  # a lost sandbox is just recreated
         "--log-level=warn",
     ]
 
@@ -68,10 +68,10 @@ def _apiserver(directory: Path, ports: Ports) -> list[str]:
         f"--service-account-signing-key-file={pki / 'sa.key'}",
         f"--service-account-key-file={pki / 'sa.pub'}",
         f"--service-cluster-ip-range={SERVICE_RANGE}",
-        # An Endpoints object must not hold a loopback address, and nobody reads it.
-        "--advertise-address=127.0.0.1",  # else a machine without a default route is refused
+        # An Endpoints object must not contain a loopback address, and nothing reads it.
+        "--advertise-address=127.0.0.1",  # otherwise it fails on a machine without a default route
         "--endpoint-reconciler-type=none",
-        # Nobody would take off the taint of a new node: the node lifecycle controller is off.
+        # Nothing would remove the taint of a new node: the node lifecycle controller is off.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
         "--kubelet-preferred-address-types=InternalIP",
         "--allow-privileged=true",

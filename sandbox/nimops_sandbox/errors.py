@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a command with a message instead of a traceback, and with which exit code."""
+"""Errors that end a command with a message instead of a traceback, and their exit codes."""
 
 from __future__ import annotations
 

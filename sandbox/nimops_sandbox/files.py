@@ -31,7 +31,7 @@ def make_folders(directory: Path) -> None:
             f"SANDBOX_DIR={directory} has other things in it, such as {min(strangers)}: "
             "name a directory that is new, or empty"
         )
-    directory.chmod(0o700)  # it holds the token of an administrator
+    directory.chmod(0o700)  # it contains the token of an administrator
     for name in _FOLDERS:
         (directory / name).mkdir(exist_ok=True)
 
@@ -42,7 +42,7 @@ def remove_logs(directory: Path) -> None:
 
 
 def forget(directory: Path) -> None:
-    """Remove what an instance is made of, the state last: until then `down` can be repeated."""
+    """Remove the files of an instance, the state last: until then `down` can be repeated."""
     for name in _REMOVED:
         path = directory / name
         if path.is_dir():
@@ -52,7 +52,7 @@ def forget(directory: Path) -> None:
 
 
 def export_line(directory: Path) -> str:
-    """Return a command by which any POSIX shell uses the instance."""
+    """Return a command that lets any POSIX shell use the instance."""
     kubeconfig = shlex.quote(str(directory / "kubeconfig"))
     programs = shlex.quote(str(directory / "bin"))
     return f'export KUBECONFIG={kubeconfig} PATH={programs}:"$PATH"'
@@ -67,7 +67,7 @@ def link_programs(directory: Path, programs: Mapping[str, Path]) -> None:
 
 
 def write_identity(directory: Path, port: int) -> None:
-    """Keys and an administrator's token, made once, and the kubeconfig with both."""
+    """Create the keys and an administrator's token once, and the kubeconfig with both."""
     pki = directory / "pki"
     if not (pki / "token").exists():
         _make_keys(directory / "bin/pki", pki)
@@ -89,7 +89,7 @@ def read_token(directory: Path) -> str:
 
 
 def render_kubeconfig(port: int, ca: bytes, token: str) -> str:
-    """Return it as JSON, which is YAML too."""
+    """Return it as JSON, which is also YAML."""
     name = "nimops-sandbox"
     cluster = {
         "server": f"https://127.0.0.1:{port}",
@@ -107,9 +107,9 @@ def render_kubeconfig(port: int, ca: bytes, token: str) -> str:
 
 
 def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
-    """Write the logs that pods can give back, the usual one from `manifest`.
+    """Write the logs that pods can return, the default one from `manifest`.
 
-    None keeps the usual one as it is, at first a sample. Returns its source if it changed.
+    None keeps the default one, initially a sample. Returns its source if it changed.
     """
     folder = directory / "pod-logs"
     for name in ("manifest-v2", "manifest-local"):
@@ -124,7 +124,7 @@ def write_pod_logs(directory: Path, manifest: Path | None) -> Path | None:
 
 
 def write_kwok_config(directory: Path) -> bool:
-    """Return whether it changed, so that a running kwok has to start anew."""
+    """Return whether it changed, so that a running kwok must restart."""
     text = stages.render_config(directory / "pod-logs")
     path = directory / "kwok.yaml"
     if path.is_file() and path.read_text() == text:
@@ -134,7 +134,7 @@ def write_kwok_config(directory: Path) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """In one step, as another process may read it."""
+    """Write atomically, as another process may read the file."""
     new = path.with_name(f".{path.name}.new")
     new.touch(mode=0o600)
     new.write_text(text)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the go command, kept in folders that instances share, each named after its inputs."""
+"""Results of the go command, in folders that instances share, each named after its inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_LINES = 15
 
 
 class GoCache:
-    """`root` holds the folders. `say` gets progress, a line at a time."""
+    """`root` contains the folders. `say` gets progress, line by line."""
 
     def __init__(self, root: Path, say: Callable[[str], None]) -> None:
         self.root = root
@@ -29,10 +29,10 @@ class GoCache:
         self._compiler = ""
 
     def provide(self, source: Path, recipe: str, make: Callable[[Path], None]) -> Path:
-        """Return the folder of what `make` puts in the folder it is given.
+        """Return the folder that `make` has filled.
 
-        It is called only if nothing is kept for this module's files, recipe and compiler, and by
-        one command at a time. Raises SetupError where there is no Go.
+        It is called only if there is no result for this module's files, recipe and compiler, and
+        by one command at a time. Raises SetupError if there is no Go.
         """
         self._compiler = self._compiler or read_compiler()
         folder = self.root / f"{source.name}-{cache_key(source, recipe, self._compiler)}"
@@ -41,7 +41,7 @@ class GoCache:
         self.root.mkdir(parents=True, exist_ok=True)
         lock = self.root / f".{source.name}.lock"
         with locked(
-            lock, lambda: self.say(f"waiting for another command that makes {source.name}")
+            lock, lambda: self.say(f"waiting for another command that builds {source.name}")
         ):
             if not folder.is_dir():
                 self._make(folder, make)
@@ -55,7 +55,7 @@ class GoCache:
             result.rename(folder)
 
     def run(self, command: list[str], source: Path, doing: str) -> str:
-        """Run a go command in a module, say now and then how long it takes, return its output."""
+        """Run a go command in a module, report the elapsed time regularly, return its output."""
         environ = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
         started = time.monotonic()
         self.say(doing)
@@ -91,7 +91,7 @@ def read_compiler() -> str:
 
 
 def cache_key(source: Path, recipe: str, compiler: str) -> str:
-    """Return what changes with a module's sources, go.mod and go.sum, the recipe, the compiler."""
+    """Return a key that changes with a module's sources, go.mod, go.sum, recipe and compiler."""
     digest = hashlib.sha256(f"{recipe}\n{compiler}\n".encode())
     for path in sorted(source.iterdir()):
         if path.name in ("go.mod", "go.sum") or path.suffix == ".go":

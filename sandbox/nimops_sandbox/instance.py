@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""One control plane in one directory: start, repair, look at, stop."""
+"""One control plane in one directory: start, repair, inspect, stop."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .state import State
 _BEFORE_API = ("etcd", "kube-apiserver")
 _AFTER_API = tuple(name for name in components.NAMES if name not in _BEFORE_API)
 _WAIT_SECONDS = 90.0
-# An API server that runs but has not answered for so long is started anew.
+# An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
-# A process that was killed may hold its port a little longer than it is seen.
+# A killed process may hold its port slightly longer than it is visible.
 _PORT_SECONDS = 5.0
 
 
 class Instance:
-    """Commands on the instance that the settings name. `say` gets progress, a line at a time."""
+    """Commands on the instance that the settings name. `say` gets progress, line by line."""
 
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
@@ -44,7 +44,7 @@ class Instance:
         return files.export_line(self.directory)
 
     def up(self) -> None:
-        """Build what is missing, start what does not run, wait until the cluster can be used."""
+        """Build what is missing, start what is not running, wait until the cluster is usable."""
         cache = GoCache(self.settings.cache, self.say)
         programs = tools.provide_programs(cache, self.settings.found)
         definitions = thirdparty.provide_definitions(cache)
@@ -60,7 +60,7 @@ class Instance:
         self.say(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
 
     def down(self, keep_data: bool = False) -> None:
-        """Stop the instance's processes and forget its data, as far as there are any."""
+        """Stop the instance's processes and remove its data, if there are any."""
         if not self.exists():
             self.say(f"no instance in {self.directory}")
             return
@@ -96,7 +96,7 @@ class Instance:
         return locked(self.directory / ".lock", lambda: self.say(waiting))
 
     def _start_api(self, programs: dict[str, Path]) -> State:
-        """Start it or see that it runs. One instance at a time, so that no two choose one port."""
+        """Start it, or check that it runs. One instance at a time, so that ports do not collide."""
         ports_lock = self.settings.cache / ".ports.lock"
         with locked(ports_lock, lambda: self.say("waiting for another instance to start")):
             current = self._load_or_create()
@@ -127,7 +127,7 @@ class Instance:
         files.write_identity(self.directory, current.ports.api)
         said = files.write_pod_logs(self.directory, self.settings.manifest)
         if said:
-            self.say(f"pods' logs say {said}")
+            self.say(f"pods' logs contain {said}")
         if files.write_kwok_config(self.directory):
             processes.stop(it for name, it in current.alive().items() if name == "kwok")
 
@@ -142,13 +142,13 @@ class Instance:
         deadline = time.monotonic() + _HANG_SECONDS
         while not api.is_ready():
             if time.monotonic() > deadline:
-                self.say("the API server runs but does not answer: starting it anew")
+                self.say("the API server runs but does not answer: restarting it")
                 processes.stop(it for name, it in alive.items() if name in _BEFORE_API)
                 return
             time.sleep(0.5)
 
     def _start(self, current: State, names: Iterable[str]) -> None:
-        """Start those of the components that do not run."""
+        """Start those of the components that are not running."""
         alive = current.alive()
         missing = [name for name in names if name not in alive]
         if not missing:
@@ -166,8 +166,8 @@ class Instance:
         self._give(api, "definitions", seed.foreign_definitions(third_party))
         try:
             self._give(api, "definitions-of-nimops", seed.own_definitions())
-        except SandboxError as error:  # a cluster is what tells one what is wrong
-            self.say(f"WARNING: definitions of this project were refused: {str(error)[:2000]}")
+        except SandboxError as error:  # a running cluster helps to find out what is wrong
+            self.say(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
         self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
 
     def _give_objects(self, api: Api) -> None:
@@ -175,7 +175,7 @@ class Instance:
         self._give(api, "objects", seed.objects())
 
     def _give(self, api: Api, what: str, paths: list[Path]) -> None:
-        """Apply the files unless the cluster was given just these already."""
+        """Apply the files unless exactly these have already been applied."""
         wanted = seed.digest(paths)
         if paths and seed.read_mark(api, what) != wanted:
             self.say(f"applying {what}: {len(paths)} files")
@@ -183,7 +183,7 @@ class Instance:
             seed.write_mark(api, what, wanted)
 
     def _wait(self, current: State, what: str, done: Callable[[], bool]) -> None:
-        """Wait until done; raise SandboxError with its last words if a component ends meanwhile."""
+        """Wait until done; raise SandboxError with its last output if a component ends."""
         deadline = time.monotonic() + _WAIT_SECONDS
         while not done():
             ended = sorted(current.processes.keys() - current.alive().keys())
@@ -200,7 +200,7 @@ class Instance:
 
 
 def _quiet_environ() -> dict[str, str]:
-    """Return ours less the proxies: the components only talk to each other."""
+    """Return our environment without proxies: the components only talk to each other."""
     return {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
 
 

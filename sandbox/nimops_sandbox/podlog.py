@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# One fixed time: the same text makes the same file.
+# A fixed time: the same text results in the same file.
 _STAMP = "2026-01-01T00:00:00.000000000Z stdout F "
 
 
@@ -16,7 +16,7 @@ def to_log(text: str) -> str:
 
 
 def write_log(text: str, path: Path) -> bool:
-    """Put the log of `text` at `path` in one step, as it may be read meanwhile.
+    """Write the log of `text` to `path` atomically, as it may be read meanwhile.
 
     Returns whether it changed.
     """

@@ -21,7 +21,7 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Ports:
-    """The API server's port and the ones that follow it."""
+    """The API server's port and the ports after it."""
 
     api: int
 
@@ -54,7 +54,7 @@ def is_free(port: int) -> bool:
 
 
 def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
-    """Return the block that starts at `wanted`, or without that the first free one.
+    """Return the block that starts at `wanted`, or the first free one if that is None.
 
     Raises SetupError if a port of the wanted block, or every block, is taken.
     """
@@ -73,7 +73,7 @@ def choose(wanted: int | None, free: Callable[[int], bool] = is_free) -> Ports:
 def require_free(
     ports: list[int], free: Callable[[int], bool] = is_free, patience: float = 0.0
 ) -> None:
-    """Raise SetupError, naming who listens, if a port stays taken for `patience` seconds."""
+    """Raise SetupError, naming the listener, if a port stays taken for `patience` seconds."""
     deadline = time.monotonic() + patience
     for port in ports:
         while not free(port):
@@ -93,7 +93,7 @@ def _describe_holder(port: int) -> str:
                 if os.readlink(link) == f"socket:[{inode}]":
                     pid = link.parts[2]
                     return f" by {Path('/proc', pid, 'comm').read_text().strip()} (pid {pid})"
-            except OSError:  # gone meanwhile, or another user's
+            except OSError:  # gone in the meantime, or another user's
                 continue
     return ""
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that outlive the command that started them, told from later ones of the same pid."""
+"""Processes that outlive the command that started them, distinguished from later pids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """A pid is used again; a pid with its start time, in ticks since a certain boot, is not."""
+    """A pid is reused; a pid with its start time, in ticks since a certain boot, is not."""
 
     pid: int
     start: int
@@ -29,13 +29,13 @@ def read_boot() -> str:
 
 
 def parse_stat(text: str) -> tuple[str, int]:
-    """Return state letter and start time of a /proc/<pid>/stat line; any program name is in it."""
+    """Return state letter and start time of a /proc/<pid>/stat line, for any program name."""
     fields = text.rpartition(")")[2].split()
     return fields[0], int(fields[19])
 
 
 def identify(pid: int) -> Process | None:
-    """Return the live process of that pid; one that ended but was not collected does not count."""
+    """Return the live process with that pid; a zombie does not count."""
     try:
         state, start = parse_stat((_PROC / str(pid) / "stat").read_text())
     except OSError:
@@ -59,13 +59,13 @@ def spawn(argv: list[str], cwd: Path, log: Path, environ: Mapping[str, str]) -> 
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    child.returncode = 0  # it is meant to outlive us: no ResourceWarning when the object goes
+    child.returncode = 0  # it must outlive us: avoid a ResourceWarning when the object is collected
     stat = (_PROC / str(child.pid) / "stat").read_text()
     return Process(child.pid, parse_stat(stat)[1], read_boot())
 
 
 def stop(processes: Iterable[Process], patience: float = 8.0) -> None:
-    """Ask those that are alive to end, after `patience` seconds make them, until all are gone."""
+    """Terminate the live ones, kill them after `patience` seconds, and wait until all are gone."""
     alive = [process for process in processes if is_alive(process)]
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
         for process in alive:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a started control plane is given: resource definitions, GPU nodes, volumes."""
+"""The initial objects of a control plane: resource definitions, GPU nodes, volumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import SandboxError
 from .settings import REPOSITORY, SANDBOX
 
 VOLUMES_PER_CLASS = 200
-# "" is the class of a claim that names none.
+# "" is the class of a claim that does not name one.
 CLASSES = {"": "sandbox", "standard": "sandbox-standard"}
 _MARKS = "/api/v1/namespaces/kube-system/configmaps"
 _VOLUMES = "/api/v1/persistentvolumes"
@@ -24,12 +24,12 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def foreign_definitions(third_party: Sequence[Path]) -> list[Path]:
-    """Return the resource definitions of other projects, and of the sandbox in place of others."""
+    """Return the resource definitions of other projects, and the sandbox's substitutes for some."""
     return [*third_party, *sorted((SANDBOX / "crds").glob("*.yaml"))]
 
 
 def own_definitions() -> list[Path]:
-    """Return those of this project, as far as it has any yet."""
+    """Return those of this project, if it has any yet."""
     return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
 
 
@@ -38,7 +38,7 @@ def objects() -> list[Path]:
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Return what changes with any name or content of these files."""
+    """Return a digest of the names and contents of these files."""
     result = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
@@ -47,7 +47,7 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def make_volume(name: str, storage_class: str) -> dict[str, Any]:
-    """Return a volume for one claim of any usual mode; kwok makes it available again and again."""
+    """Return a volume for one claim of any usual mode; kwok makes it available again after use."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -63,9 +63,9 @@ def make_volume(name: str, storage_class: str) -> dict[str, Any]:
 
 
 def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
-    """Server-side apply of whole files. Raises SandboxError with what the API server said."""
-    # As kubectl's own field manager: who applies such a file by hand owns what we do, so a field
-    # that it no longer has goes.
+    """Apply whole files server-side. Raises SandboxError with the API server's message."""
+    # With kubectl's own field manager: applying such a file by hand then owns the same fields, so
+    # a field that the file no longer has is removed.
     command = [str(kubectl), f"--kubeconfig={kubeconfig}", "apply", "--server-side"]
     command += ["--force-conflicts", "--validate=ignore"]
     for path in paths:
@@ -91,7 +91,7 @@ def read_mark(api: Api, name: str) -> str:
 
 
 def write_mark(api: Api, name: str, value: str) -> None:
-    """Note in the cluster what it was given: the note goes when the cluster's data does."""
+    """Record in the cluster what was applied: the record disappears with the cluster's data."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"sandbox-{name}"}}
     path = f"{_MARKS}/sandbox-{name}"
     api.call("DELETE", path)
@@ -108,7 +108,7 @@ def unready_nodes(api: Api) -> list[str]:
 
 
 def has_default_account(api: Api) -> bool:
-    """Return whether there is what the controller manager makes once it works."""
+    """Return whether the controller manager has created the default ServiceAccount."""
     return api.get("/api/v1/namespaces/default/serviceaccounts/default") is not None
 
 
@@ -119,6 +119,6 @@ def _lacking(api: Api, path: str, condition: str) -> list[str]:
 
 
 def _is_true(item: dict[str, Any], condition: str) -> bool:
-    # Of a new resource definition they are null.
+    # They are null in a new resource definition.
     conditions = item.get("status", {}).get("conditions") or []
     return any(it["type"] == condition and it["status"] == "True" for it in conditions)

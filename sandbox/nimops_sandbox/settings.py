@@ -18,11 +18,11 @@ REPOSITORY = SANDBOX.parent
 
 @dataclass(frozen=True)
 class Settings:
-    """What the environment asks for.
+    """The settings from the environment.
 
-    directory: of the instance. port: of its API server, None for any. manifest: what pods' logs
-    say, None to leave that. cache: of built programs. found: folders whose programs are used
-    instead of built ones, first come first served.
+    directory: of the instance. port: of its API server, None for any. manifest: content of pods'
+    logs, None to keep it. cache: of built programs. found: folders whose programs are used
+    instead of built ones; the first match counts.
     """
 
     directory: Path
@@ -33,7 +33,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """Read it, empty as unset; SetupError for a port or a manifest that cannot be used."""
+        """Read them; empty counts as unset. SetupError for an invalid port or manifest."""
         home = Path(environ.get("HOME") or Path.home())
         port = _read_port(environ.get("SANDBOX_PORT", ""))
         name = f"port-{port}" if port else "default"

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""How simulated nodes, pods and volumes go from state to state: the configuration of kwok.
+"""How simulated nodes, pods and volumes change state: the configuration of kwok.
 
-A stage selects objects by queries in jq and patches them with what a Go template makes. What pods
-can be asked to do, and how, is in the README.
+A stage selects objects by jq queries and patches them with the output of a Go template. The README
+describes what pods can be told to do, and how.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _match(query: str, operator: str, *values: str) -> Match:
 
 
 def _ask(word: str) -> str:
-    """Query for what the pod's annotation, or else a variable of its containers, says."""
+    """Query for the pod's annotation, or else a variable of its containers."""
     return (
         f'.metadata.annotations["sandbox.nimops/{word}"] // '
         f'([.spec.containers[].env[]? | select(.name == "SANDBOX_{word.upper()}").value][0])'
@@ -32,8 +32,8 @@ def _ask(word: str) -> str:
 
 _NAME = '(.metadata.labels["app.kubernetes.io/name"] // .metadata.labels.app // "")'
 _PREFIX = f'({_NAME} | capture("^(?<word>{"|".join(BEHAVIOURS)})-").word)'
-# A failing pod of a Job ends, one of a workload is started again and again. One that stands alone
-# only reads something out of its image: not what "fail" is about.
+# A failing pod of a Job ends, one of a workload restarts forever. A standalone pod only reads
+# something from its image: "fail" does not apply to it.
 _BEHAVIOUR = (
     '(.metadata.ownerReferences[0].kind // "") as $owner'
     f' | ({_ask("behave")} // {_PREFIX} // "run")'
@@ -145,10 +145,10 @@ conditions:
 
 @dataclass(frozen=True)
 class PodStage:
-    """A step in the life of pods that behave in one of these ways and match all of this.
+    """A state change of pods with one of these behaviors that match all conditions.
 
-    It leads to `phase`, `ready` and the containers' `state`, in YAML's flow style, after `delay`
-    milliseconds or what the pod answers to `ask`.
+    It sets `phase`, `ready` and the containers' `state`, in YAML's flow style, after `delay`
+    milliseconds or the pod's own value of `ask`.
     """
 
     name: str
@@ -181,7 +181,7 @@ class PodStage:
         return _stage(self.name, "Pod", [_EXISTS, *self.matches, behaves], steps, delay=delay)
 
 
-# Each leaves the state that it selects, so none takes place twice.
+# Each leaves the state that it selects, so none applies twice.
 POD_STAGES = (
     PodStage(
         "pod-start",
@@ -237,7 +237,7 @@ POD_STAGES = (
 
 
 def render_config(pod_logs: Path) -> str:
-    """Return the whole configuration as documents in JSON, which is YAML too."""
+    """Return the whole configuration as JSON documents, which are also YAML."""
     documents = [
         _stage(
             "node-start",
@@ -252,7 +252,7 @@ def render_config(pod_logs: Path) -> str:
             [_match(".metadata.deletionTimestamp", "Exists")],
             [{"delete": True}],
         ),
-        # No data was ever on a volume: one whose claim is gone can be claimed again.
+        # Volumes never contain data: one whose claim is gone can be claimed again.
         _stage(
             "volume-reclaim",
             "PersistentVolume",

@@ -15,7 +15,7 @@ from .processes import Process, is_alive
 
 @dataclass
 class State:
-    """ports: of a started instance. processes: by component, also those that died meanwhile."""
+    """ports: of a started instance. processes: by component, including those that have died."""
 
     ports: Ports
     processes: dict[str, Process] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class State:
 
 
 def load(path: Path) -> State | None:
-    """Return the state that was saved there; None if none was."""
+    """Return the saved state; None if there is none."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -39,7 +39,7 @@ def load(path: Path) -> State | None:
 
 
 def save(state: State, path: Path) -> None:
-    """Write in one step: a command that is interrupted leaves the old state or the new."""
+    """Write atomically: an interrupted command leaves the old state or the new one."""
     data = {
         "port": state.ports.api,
         "processes": {name: asdict(it) for name, it in state.processes.items()},

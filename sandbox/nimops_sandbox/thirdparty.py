@@ -55,7 +55,7 @@ def provide_definitions(cache: GoCache) -> list[Path]:
 
 
 def split_json(text: str) -> Iterator[dict[str, str]]:
-    """Yield the objects of a text that has one after the other."""
+    """Yield the objects of a text with concatenated JSON objects."""
     decoder, rest = json.JSONDecoder(), text.strip()
     while rest:
         entry, end = decoder.raw_decode(rest)
@@ -68,5 +68,5 @@ def _copy(folder: Path, pattern: str, target: Path) -> None:
     if not paths:
         raise SandboxError(f"{folder} has no {pattern}")
     for path in paths:
-        # Not with its mode: modules are read-only.
+        # Without its mode: modules are read-only.
         shutil.copyfile(path, target / path.name)

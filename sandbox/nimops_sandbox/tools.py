@@ -25,10 +25,10 @@ _KUBERNETES_VERSION = (
 
 @dataclass(frozen=True)
 class Tool:
-    """A Go module under tools/ and the packages to build of it, by the program that each makes.
+    """A Go module under tools/ and the packages to build from it, by program name.
 
-    A package that is built as a dependency does not know its version: `variables` are set to that
-    of the module `versioned`.
+    A package that is built as a dependency does not know its version: `variables` are set to the
+    version of the module `versioned`.
     """
 
     name: str
@@ -64,7 +64,7 @@ TOOLS = (
 
 
 def provide_programs(cache: GoCache, folders: Sequence[Path]) -> dict[str, Path]:
-    """Return each program's path: from the first of the folders that has it, else built."""
+    """Return each program's path: from the first folder that has it, or built."""
     programs: dict[str, Path] = {}
     for tool in TOOLS:
         found = {program: find_program(program, folders) for program in tool.packages}
@@ -93,7 +93,7 @@ def read_version(go_mod: str, module: str) -> str:
 
 
 def linker_flags(tool: Tool, go_mod: str) -> str:
-    """Return the flags that leave out debug tables and set the tool's variables."""
+    """Return the flags that omit debug tables and set the tool's variables."""
     flags = ["-s", "-w"]
     if tool.variables:
         version = read_version(go_mod, tool.versioned)
@@ -106,7 +106,7 @@ def linker_flags(tool: Tool, go_mod: str) -> str:
 def _build(cache: GoCache, tool: Tool) -> Path:
     source = SANDBOX / "tools" / tool.name
     flags = linker_flags(tool, (source / "go.mod").read_text())
-    # Without debug tables from the start: a fifth of the time that compiling takes.
+    # No debug tables from the start: they take a fifth of the compile time.
     lean = ["-gcflags=all=-dwarf=false", f"-ldflags={flags}"]
     command = ["go", "build", "-mod=readonly", "-buildvcs=false", *lean]
 

@@ -196,7 +196,7 @@ def test_without_a_next_program_it_says_so(root):
 def test_a_refused_run_is_not_started(root):
     process = start_program(root, root / "elsewhere")
     assert (process.returncode, process.stdout) == (1, "")
-    assert "is no work folder of the runtime" in process.stderr
+    assert "is not a work folder of the runtime" in process.stderr
 
 
 def test_the_next_program_is_not_one_before_this_one(tmp_path):

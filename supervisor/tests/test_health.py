@@ -39,8 +39,8 @@ def known(monkeypatch):
     [
         ({}, ""),
         ({1: 0.0, 2: 359.0}, ""),
-        ({1: 361.0, 2: 5.0}, "1 of 2 runs do not end, one for 361 s"),
-        ({1: 400.0, 2: 500.0}, "2 of 2 runs do not end, one for 500 s"),
+        ({1: 361.0, 2: 5.0}, "1 of 2 runs exceed their time limit, the oldest runs for 361 s"),
+        ({1: 400.0, 2: 500.0}, "2 of 2 runs exceed their time limit, the oldest runs for 500 s"),
     ],
 )
 def test_runs_that_do_not_end_are_a_fault(known, ages, fault):
@@ -54,7 +54,7 @@ def test_a_runtime_that_is_away_for_long_is_a_fault(known):
     known.clock.now += 59
     assert known.find_fault() == ""
     known.clock.now += 2
-    assert known.find_fault() == "the runtime has not been well for 61 s"
+    assert known.find_fault() == "the runtime has been unhealthy for 61 s"
     known.runtime = 1
     assert known.find_fault() == ""
 
@@ -65,7 +65,7 @@ def test_a_runtime_that_does_not_answer_is_a_fault():
     found.runtime = os.getpid()
     assert found.find_fault() == ""
     clock.now += 61
-    assert "not been well" in found.find_fault()
+    assert "been unhealthy" in found.find_fault()
 
 
 def test_the_runtime_is_asked_without_a_proxy(monkeypatch):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The supervisor as a program, with scripts in the place of ansible-operator and of what mends."""
+"""The supervisor as a program, with scripts in the place of ansible-operator and of the repair."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from nimops_supervisor import runtime
 
 PROGRAM = """\
 import sys
-from nimops_supervisor import guard, mending, processes, runtime
+from nimops_supervisor import guard, processes, repair, runtime
 root = {root!r}
 guard.ROOT = guard.Path(root, "runner")
 runtime._MEND_SECONDS = 10.0
 runtime._WELL_SECONDS = {well}
 start = processes.start
 def fake(command, environment):
-    if command[-1] == mending.__name__:
-        command = [sys.executable, root + "/mend.py"]
+    if command[-1] == repair.__name__:
+        command = [sys.executable, root + "/repair.py"]
     return start(command, environment)
 processes.start = fake
 from nimops_supervisor.__main__ import main
@@ -44,12 +44,12 @@ def log(*words):
 
 @pytest.fixture
 def supervise(tmp_path):
-    """Start a supervisor of a runtime with this text; what mends has another."""
+    """Start a supervisor of a runtime with this text, and a repair program."""
     running = []
 
-    def start(body, mend="", *options, well=60.0, **environment):
+    def start(body, repairing="", *options, well=60.0, **environment):
         head = LOG.format(root=str(tmp_path))
-        (tmp_path / "mend.py").write_text(f"{head}\nlog('mend')\n{mend}")
+        (tmp_path / "repair.py").write_text(f"{head}\nlog('repair')\n{repairing}")
         (tmp_path / "command.py").write_text(f"{head}\n{body}")
         (tmp_path / "program.py").write_text(PROGRAM.format(root=str(tmp_path), well=well))
         process = subprocess.Popen(
@@ -115,13 +115,13 @@ def test_whether_runs_are_forks(value, expected):
     assert runtime.is_forking({})
 
 
-def test_what_harms_is_mended_before_each_start(supervise, tmp_path):
+def test_harmful_annotations_are_removed_before_each_start(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(3)\n")
-    wait_for(lambda: lines(tmp_path) == ["mend", "up"] * 2)
+    wait_for(lambda: lines(tmp_path) == ["repair", "up"] * 2)
     process.terminate()
     _out, said = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert "the runtime has ended with 3: starting it again in 1 s" in said
+    assert "the runtime exited with code 3: restarting in 1 s" in said
 
 
 def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):
@@ -153,16 +153,16 @@ def test_what_keeps_dying_ends_the_supervisor_with_its_code(supervise, tmp_path,
     _out, said = process.communicate(timeout=60)
     assert process.returncode == 7
     assert lines(tmp_path).count("up") == 5
-    assert "has died 5 times in a row" in said
+    assert "crashed 5 times in a row" in said
 
 
-def test_what_was_mended_does_not_count_as_a_death(supervise, tmp_path):
+def test_a_repair_resets_the_count_of_crashes(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(7)\n", "sys.exit(3)\n")
     wait_for(lambda: lines(tmp_path).count("up") == 6, 40)
     assert process.poll() is None
 
 
-def test_a_mending_that_fails_keeps_nothing_from_starting(supervise, tmp_path):
+def test_a_failed_repair_does_not_prevent_the_start(supervise, tmp_path):
     supervise(SLEEP, "sys.exit(1)\n")
     wait_for(lambda: any(item.startswith("up") for item in lines(tmp_path)))
 
@@ -219,10 +219,10 @@ def test_liveness_is_served(supervise, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name the command to run"),
-        (["--"], "name the command to run"),
+        ([], "missing command"),
+        (["--"], "missing command"),
         (["--", "no-such-program"], "no-such-program: not found on PATH"),
-        (["--liveness-bind-address=x", "--", "true"], "'x' is no address"),
+        (["--liveness-bind-address=x", "--", "true"], "'x' is not an address"),
     ],
 )
 def test_a_bad_call_says_what_is_wrong(arguments, said):

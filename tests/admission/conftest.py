@@ -2,19 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """An API server with our CRDs, and what it says to custom resources.
 
-Only a server on a loopback address is touched: the CRDs are applied to it. Most custom resources
-are sent as dry runs; the few real ones go to a namespace of their own.
+Most custom resources are sent as dry runs; the few real ones go to a namespace of their own.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import os
-import subprocess
 import sys
 import time
-import urllib.parse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +18,17 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import PREFIX
-from kubernetes import client, config
+from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import PREFIX
+from kubernetes import client
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+
+from nimops_live.api_server import api_server, apply_crds
+from nimops_live.cluster import kubectl
+
+__all__ = ["api_server"]
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "sandbox"))
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
 PLURALS = {
@@ -94,11 +96,7 @@ class Cluster:
     def in_group(self, group: str) -> Cluster:
         return Cluster(self._api, group)
 
-    def apply_crds(self, *crds: Manifest) -> None:
-        """Apply CRDs; the schema of one that was there already takes effect a moment later."""
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
-        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
-        kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", "-", stdin=text)
+    apply_crds = staticmethod(apply_crds)
 
     def build(self, kustomization: str) -> list[Manifest]:
         """Return what a folder of config/ builds to."""
@@ -222,13 +220,6 @@ def attempt(change: Callable[..., Any], *arguments: Any, **query: Any) -> Refusa
     return None
 
 
-def kubectl(*arguments: str, stdin: str | None = None) -> str:
-    command = ["kubectl", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def drop_namespace(cluster: Cluster, core: client.CoreV1Api) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
@@ -246,17 +237,8 @@ def drop_namespace(cluster: Cluster, core: client.CoreV1Api) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    if not os.environ.get("KUBECONFIG"):
-        pytest.skip("KUBECONFIG is not set")
-    api = config.new_client_from_config()
-    host = urllib.parse.urlsplit(api.configuration.host).hostname or ""
-    if not (host.startswith("127.") or host in {"localhost", "::1"}):
-        pytest.skip(f"the API server {host} is not on a loopback address")
-    found, core = Cluster(api), client.CoreV1Api(api)
-    found.apply_crds(
-        *(yaml.safe_load(path.read_text()) for path in (ROOT / "config/crd/bases").glob("*.yaml"))
-    )
+def cluster(api_server: client.ApiClient) -> Iterator[Cluster]:
+    found, core = Cluster(api_server), client.CoreV1Api(api_server)
     drop_namespace(found, core)
     core.create_namespace({"metadata": {"name": NAMESPACE}})
     found.apply_policies()

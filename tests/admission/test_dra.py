@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.filter import device_claim as public
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.applied import workload_child
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.devices import device_claim
-from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import (
-    canonical_quantity,
+from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import canonical_quantity
+from ansible_collections.nimops.nim.plugins.module_utils._components.dra.applied import (
+    workload_child,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._components.dra.devices import (
+    device_claim,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from kubernetes import client, config
 
@@ -200,7 +203,7 @@ SERVICE: dict[str, Any] = {
 
 
 def test_children_of_a_service_are_accepted(api: client.ApiClient) -> None:
-    children = [child.manifest for child in desired(SERVICE, Observed({})).children]
+    children = [child.manifest for child in desired(NIMServiceApp(SERVICE, Observed({}))).children]
     kinds = {
         item["kind"]: try_to_create(api, item) for item in children if "/" in item["apiVersion"]
     }
@@ -211,7 +214,7 @@ def test_server_side_apply_refuses_what_we_do_not_give_it(cluster: Any) -> None:
     """Two requests of one claim; should it accept them one day, `workload_child` may go."""
     (whole,) = [
         child.manifest
-        for child in desired(SERVICE, Observed({})).children
+        for child in desired(NIMServiceApp(SERVICE, Observed({}))).children
         if child.manifest["kind"] == "Deployment"
     ]
     assert "duplicate entries for key" in kubectl("apply", whole, "--server-side").stderr
@@ -238,7 +241,7 @@ def groups(cluster: Any) -> dict[str, Any]:
         pytest.skip("LeaderWorkerSet is not installed here")
     (made,) = [
         child.manifest
-        for child in desired(SEVERAL, Observed({})).children
+        for child in desired(NIMServiceApp(SEVERAL, Observed({}))).children
         if child.manifest["kind"] == "LeaderWorkerSet"
     ]
     return made

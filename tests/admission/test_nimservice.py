@@ -607,7 +607,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "several requests on KServe": (
         kserve(draResources=[{"resourceClaimTemplateName": "a", "requests": ["a", "b"]}]),
         "spec.draResources",
-        "several requests of one claim do not go with spec.inferencePlatform kserve",
+        "several requests of one claim do not work with spec.inferencePlatform kserve",
     ),
     "no parallelism": ({"spec.multiNode": {}}, "spec.multiNode.parallelism", "Required value"),
     "pipeline 0": (
@@ -718,7 +718,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
             {"resourceClaimName": "a"},
         ),
         "spec.draResources",
-        "the same resourceClaimName stands in more than one",
+        "the same resourceClaimName appears in more than one",
     ),
     "claim for several replicas": (
         {"spec.replicas": 2, **dra({"resourceClaimName": "a"})},
@@ -739,7 +739,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
             **dra({"resourceClaimName": "a", "requests": ["a", "b"]}),
         },
         "spec.draResources",
-        "several requests of one claim do not go with spec.multiNode",
+        "several requests of one claim do not work with spec.multiNode",
     ),
     "too many claims": (
         dra(*({"resourceClaimTemplateName": "a"} for _ in range(33))),
@@ -783,7 +783,7 @@ BAD: dict[str, tuple[Manifest, str, str]] = {
     "devices of one name": (
         dra({"claimCreationSpec": {"devices": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}}),
         DEVICES,
-        "the same name stands in more than one of devices",
+        "the same name appears in more than one of devices",
     ),
     "device with a long name": (device(name="a" * 64), f"{DEVICES}[0].name", "Too long"),
     "device with a name in parts": (device(name="a.b"), f"{DEVICES}[0].name", "should match"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
     PREFIX,
     out_of_range,
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import PREFIX
+from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import PREFIX
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUP = "takeover.nimops.example"

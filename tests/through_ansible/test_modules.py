@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from ansible.template import trust_as_template
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Host management is deprecated"),
@@ -40,18 +40,18 @@ def run(localhost, cluster, tmp_path, monkeypatch):
 
 def test_observe_and_report(run, cluster):
     stored = cluster.put(api_path("NIMService", "nim", "llm"), NIM)
-    seen = run("nimops.nim.observe", resource=stored)
+    seen = run("nimops.nim.nim_observe", resource=stored)
     assert (seen["changed"], seen["steps"]) == (False, ["apply"])
     assert json.loads(seen["observed"])["resource"]["kind"] == "NIMService"
     assert [item["kind"] for item in seen["plan"]["apply"]][-1] == "Deployment"
 
-    said = run("nimops.nim.report", observed=seen["observed"])
+    said = run("nimops.nim.nim_report", observed=seen["observed"])
     assert (said["changed"], said["status"]["state"]) == (True, "NotReady")
     live = cluster.objects[api_path("NIMService", "nim", "llm")]
     assert live["status"]["state"] == "NotReady"
-    again = run("nimops.nim.report", resource=live, observed=seen["observed"], written="absent")
+    again = run("nimops.nim.nim_report", resource=live, observed=seen["observed"], written="absent")
     assert again["changed"] is False
-    wrong = run("nimops.nim.report", observed=seen["observed"], written="inventory_hostname")
+    wrong = run("nimops.nim.nim_report", observed=seen["observed"], written="inventory_hostname")
     assert wrong["msg"] == "the variable inventory_hostname is not the result of a task"
 
 
@@ -70,41 +70,48 @@ WRONG = {
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
 def test_what_observe_cannot_take(run, given, message):
-    found = run("nimops.nim.observe", **given)
+    found = run("nimops.nim.nim_observe", **given)
     assert found["failed"] is True
     assert message in found["msg"]
 
 
 def test_plan_and_apply(run, cluster):
-    planned = run("nimops.nim.plan", files=[str(NIM_FILE)])
+    planned = run("nimops.nim.nim_plan_info", files=[str(NIM_FILE)])
     assert {change["action"] for change in planned["changes"]} == {"create"}
+    assert (planned["changed"], planned.get("failed", False)) == (True, False)
     assert {call.query.get("dryRun") for call in cluster.calls("PATCH")} == {"All"}
-    failed = run("nimops.nim.apply", files=[str(NIM_FILE)], wait_timeout=1)
+    failed = run("nimops.nim.nim_apply", files=[str(NIM_FILE)], wait_timeout=1)
     assert failed["failed"] is True
     assert failed["msg"].startswith("not Ready after 1 s: NIMService nim/llm: NotReady")
     assert cluster.objects[api_path("Deployment", "nim", "llm")]["spec"]["replicas"] == 1
 
 
 def test_profiles_and_gather(run, cluster, tmp_path):
-    (tmp_path / "manifest.yaml").write_text(MANIFEST)
-    offered = run("nimops.nim.profiles", manifest=str(tmp_path / "manifest.yaml"), gpus=["H100"])
+    manifest = tmp_path / "manifest.yaml"
+    manifest.write_text(MANIFEST)
+    offered = run("nimops.nim.nim_profiles_info", manifest=str(manifest), gpus=["H100"])
     assert [profile["id"] for profile in offered["profiles"]] == ["big", "small"]
+    assert (offered["fitting"], offered.get("failed", False)) == ([], False)
     cluster.put(api_path("NIMService", "nim", "llm"), NIM)
-    found = run("nimops.nim.gather", namespace="nim", path=str(tmp_path / "all.tar.gz"))
+    found = run("nimops.nim.nim_gather", namespace="nim", path=str(tmp_path / "all.tar.gz"))
     assert (tmp_path / "all.tar.gz").stat().st_size == found["bytes"]
 
 
 def test_render_and_status(run, cluster, tmp_path):
-    found = run("nimops.nim.render", files=[str(NIM_FILE)], output_dir=str(tmp_path))
+    found = run("nimops.nim.nim_render", files=[str(NIM_FILE)], output_dir=str(tmp_path))
     assert (found["changed"], found["count"]) == (True, 5)
     cluster.put(api_path("NIMService", "nim", "llm"), NIM)
-    (line,) = run("nimops.nim.status", namespace="nim")["resources"]
+    (line,) = run("nimops.nim.nim_status_info", namespace="nim")["resources"]
     assert (line["kind"], line["name"], line["state"]) == ("NIMService", "llm", "")
 
 
 FILTERS = {
-    "plan": (NIM, "nimops.nim.plan({})).apply | map(attribute='kind') | first", "ServiceAccount"),
-    "status": (NIM, "nimops.nim.status({})).state", "NotReady"),
+    "plan_resource": (
+        NIM,
+        "nimops.nim.plan_resource({})).apply | map(attribute='kind') | first",
+        "ServiceAccount",
+    ),
+    "assess_status": (NIM, "nimops.nim.assess_status({})).state", "NotReady"),
     "select_profiles": (
         MANIFEST,
         "nimops.nim.select_profiles({'precision': 'fp8'})).selected",

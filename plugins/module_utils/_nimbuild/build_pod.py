@@ -1,22 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pod that builds the engine: the NIM does it when it starts, and is ready when it is done."""
+"""The pod that builds the engine: the NIM builds at startup, and is ready when it is done."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
-    EnvVar,
-    env,
-    merge_env,
-    secret_env,
-    tidy_env,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.gpu import (
+from .._base.errors import NimError
+from .._components.env import EnvVar, env, merge_env, normalize_env, secret_env
+from .._components.gpu import (
     GPU,
     amounts_of,
     has_gpus,
@@ -24,23 +17,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.gpu import (
     parse_parallelism,
     with_gpus,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    Labels,
-    merge_missing,
-    operator_labels,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
-    http_probe,
-    without_empty,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import (
-    BUILD_CONTAINER,
-    Resource,
-    build_pod_name,
-    model_name,
-    name_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.pods import STORE, build_pod
+from .._components.pod import http_probe, without_empty
+from .._engine.desired import Manifest
+from .._engine.metadata import Labels, merge_missing, operator_labels
+from .app import NIMBuildApp
+from .names import BUILD_CONTAINER
+from .pods import STORE, build_pod
 
 _PORT = 8000
 _TOOL_ANNOTATIONS = (
@@ -48,55 +30,55 @@ _TOOL_ANNOTATIONS = (
     "kubectl.kubernetes.io/",
     "nimops.nim/",
 )
-"""Notes of kubectl, the runtime and other reconciles on the NIMBuild itself."""
+"""Annotations that kubectl, the runtime and other reconciles set on the NIMBuild itself."""
 
 Json = dict[str, t.Any]
 
 
 def build_engine_pod(
-    cr: Resource, cache: Manifest, profile: t.Mapping[str, t.Any], orchestrator: str
+    app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any], orchestrator: str
 ) -> Manifest:
-    """The pod; NimError if profile and spec do not tell how many GPUs it takes."""
+    """The pod; NimError if profile and spec do not determine its number of GPUs."""
     container: Json = {
         "name": BUILD_CONTAINER,
-        "env": _environment(cr, cache, profile),
+        "env": _environment(app, cache, profile),
         "ports": [{"name": "api", "containerPort": _PORT, "protocol": "TCP"}],
         "readinessProbe": http_probe("/v1/health/ready", 15, 3),
         "livenessProbe": http_probe("/v1/health/live", 15, 3),
         "startupProbe": http_probe("/v1/health/ready", 30, 30),
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "FallbackToLogsOnError",
-    } | without_empty({"resources": _resources(cr, profile)})
+    } | without_empty({"resources": _resources(app, profile)})
     metadata = {
-        "labels": merge_missing(operator_labels(name_of(cr)), _given(cr, "labels")),
-        "annotations": merge_missing(_annotations(orchestrator), _given(cr, "annotations")),
+        "labels": merge_missing(operator_labels(app.name), _given(app, "labels")),
+        "annotations": merge_missing(_annotations(orchestrator), _given(app, "annotations")),
     }
     return build_pod(
-        cr, cache, orchestrator, build_pod_name(cr), metadata=metadata, container=container
+        app, cache, orchestrator, app.build_pod_name, metadata=metadata, container=container
     )
 
 
-def _environment(cr: Resource, cache: Manifest, profile: t.Mapping[str, t.Any]) -> list[EnvVar]:
-    """The user wins, except for the folder of adapters that a profile with LoRA wants."""
+def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any]) -> list[EnvVar]:
+    """The user's variables win, except for the adapter folder that a profile with LoRA needs."""
     base = env(
         NIM_CACHE_PATH=STORE,
         NIM_SERVER_PORT=str(_PORT),
         NIM_HTTP_API_PORT=str(_PORT),
-        NIM_CUSTOM_MODEL_NAME=model_name(cr),
+        NIM_CUSTOM_MODEL_NAME=app.model_name,
         NIM_MODEL_PROFILE=profile["name"],
     )
     secret = ((cache["spec"].get("source") or {}).get("ngc") or {}).get("authSecret")
     if secret:
         base.append(secret_env("NGC_API_KEY", secret))
-    merged = merge_env(base, cr["spec"].get("env") or [])
+    merged = merge_env(base, app.spec.get("env") or [])
     if (profile.get("config") or {}).get("feat_lora") == "true":
         merged = merge_env(merged, env(NIM_PEFT_SOURCE="/tmp"))
-    return tidy_env(merged)
+    return normalize_env(merged)
 
 
-def _resources(cr: Resource, profile: t.Mapping[str, t.Any]) -> Json:
-    """The user's, with the profile's GPUs: just one of the two must say how many."""
-    amounts, size = amounts_of(cr["spec"].get("resources")), parallelism_of(profile)
+def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
+    """The user's resources with the profile's GPUs: exactly one of the two must give the number."""
+    amounts, size = amounts_of(app.spec.get("resources")), parallelism_of(profile)
     if not size and not has_gpus(amounts):
         raise NimError(
             "tensorParallelism is not set in the profile tags or resources: set"
@@ -115,14 +97,14 @@ def _resources(cr: Resource, profile: t.Mapping[str, t.Any]) -> Json:
     return {key: named for key, named in amounts.items() if named}
 
 
-def _given(cr: Resource, what: str) -> Labels:
+def _given(app: NIMBuildApp, what: str) -> Labels:
     """Labels or annotations: those of the spec, then those of the NIMBuild itself."""
     own = {
         key: value
-        for key, value in (cr["metadata"].get(what) or {}).items()
+        for key, value in (app.resource["metadata"].get(what) or {}).items()
         if not key.startswith(_TOOL_ANNOTATIONS)
     }
-    return merge_missing(cr["spec"].get(what), own)
+    return merge_missing(app.spec.get(what), own)
 
 
 def _annotations(orchestrator: str) -> Labels:

@@ -1,15 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What both pods of a NIMBuild have: the cache's volume and its user, the spec's placement."""
+"""What both pods of a NIMBuild share: the cache's volume and its user, the spec's scheduling."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+from .._components.pod import (
     container_security,
     image_reference,
     pod_security,
@@ -17,9 +15,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
     seccomp,
     without_empty,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import Resource
+from .._components.pvc import pvc_name
+from .._engine.api_resources import manifest
+from .._engine.desired import Manifest
+from .._engine.metadata import owner_reference
+from .app import NIMBuildApp
 
 STORE = "/model-store"
 _VOLUME = "nim-cache-volume"
@@ -28,7 +28,7 @@ Json = dict[str, t.Any]
 
 
 def build_pod(
-    cr: Resource,
+    app: NIMBuildApp,
     cache: Manifest,
     orchestrator: str,
     name: str,
@@ -37,17 +37,17 @@ def build_pod(
     container: t.Mapping[str, t.Any],
 ) -> Manifest:
     """A pod that runs ``container`` on the cache, once; ``metadata``: labels and annotations."""
-    spec, cached = cr["spec"], cache["spec"]
-    claim = {"claimName": claim_name(cache)}
+    spec, cached = app.spec, cache["spec"]
+    claim = {"claimName": pvc_name(cache)}
     return manifest(
         "Pod",
         name,
-        cr["metadata"]["namespace"],
-        metadata={**metadata, "ownerReferences": [owner_reference(cr)]},
+        app.namespace,
+        metadata={**metadata, "ownerReferences": [owner_reference(app.resource)]},
         spec={
             "restartPolicy": "Never",
             "securityContext": pod_security(cached) | seccomp(orchestrator),
-            "containers": [_complete(cr, cache, container)],
+            "containers": [_complete(app, cache, container)],
             "volumes": [{"name": _VOLUME, "persistentVolumeClaim": claim}],
         }
         | without_empty(
@@ -61,12 +61,12 @@ def build_pod(
     )
 
 
-def _complete(cr: Resource, cache: Manifest, container: t.Mapping[str, t.Any]) -> Json:
+def _complete(app: NIMBuildApp, cache: Manifest, container: t.Mapping[str, t.Any]) -> Json:
     pvc = (cache["spec"].get("storage") or {}).get("pvc") or {}
     sub_path = without_empty({"subPath": pvc.get("subPath")})
     return {
         **container,
-        "image": image_reference(cr["spec"]["image"]),
+        "image": image_reference(app.spec["image"]),
         "securityContext": container_security(cache["spec"]),
         "volumeMounts": [{"name": _VOLUME, "mountPath": STORE} | sub_path],
     }

@@ -1,40 +1,30 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Profiles that engines are built for, and from."""
+"""Input profiles of engines, and profiles of built engines."""
 
 from __future__ import annotations
 
 import json
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
-    Manifest,
-    StatusPatch,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
-    INPUT_TAG,
-    ModelManifest,
-    Profile,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import (
-    Resource,
-    model_name,
-)
+from .._base.errors import NimError
+from .._engine.desired import Manifest, StatusPatch
+from .._profiles.model_manifest import INPUT_TAG, ModelManifest, Profile
+from .app import NIMBuildApp
 
 MAX_BUILT = 32
-"""Profiles that builds may add to what a NIMCache lists: many builds must not fill its status."""
+"""Maximum of built profiles in a NIMCache: many builds must not fill its status."""
 _MAX_ENTRY = 16 << 10
 _MAX_LISTED = 768 << 10
-"""Bytes of JSON: of one such profile, and of all that is listed. etcd takes 1.5 MiB an object."""
+"""Bytes of JSON of one such profile, and of all listed ones. etcd takes 1.5 MiB per object."""
 _BUILDABLE_TAG, _MODEL_TAG = "trtllm_buildable", "model_name"
 _PROFILE_VARIABLE = "NIM_MODEL_PROFILE"
 
 
-def list_buildable(cr: Resource, cache: Manifest) -> list[Manifest]:
-    """The profiles of the cache that may be meant: the one that is named, if one is."""
-    named = cr["spec"]["nimCache"].get("profile")
+def list_buildable(app: NIMBuildApp, cache: Manifest) -> list[Manifest]:
+    """The candidates among the cache's profiles: only the named one, if one is named."""
+    named = app.spec["nimCache"].get("profile")
     return [
         profile
         for profile in profiles_of(cache)
@@ -44,7 +34,7 @@ def list_buildable(cr: Resource, cache: Manifest) -> list[Manifest]:
 
 
 def profiles_of(cache: Manifest) -> list[Manifest]:
-    """What the cache lists."""
+    """The profiles that the cache lists."""
     return list((cache.get("status") or {}).get("profiles") or [])
 
 
@@ -59,14 +49,14 @@ def profile_of(pod: Manifest, cache: Manifest) -> Manifest | None:
     return next((item for item in profiles_of(cache) if item.get("name") in names), None)
 
 
-def find_built(cr: Resource, manifest: ModelManifest) -> Profile | None:
-    """The profile of the engine in the manifest of what was built."""
-    wanted = model_name(cr)
+def find_built(app: NIMBuildApp, manifest: ModelManifest) -> Profile | None:
+    """The profile of the engine, from the manifest of the build."""
+    wanted = app.model_name
     return next((item for item in manifest.profiles if item.tags.get(_MODEL_TAG) == wanted), None)
 
 
-def list_in_cache(cr: Resource, cache: Manifest, built: Profile | None) -> StatusPatch | None:
-    """What makes the cache list the built profile; None if it does, or if there is none.
+def list_in_cache(app: NIMBuildApp, cache: Manifest, built: Profile | None) -> StatusPatch | None:
+    """The patch that adds the built profile to the cache; None if it is listed or there is none.
 
     NimError if there is no room for it.
     """
@@ -74,30 +64,30 @@ def list_in_cache(cr: Resource, cache: Manifest, built: Profile | None) -> Statu
     if built is None or any(profile.get("name") == built.id for profile in listed):
         return None
     entry = built.to_status()
-    source = ((cr.get("status") or {}).get("inputProfile") or {}).get("name") or ""
+    source = (app.status.get("inputProfile") or {}).get("name") or ""
     entry["config"] = {**entry.get("config", {}), INPUT_TAG: source}
-    check_room(cache, entry)
+    check_capacity(cache, entry)
     meta = cache["metadata"]
     return StatusPatch(
         "NIMCache", meta["name"], meta["resourceVersion"], {"profiles": [*listed, entry]}
     )
 
 
-def check_room(cache: Manifest, entry: Manifest | None = None) -> None:
-    """NimError if a cache has no room for one more profile that was built, or not for ``entry``."""
+def check_capacity(cache: Manifest, entry: Manifest | None = None) -> None:
+    """NimError if a cache has no room for one more built profile, or for ``entry``."""
     listed = profiles_of(cache)
     built = [item for item in listed if INPUT_TAG in (item.get("config") or {})]
     name = cache["metadata"]["name"]
     size, whole = (len(json.dumps(item)) for item in (entry or {}, [*listed, entry]))
     fault = ""
     if len(built) >= MAX_BUILT:
-        fault = f"lists {len(built)} profiles that were built, and {MAX_BUILT} are the most"
+        fault = f"lists {len(built)} built profiles, and the maximum is {MAX_BUILT}"
     elif size > _MAX_ENTRY:
-        fault = f"takes {_MAX_ENTRY} bytes of a built profile in its status, and this has {size}"
+        fault = f"allows {_MAX_ENTRY} bytes for a built profile in its status, this one has {size}"
     elif whole > _MAX_LISTED:
-        fault = f"takes {_MAX_LISTED} bytes of profiles in its status, and would have {whole}"
+        fault = f"allows {_MAX_LISTED} bytes for profiles in its status, it would have {whole}"
     if fault:
         raise NimError(
-            f"NIMCache {name} {fault}: make a NIMCache of its own for further builds",
+            f"NIMCache {name} {fault}: create another NIMCache for further builds",
             reason="NIMCacheFull",
         )

@@ -5,58 +5,55 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import manifest_map_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import read_log_of
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
-    Observed,
-    Read,
-    read_nodes,
-    read_object,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import (
-    MANIFEST_CONTAINER,
-    READY,
-    Resource,
-    build_pod_name,
-    cache_name,
-    is_built,
-    is_finished,
-    manifest_pod_name,
-)
+from .._components.pvc import pvc_name
+from .._engine.desired import Manifest
+from .._engine.observed import Read, read_nodes, read_object
+from .._profiles.manifest_pod import read_log_of
+from .._profiles.model_manifest import manifest_map_name
+from .app import NIMBuildApp
+from .names import MANIFEST_CONTAINER, READY
 
 
-def reads(cr: Resource, observed: Observed) -> list[Read]:
-    """The pods; while something is left to do the cache, then what the next step needs."""
-    namespace = cr["metadata"]["namespace"]
+def reads(app: NIMBuildApp) -> list[Read]:
+    """The pods; until the build is done also the cache, then what the next step needs."""
+    namespace = app.namespace
     wanted = [
-        read_object("Pod", namespace, name) for name in (build_pod_name(cr), manifest_pod_name(cr))
+        read_object("Pod", namespace, name) for name in (app.build_pod_name, app.manifest_pod_name)
     ]
-    if is_finished(cr):
+    if app.is_finished:
         return wanted
-    wanted.append(read_object("NIMCache", namespace, cache_name(cr)))
-    cache = observed.object("NIMCache", cache_name(cr))
-    return wanted + (_further_reads(cr, cache, observed) if cache else [])
+    wanted.append(read_object("NIMCache", namespace, app.cache_name))
+    cache = app.live("NIMCache", app.cache_name)
+    return wanted + (
+        _dependent_reads(
+            app,
+            cache,
+        )
+        if cache
+        else []
+    )
 
 
-def _further_reads(cr: Resource, cache: Manifest, observed: Observed) -> list[Read]:
-    """The claim that pods work on, and what a new one needs to know."""
-    namespace = cr["metadata"]["namespace"]
+def _dependent_reads(
+    app: NIMBuildApp,
+    cache: Manifest,
+) -> list[Read]:
+    """The PVC that pods use, and what a new pod needs."""
+    namespace = app.namespace
     building, reading = (
-        observed.object("Pod", name) for name in (build_pod_name(cr), manifest_pod_name(cr))
+        app.live("Pod", name) for name in (app.build_pod_name, app.manifest_pod_name)
     )
     wanted: list[Read] = []
-    if building or reading or is_built(cr):
-        wanted.append(read_object("PersistentVolumeClaim", namespace, claim_name(cache)))
+    if building or reading or app.is_built:
+        wanted.append(read_object("PersistentVolumeClaim", namespace, pvc_name(cache)))
     if (cache.get("status") or {}).get("state") != READY:
         return wanted
-    if not (reading if is_built(cr) else building):
+    if not (reading if app.is_built else building):
         return [*wanted, read_nodes()]
-    if is_built(cr):
+    if app.is_built:
         name = manifest_map_name(cache["metadata"]["name"])
         wanted += [
             read_object("ConfigMap", namespace, name),
-            *read_log_of(cr, reading, MANIFEST_CONTAINER),
+            *read_log_of(app.resource, reading, MANIFEST_CONTAINER),
         ]
     return wanted

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a build has come: the cache, then the build pod, then the manifest of what it built.
+"""The progress of a build: the cache, then the build pod, then the manifest of the built engine.
 
-Found anew on every pass, from what is live. The status keeps what is over: that the engine is
-built, before its pod goes, and that the cache lists it, before the other pod goes.
+Each pass evaluates it from the live state. The status records what is over: that the engine is
+built, before its pod is deleted, and that the cache lists it, before the other pod is deleted.
 """
 
 from __future__ import annotations
@@ -12,62 +12,20 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
-    Manifest,
-    StatusPatch,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
-    Profile,
-    manifest_map_name,
-    parse_manifest,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import (
-    LOG,
-    follow_pod,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
-    is_pod_ready,
-    phase_of,
-    why_ended,
-    why_not_running,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import (
-    POD_LABELS,
-    key_faults,
-    refuse,
-    root_faults,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import object_key
-from ansible_collections.nimops.nim.plugins.module_utils._common.standing import (
-    refuse_foreign,
-    standing_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.build_pod import build_engine_pod
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.manifest_pod import (
-    LOCAL_MANIFEST,
-    add_manifest,
-    build_manifest_pod,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.names import (
-    FAILED,
-    READY,
-    Resource,
-    build_pod_name,
-    cache_name,
-    is_built,
-    is_finished,
-    manifest_pod_name,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.profiles import (
-    check_room,
-    find_built,
-    list_buildable,
-    list_in_cache,
-    profile_of,
-)
+from .._base.errors import NimError
+from .._components.pod import is_pod_ready, phase_of, why_ended, why_not_running
+from .._components.policy import POD_LABELS, key_faults, refuse, root_faults
+from .._components.pvc import pvc_name
+from .._engine.desired import Manifest, StatusPatch
+from .._engine.observed import Observed
+from .._engine.ownership import ownership_of, refuse_foreign
+from .._profiles.manifest_pod import LOG, follow_pod
+from .._profiles.model_manifest import Profile, manifest_map_name, parse_manifest
+from .app import NIMBuildApp
+from .build_pod import build_engine_pod
+from .manifest_pod import LOCAL_MANIFEST, add_manifest, build_manifest_pod
+from .names import FAILED, READY
+from .profiles import check_capacity, find_built, list_buildable, list_in_cache, profile_of
 
 Stage = t.Literal[
     "cache missing",
@@ -92,11 +50,11 @@ NO_ENGINE = "NoLocalManifest"
 
 @dataclass(frozen=True)
 class Step:
-    """Where a build stands, and what that takes.
+    """The progress of a build, and what it needs.
 
-    ``waiting``: a (reason, message), of what is to come or of the failure. ``pod``: one to make.
-    ``kept``: the names of the pods that are to stay or come. ``profile``: the one that is built
-    for, as the cache lists it. ``built``: the one that was built. ``listing``: what makes the cache
+    ``waiting``: a (reason, message) of what it waits for, or of the failure. ``pod``: the pod to
+    create. ``kept``: the names of the pods to keep or create. ``profile``: the input profile, as
+    the cache lists it. ``built``: the built profile. ``listing``: the patch that makes the cache
     list it.
     """
 
@@ -111,62 +69,71 @@ class Step:
     problem: NimError | None = None
 
 
-def take_step(cr: Resource, observed: Observed) -> Step:
-    """The step to take now; raises nothing, as a problem is a step."""
-    if is_finished(cr):
+def next_step(app: NIMBuildApp) -> Step:
+    """The next step; raises nothing, as a problem is a step."""
+    if app.is_finished:
         return Step("finished")
-    cache = observed.object("NIMCache", cache_name(cr))
-    pods = (build_pod_name(cr), manifest_pod_name(cr))
+    cache = app.live("NIMCache", app.cache_name)
+    pods = (app.build_pod_name, app.manifest_pod_name)
     if cache is None or cache["metadata"].get("deletionTimestamp"):
         return Step("cache missing")
-    if is_claim_lost(cache, observed):
-        message = f"waiting for PersistentVolumeClaim {claim_name(cache)} to be made anew"
+    if is_pvc_lost(app, cache):
+        message = f"waiting for PersistentVolumeClaim {pvc_name(cache)} to be recreated"
         return Step("volume lost", ("WaitingForPVC", message))
     state = (cache.get("status") or {}).get("state")
     if state != READY:
         return Step("cache failed" if state == FAILED else "cache awaited", kept=pods)
-    take = _read_manifest if is_built(cr) else _build
+    take = _read_manifest if app.is_built else _build
     try:
-        return take(cr, cache, observed)
+        return take(app, cache)
     except NimError as error:
-        # A pod that cannot be read or is in the way stays, to look at.
+        # Keep a pod that is unreadable or foreign, for inspection.
         return Step("problem", kept=pods, problem=error)
 
 
-def is_claim_lost(cache: Manifest, observed: Observed) -> bool:
-    """Whether the volume that pods of ours work on is gone or going, which they would hold up."""
-    name = claim_name(cache)
-    if not observed.has(object_key("PersistentVolumeClaim", name)):
+def is_pvc_lost(app: NIMBuildApp, cache: Manifest) -> bool:
+    """Whether the volume of our pods is gone or terminating; the pods would block its deletion."""
+    name = pvc_name(cache)
+    if not app.was_read("PersistentVolumeClaim", name):
         return False
-    claim = observed.object("PersistentVolumeClaim", name)
+    claim = app.live("PersistentVolumeClaim", name)
     return claim is None or bool(claim["metadata"].get("deletionTimestamp"))
 
 
-def _build(cr: Resource, cache: Manifest, observed: Observed) -> Step:
-    name = build_pod_name(cr)
-    pod = observed.object("Pod", name)
-    if refuse_foreign(pod, cr, f"Pod {name}") == "leaving":
-        return Step("waiting", ("WaitingForPod", f"waiting for Pod {name} to be gone"))
+def _build(
+    app: NIMBuildApp,
+    cache: Manifest,
+) -> Step:
+    name = app.build_pod_name
+    pod = app.live("Pod", name)
+    if refuse_foreign(pod, app.resource, f"Pod {name}") == "leaving":
+        return Step("waiting", ("WaitingForPod", f"waiting for Pod {name} to be deleted"))
     if pod is None:
-        return _start(cr, cache, observed)
+        return _start(
+            app,
+            cache,
+        )
     return replace(_follow(pod), kept=(name,), profile=profile_of(pod, cache))
 
 
-def _start(cr: Resource, cache: Manifest, observed: Observed) -> Step:
-    """NimError if it is for nothing: the operator forbids it, or the cache is full."""
+def _start(
+    app: NIMBuildApp,
+    cache: Manifest,
+) -> Step:
+    """NimError if a build is pointless: the operator forbids it, or the cache is full."""
     refuse(
         [
-            *key_faults(observed, POD_LABELS, "spec.labels", cr["spec"].get("labels")),
-            *_root_faults(cache, observed),
+            *key_faults(app.observed, POD_LABELS, "spec.labels", app.spec.get("labels")),
+            *_root_faults(cache, app.observed),
         ]
     )
-    check_room(cache)
-    cr = _without_forbidden_labels(cr, observed)
-    profiles = list_buildable(cr, cache)
+    check_capacity(cache)
+    app = _without_forbidden_labels(app)
+    profiles = list_buildable(app, cache)
     if len(profiles) != 1:
         return Step("several profiles" if profiles else "no profile")
-    pod = build_engine_pod(cr, cache, profiles[0], observed.orchestrator)
-    return Step("to build", pod=pod, kept=(build_pod_name(cr),), profile=profiles[0])
+    pod = build_engine_pod(app, cache, profiles[0], app.observed.orchestrator)
+    return Step("to build", pod=pod, kept=(app.build_pod_name,), profile=profiles[0])
 
 
 def _root_faults(cache: Manifest, observed: Observed) -> list[str]:
@@ -176,14 +143,15 @@ def _root_faults(cache: Manifest, observed: Observed) -> list[str]:
     return root_faults(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
 
 
-def _without_forbidden_labels(cr: Resource, observed: Observed) -> Resource:
-    """Tools label the NIMBuild itself as they like: the pod gets of these what it may have."""
+def _without_forbidden_labels(app: NIMBuildApp) -> NIMBuildApp:
+    """Tools may set any labels on the NIMBuild itself: the pod only gets the allowed ones."""
     labels = {
         key: value
-        for key, value in (cr["metadata"].get("labels") or {}).items()
-        if not key_faults(observed, POD_LABELS, "", [key])
+        for key, value in (app.resource["metadata"].get("labels") or {}).items()
+        if not key_faults(app.observed, POD_LABELS, "", [key])
     }
-    return {**cr, "metadata": {**cr["metadata"], "labels": labels}}
+    metadata = {**app.resource["metadata"], "labels": labels}
+    return NIMBuildApp({**app.resource, "metadata": metadata}, app.observed)
 
 
 def _follow(pod: Manifest) -> Step:
@@ -197,38 +165,41 @@ def _follow(pod: Manifest) -> Step:
     return Step("building", ("BuildingEngine", message))
 
 
-def _read_manifest(cr: Resource, cache: Manifest, observed: Observed) -> Step:
-    name = manifest_pod_name(cr)
-    live = observed.object("Pod", name)
-    found = follow_pod(cr, live, name, observed.get(LOG))
+def _read_manifest(
+    app: NIMBuildApp,
+    cache: Manifest,
+) -> Step:
+    name = app.manifest_pod_name
+    live = app.live("Pod", name)
+    found = follow_pod(app.resource, live, name, app.observed.get(LOG))
     if found.waiting:
-        pod = build_manifest_pod(cr, cache, observed.orchestrator) if live is None else None
+        pod = build_manifest_pod(app, cache, app.observed.orchestrator) if live is None else None
         kept = (name,) if found.is_wanted else ()
         return Step("reading", ("WaitingForManifest", f"waiting for {found.waiting}"), pod, kept)
     if not found.log.text:
         raise NimError(
-            f"the build has left no {LOCAL_MANIFEST} on the volume of NIMCache {cache_name(cr)}, so"
-            " there is no engine: make the NIMBuild anew to build again",
+            f"the build left no {LOCAL_MANIFEST} on the volume of NIMCache {app.cache_name}, so"
+            " there is no engine: recreate the NIMBuild to build again",
             reason=NO_ENGINE,
         )
     manifest = parse_manifest(found.log.text)
-    built = find_built(cr, manifest)
+    built = find_built(app, manifest)
     return Step(
         "read",
         kept=(name,),
-        config_map=add_manifest(cr, _config_map_of(cache, observed), manifest),
+        config_map=add_manifest(app, _config_map_of(app, cache), manifest),
         built=built,
-        listing=list_in_cache(cr, cache, built),
+        listing=list_in_cache(app, cache, built),
     )
 
 
-def _config_map_of(cache: Manifest, observed: Observed) -> Manifest:
+def _config_map_of(app: NIMBuildApp, cache: Manifest) -> Manifest:
     name = manifest_map_name(cache["metadata"]["name"])
-    live = observed.object("ConfigMap", name)
-    if live is None or standing_of(live, cache) != "ours":
+    live = app.live("ConfigMap", name)
+    if live is None or ownership_of(live, cache) != "ours":
         raise NimError(
-            f'unable to get ConfigMap {name}: ConfigMap "{name}" not found, or not that of'
-            " the NIMCache (which makes it anew when it reconciles next)",
+            f'unable to get ConfigMap {name}: ConfigMap "{name}" not found, or not owned by'
+            " the NIMCache (which recreates it in its next reconcile)",
             reason="NoModelManifest",
         )
     return live

@@ -5,59 +5,48 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
-from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import forbids_root
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.config_map import (
-    build_config_map,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
-    ROLE,
-    Resource,
-    job_name,
-    pod_name,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.permissions import (
-    refuse_forbidden,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe_pod import build_probe_pod
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.rbac import build_rbac
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import Steps, take_steps
+from .._components.names import check_name
+from .._components.policy import forbids_root
+from .._engine.desired import Child, Desired
+from .app import NIMCacheApp
+from .config_map import build_config_map
+from .names import ROLE
+from .permissions import refuse_forbidden
+from .probe_pod import build_probe_pod
+from .rbac import build_rbac
+from .steps import Steps, next_steps
 
 
-def desired(cr: Resource, observed: Observed) -> Desired:
-    """The children as far as the steps go; a problem is told by `assess`, not raised.
+def desired(app: NIMCacheApp) -> Desired:
+    """The children as far as the steps go; `assess` reports a problem, this does not raise it.
 
-    NimError if the operator forbids what the spec wants; then nothing is touched.
+    NimError if the operator forbids what the spec wants; then nothing is changed.
 
-    A NIMCache that is being deleted wants nothing: its children go with it.
+    A NIMCache that is being deleted wants nothing: its children are deleted with it.
     """
-    if cr["metadata"].get("deletionTimestamp"):
-        return Desired()
-    check_name(cr)
-    refuse_forbidden(cr, observed)
-    steps = take_steps(cr, observed)
-    children = build_rbac(cr, observed.object("Role", ROLE), is_root=not forbids_root(observed))
-    if steps.claim:
-        children.append(Child(steps.claim, create_only=True))
+    check_name(app.resource)
+    refuse_forbidden(app)
+    steps = next_steps(app)
+    children = build_rbac(app, app.live("Role", ROLE), is_root=not forbids_root(app.observed))
+    if steps.pvc:
+        children.append(Child(steps.pvc, create_only=True))
     if steps.probe.pod:
-        pod = build_probe_pod(cr, observed.orchestrator)
+        pod = build_probe_pod(app, app.observed.orchestrator)
         children.append(Child(pod, create_only=True))
     if steps.probe.fresh:
-        children.append(Child(build_config_map(cr, steps.probe.fresh), create_only=True))
+        children.append(Child(build_config_map(app, steps.probe.fresh), create_only=True))
     if steps.job:
         children.append(Child(steps.job, create_only=True))
-    return Desired(children, _unwanted(cr, steps))
+    return Desired(children, _unwanted(app, steps))
 
 
-def _unwanted(cr: Resource, steps: Steps) -> list[tuple[str, str]]:
-    unwanted = [] if _keeps_pod(steps) else [("Pod", pod_name(cr))]
+def _unwanted(app: NIMCacheApp, steps: Steps) -> list[tuple[str, str]]:
+    unwanted = [] if _keeps_pod(steps) else [("Pod", app.pod_name)]
     if steps.is_job_stale:
-        unwanted.append(("Job", job_name(cr)))
+        unwanted.append(("Job", app.job_name))
     return unwanted
 
 
 def _keeps_pod(steps: Steps) -> bool:
-    """The probe pod is kept while it is at work, and when its log cannot be read: to look at."""
+    """Keep the probe pod while it works, and if its log is unreadable, for inspection."""
     return steps.probe.pod or (steps.problem is not None and steps.problem.is_of_probe)

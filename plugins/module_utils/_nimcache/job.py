@@ -1,58 +1,34 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Job that downloads the model into the claim."""
+"""The Job that downloads the model to the PVC."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.certificates import (
+from .._base.errors import NimError
+from .._components.certificates import (
     ca_init_container,
     ca_init_mounts,
     ca_main_mount,
     ca_volumes,
     cert_config_map,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.env import (
-    EnvVar,
-    env,
-    merge_env,
-    proxy_env,
-    tidy_env,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    operator_labels,
-    owner_reference,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
+from .._components.env import EnvVar, env, merge_env, normalize_env, proxy_env
+from .._components.pod import (
     container_security,
     image_reference,
     pod_security,
     seccomp,
     without_empty,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import (
-    ALL_PROFILES,
-    is_hf_style,
-    is_native,
-    is_self_pulling,
-    source_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
-    CONTAINER,
-    Resource,
-    job_name,
-    name_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.pods import (
-    placement,
-    resources_of,
-)
+from .._components.pvc import pvc_name
+from .._engine.desired import Manifest
+from .app import NIMCacheApp
+from .names import CONTAINER
+from .pods import placement, resources_of
+from .source import ALL_PROFILES, is_hf_style, is_native, is_self_pulling, source_of
 
 BACKOFF_LIMIT = 5
 _TTL_SECONDS = 600
@@ -64,7 +40,7 @@ Json = dict[str, t.Any]
 
 
 class _Download(t.NamedTuple):
-    """How one sort of image is told to download."""
+    """How to tell one type of image what to download."""
 
     command: list[str]
     args: list[str]
@@ -74,50 +50,44 @@ class _Download(t.NamedTuple):
 
 
 def build_job(
-    cr: Resource, cache_type: str, profiles: t.Sequence[str], orchestrator: str
+    app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str], orchestrator: str
 ) -> Manifest:
-    """The Job; ``profiles`` are the ids to download, or `all`, where there is a choice.
+    """The Job; ``profiles`` are the ids to download, or `all`, for images with profiles.
 
     NimError for the deprecated `spec.certConfig`.
     """
-    spec = cr["spec"]
-    if spec.get("certConfig"):
+    if app.spec.get("certConfig"):
         raise NimError(
             "Deprecated field 'CertConfig' is used. Please migrate to 'Proxy' field on NIMCache.\"",
             reason="ReconcileFailed",
         )
-    download = _plan_download(cr, cache_type, profiles)
-    mounts = _mounts(cr, download.mount_paths)
-    own_env = _environment(cr, cache_type, download)
+    download = _plan_download(app, cache_type, profiles)
+    mounts = _mounts(app, download.mount_paths)
+    own_env = _environment(app, cache_type, download)
     pod = {
         "restartPolicy": "Never",
-        "securityContext": pod_security(cr["spec"]) | seccomp(orchestrator),
-        **placement(cr),
-        "containers": [_puller(cr, download, own_env, mounts)],
-        "volumes": _volumes(cr),
-    } | without_empty({"initContainers": _init_containers(cr, own_env, mounts)})
+        "securityContext": pod_security(app.spec) | seccomp(orchestrator),
+        **placement(app),
+        "containers": [_puller(app, download, own_env, mounts)],
+        "volumes": _volumes(app),
+    } | without_empty({"initContainers": _init_containers(app, own_env, mounts)})
     template = {
         "metadata": {
-            "labels": operator_labels(name_of(cr)),
-            "annotations": _pod_annotations(cr, orchestrator),
+            "labels": app.standard_labels,
+            "annotations": _pod_annotations(app, orchestrator),
         },
         "spec": pod,
     }
-    return manifest(
-        "Job",
-        job_name(cr),
-        cr["metadata"]["namespace"],
-        metadata={"ownerReferences": [owner_reference(cr)]},
-        spec={
-            "backoffLimit": BACKOFF_LIMIT,
-            "ttlSecondsAfterFinished": _TTL_SECONDS,
-            "template": template,
-        },
-    )
+    spec = {
+        "backoffLimit": BACKOFF_LIMIT,
+        "ttlSecondsAfterFinished": _TTL_SECONDS,
+        "template": template,
+    }
+    return app.child("Job", spec, name=app.job_name, labels={})
 
 
 def profiles_of(job: Manifest) -> list[str]:
-    """The profile ids that a Job was told to download; empty if it was not told any."""
+    """The profile ids that a Job downloads; empty if it lists none."""
     for container in job["spec"]["template"]["spec"]["containers"]:
         args = container.get("args") or []
         if container["name"] == CONTAINER and args[:1] == [_PROFILES]:
@@ -125,14 +95,14 @@ def profiles_of(job: Manifest) -> list[str]:
     return []
 
 
-def _plan_download(cr: Resource, cache_type: str, profiles: t.Sequence[str]) -> _Download:
-    if is_native(cr, cache_type):
-        return _Download([], [], _native_env(cr), ("/model", "/opt/cache"))
-    if is_hf_style(cr):
-        command = _self_pull(cr) if is_self_pulling(cr, cache_type) else _hf_download(cr)
-        return _Download(command, [], _hf_env(cr), logs_on_error=False)
+def _plan_download(app: NIMCacheApp, cache_type: str, profiles: t.Sequence[str]) -> _Download:
+    if is_native(app, cache_type):
+        return _Download([], [], _native_env(app), ("/model", "/opt/cache"))
+    if is_hf_style(app):
+        command = _self_pull(app) if is_self_pulling(app, cache_type) else _hf_download(app)
+        return _Download(command, [], _hf_env(app), logs_on_error=False)
     cache_env = env(NIM_CACHE_PATH=_STORE)
-    endpoint = source_of(cr).get("modelEndpoint")
+    endpoint = source_of(app).get("modelEndpoint")
     if endpoint:
         args = ["--model-repo", endpoint, "--model-store", _STORE]
         return _Download(["create-model-store"], args, cache_env)
@@ -140,8 +110,8 @@ def _plan_download(cr: Resource, cache_type: str, profiles: t.Sequence[str]) -> 
     return _Download(["download-to-cache"], args, cache_env)
 
 
-def _self_pull(cr: Resource) -> list[str]:
-    source = source_of(cr)
+def _self_pull(app: NIMCacheApp) -> list[str]:
+    source = source_of(app)
     uri = f"hf://{source['namespace']}/{source['modelName']}"
     if source.get("revision"):
         uri += f":{source['revision']}"
@@ -149,8 +119,8 @@ def _self_pull(cr: Resource) -> list[str]:
     return ["download-to-cache", "--model-uri", uri, "--manifest-file", manifest_file]
 
 
-def _hf_download(cr: Resource) -> list[str]:
-    source = source_of(cr)
+def _hf_download(app: NIMCacheApp) -> list[str]:
+    source = source_of(app)
     dataset = source.get("datasetName")
     repository = f"{source['namespace']}/{dataset or source.get('modelName') or ''}"
     kind = "dataset" if dataset else "model"
@@ -160,51 +130,53 @@ def _hf_download(cr: Resource) -> list[str]:
     return [*command, "--revision", revision] if revision else command
 
 
-def _native_env(cr: Resource) -> list[EnvVar]:
-    return env(NIM_ENGINE_MODEL_DOWNLOAD_ONLY="1", NIM_ENGINE_MODEL_PATH=f"/model/{name_of(cr)}")
+def _native_env(app: NIMCacheApp) -> list[EnvVar]:
+    return env(NIM_ENGINE_MODEL_DOWNLOAD_ONLY="1", NIM_ENGINE_MODEL_PATH=f"/model/{app.name}")
 
 
-def _hf_env(cr: Resource) -> list[EnvVar]:
+def _hf_env(app: NIMCacheApp) -> list[EnvVar]:
     return env(
-        HF_ENDPOINT=source_of(cr)["endpoint"],
+        HF_ENDPOINT=source_of(app)["endpoint"],
         HF_HUB_OFFLINE="0",
         NIM_CACHE_PATH=_STORE,
         HF_HOME=f"{_STORE}/huggingface/hub",
     )
 
 
-def _environment(cr: Resource, cache_type: str, download: _Download) -> list[EnvVar]:
-    """Without the proxy's part; the user wins, except over what a native image needs."""
-    merged = merge_env(download.env, cr["spec"].get("env") or [])
-    if is_native(cr, cache_type):
-        merged = merge_env(merged, _native_env(cr))
-    return tidy_env(merged)
+def _environment(app: NIMCacheApp, cache_type: str, download: _Download) -> list[EnvVar]:
+    """The variables without the proxy's; the user's win, except over what a native image needs."""
+    merged = merge_env(download.env, app.spec.get("env") or [])
+    if is_native(app, cache_type):
+        merged = merge_env(merged, _native_env(app))
+    return normalize_env(merged)
 
 
-def _mounts(cr: Resource, paths: t.Sequence[str]) -> list[Json]:
-    pvc = (cr["spec"].get("storage") or {}).get("pvc") or {}
+def _mounts(app: NIMCacheApp, paths: t.Sequence[str]) -> list[Json]:
+    pvc = (app.spec.get("storage") or {}).get("pvc") or {}
     sub_path = without_empty({"subPath": pvc.get("subPath")})
     mounts = [{"name": _VOLUME, "mountPath": path} | sub_path for path in paths]
     return [*mounts, {"name": _SCRATCH, "mountPath": "/scratch"}]
 
 
-def _volumes(cr: Resource) -> list[Json]:
-    config_map = cert_config_map(cr["spec"])
+def _volumes(app: NIMCacheApp) -> list[Json]:
+    config_map = cert_config_map(app.spec)
     return [
-        {"name": _VOLUME, "persistentVolumeClaim": {"claimName": claim_name(cr)}},
+        {"name": _VOLUME, "persistentVolumeClaim": {"claimName": pvc_name(app.resource)}},
         {"name": _SCRATCH, "emptyDir": {}},
         *(ca_volumes(config_map) if config_map else []),
     ]
 
 
-def _puller(cr: Resource, download: _Download, own_env: list[EnvVar], mounts: list[Json]) -> Json:
-    source, spec = source_of(cr), cr["spec"]
+def _puller(
+    app: NIMCacheApp, download: _Download, own_env: list[EnvVar], mounts: list[Json]
+) -> Json:
+    source, spec = source_of(app), app.spec
     container: Json = {
         "name": CONTAINER,
         "image": source["modelPuller"],
-        "env": tidy_env(merge_env(own_env, proxy_env(spec.get("proxy")))),
+        "env": normalize_env(merge_env(own_env, proxy_env(spec.get("proxy")))),
         "envFrom": [{"secretRef": {"name": source["authSecret"]}}],
-        "resources": resources_of(cr),
+        "resources": resources_of(app),
         "securityContext": container_security(spec),
         "volumeMounts": [*mounts, *([ca_main_mount()] if cert_config_map(spec) else [])],
     }
@@ -216,13 +188,13 @@ def _puller(cr: Resource, download: _Download, own_env: list[EnvVar], mounts: li
     return container | without_empty({"command": download.command, "args": download.args})
 
 
-def _init_containers(cr: Resource, own_env: list[EnvVar], mounts: list[Json]) -> list[Json]:
-    """Ours first. The puller's environment wins over that of the user's containers."""
-    given = cr["spec"].get("initContainers") or []
+def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]) -> list[Json]:
+    """Ours come first. The puller's environment overrides that of the user's containers."""
+    given = app.spec.get("initContainers") or []
     containers = [_init_container(item, own_env, mounts) for item in given]
-    if not cert_config_map(cr["spec"]):
+    if not cert_config_map(app.spec):
         return containers
-    image = source_of(cr)["modelPuller"]
+    image = source_of(app)["modelPuller"]
     return [ca_init_container(image, own_env, [*ca_init_mounts(), *mounts]), *containers]
 
 
@@ -233,15 +205,15 @@ def _init_container(given: Json, own_env: list[EnvVar], mounts: list[Json]) -> J
             "command": given.get("command"),
             "args": given.get("args"),
             "workingDir": given.get("workingDir"),
-            "env": tidy_env(merge_env(given.get("env") or [], own_env)),
+            "env": normalize_env(merge_env(given.get("env") or [], own_env)),
             "volumeMounts": mounts,
         }
     )
 
 
-def _pod_annotations(cr: Resource, orchestrator: str) -> dict[str, str]:
+def _pod_annotations(app: NIMCacheApp, orchestrator: str) -> dict[str, str]:
     annotations = {"sidecar.istio.io/inject": "false"}
     if orchestrator == "OpenShift":
-        proxied = cr["spec"].get("proxy") is not None
+        proxied = app.spec.get("proxy") is not None
         annotations["openshift.io/scc"] = "anyuid" if proxied else "nonroot"
     return annotations

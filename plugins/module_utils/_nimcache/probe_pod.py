@@ -1,37 +1,18 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pod that prints the model manifest of the puller image into its log."""
+"""The pod that prints the model manifest of the puller image to its log."""
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
-    NO_PULLER,
-    NOT_FOUND,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import print_command
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    operator_labels,
-    owner_reference,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import (
-    container_security,
-    pod_security,
-    seccomp,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import source_of
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
-    CONTAINER,
-    Resource,
-    name_of,
-    pod_name,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.pods import (
-    placement,
-    resources_of,
-)
+from .._components.pod import container_security, pod_security, seccomp
+from .._engine.desired import Manifest
+from .._profiles.manifest_pod import print_command
+from .._profiles.model_manifest import NO_PULLER, NOT_FOUND
+from .app import NIMCacheApp
+from .names import CONTAINER
+from .pods import placement, resources_of
+from .source import source_of
 
 _FIND = f"""\
 if [ -f /opt/nim/etc/default/model_manifest.yaml ]; then
@@ -45,29 +26,21 @@ fi
 """
 
 
-def build_probe_pod(cr: Resource, orchestrator: str) -> Manifest:
+def build_probe_pod(app: NIMCacheApp, orchestrator: str) -> Manifest:
     """The pod."""
-    name = name_of(cr)
     container = {
         "name": CONTAINER,
-        "image": source_of(cr)["modelPuller"],
+        "image": source_of(app)["modelPuller"],
         "command": print_command(_FIND),
-        "resources": resources_of(cr),
-        "securityContext": container_security(cr["spec"]) | seccomp(orchestrator),
+        "resources": resources_of(app),
+        "securityContext": container_security(app.spec) | seccomp(orchestrator),
     }
     annotations = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
-    return manifest(
-        "Pod",
-        pod_name(cr),
-        cr["metadata"]["namespace"],
-        metadata={
-            "labels": operator_labels(name),
-            "annotations": annotations,
-            "ownerReferences": [owner_reference(cr)],
-        },
-        spec={
-            "containers": [container],
-            "securityContext": pod_security(cr["spec"]),
-            **placement(cr),
-        },
+    spec = {
+        "containers": [container],
+        "securityContext": pod_security(app.spec),
+        **placement(app),
+    }
+    return app.child(
+        "Pod", spec, name=app.pod_name, labels=app.standard_labels, annotations=annotations
     )

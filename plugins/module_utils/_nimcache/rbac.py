@@ -7,18 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    MANAGED_BY,
-    MANAGED_BY_LABEL,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
-    ROLE,
-    ROLE_BINDING,
-    SERVICE_ACCOUNT,
-    Resource,
-)
+from .._engine.api_resources import manifest
+from .._engine.desired import Child, Manifest
+from .._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from .app import NIMCacheApp
+from .names import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
 
 _RBAC_GROUP = "rbac.authorization.k8s.io"
 _SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
@@ -26,12 +19,14 @@ _ANY_USER, _NON_ROOT = "anyuid", "nonroot"
 _LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
 
 
-def build_rbac(cr: Resource, live_role: Manifest | None, *, is_root: bool = True) -> list[Child]:
-    """The three objects, in the order in which they refer to each other.
+def build_rbac(
+    app: NIMCacheApp, live_role: Manifest | None, *, is_root: bool = True
+) -> list[Child]:
+    """The three objects, in the order of their references.
 
-    ``is_root``: whether caches may have what lets pods run as root.
+    ``is_root``: whether caches may use the permission to run pods as root.
     """
-    namespace = cr["metadata"]["namespace"]
+    namespace = app.namespace
     subject = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}
     account = manifest(
         "ServiceAccount",
@@ -49,14 +44,17 @@ def build_rbac(cr: Resource, live_role: Manifest | None, *, is_root: bool = True
     )
     return [
         Child(account, create_only=True, shared=True),
-        Child(_build_role(cr, live_role, is_root=is_root), shared=True),
+        Child(_build_role(app, live_role, is_root=is_root), shared=True, merged=True),
         Child(binding, shared=True),
     ]
 
 
-def _build_role(cr: Resource, live: Manifest | None, *, is_root: bool) -> Manifest:
-    """What this cache needs and what another one was granted: caches must not take turns."""
-    needed = {_NON_ROOT} | ({_ANY_USER} if cr["spec"].get("proxy") is not None else set())
+def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Manifest:
+    """The rules that this cache needs and those already granted: caches must not alternate.
+
+    The rules are one atomic list, so another cache's addition since the read must not be lost.
+    """
+    needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.get("proxy") is not None else set())
     grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}
     rule = {
         "apiGroups": [_SCC_GROUP],
@@ -65,7 +63,11 @@ def _build_role(cr: Resource, live: Manifest | None, *, is_root: bool) -> Manife
         "verbs": ["use"],
     }
     return manifest(
-        "Role", ROLE, cr["metadata"]["namespace"], metadata={"labels": dict(_LABELS)}, rules=[rule]
+        "Role",
+        ROLE,
+        app.namespace,
+        metadata={"labels": dict(_LABELS)},
+        rules=[rule],
     )
 
 

@@ -5,73 +5,53 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest_pod import read_log_of
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
-    Observed,
-    Read,
-    read_nodes,
-    read_object,
-    read_objects,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.flavour import source_of
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.names import (
-    CONTAINER,
-    READY,
-    ROLE,
-    ROLE_BINDING,
-    SERVICE_ACCOUNT,
-    Resource,
-    config_map_name,
-    job_name,
-    pod_name,
-    state_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe import (
-    PROTOCOL,
-    needs_probe,
-    needs_protocol,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.steps import has_claim
+from .._components.pvc import pvc_name
+from .._engine.observed import Read, read_nodes, read_object, read_objects
+from .._profiles.manifest_pod import read_log_of
+from .app import NIMCacheApp
+from .names import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from .probe import PROTOCOL, needs_probe, needs_protocol
+from .source import source_of
+from .steps import has_pvc
 
 USERS = ("NIMBuild", "NIMService")
-"""Kinds that wait for a cache; no watch tells them of its state."""
+"""Kinds that wait for a cache; no watch reports its state to them."""
 
 
-def reads(cr: Resource, observed: Observed) -> list[Read]:
-    """First the children; then, if the cache is not settled, what the next steps need."""
-    namespace = cr["metadata"]["namespace"]
+def reads(app: NIMCacheApp) -> list[Read]:
+    """First the children; then, unless the cache is settled, what the next steps need."""
+    namespace = app.namespace
     wanted = [
         read_object(kind, namespace, name)
         for kind, name in (
-            ("PersistentVolumeClaim", claim_name(cr)),
-            ("ConfigMap", config_map_name(cr)),
-            ("Job", job_name(cr)),
-            ("Pod", pod_name(cr)),
+            ("PersistentVolumeClaim", pvc_name(app.resource)),
+            ("ConfigMap", app.config_map_name),
+            ("Job", app.job_name),
+            ("Pod", app.pod_name),
             ("ServiceAccount", SERVICE_ACCOUNT),
             ("Role", ROLE),
             ("RoleBinding", ROLE_BINDING),
         )
     ]
-    if all(observed.has(read.key) for read in wanted):
-        wanted += _further_reads(cr, observed)
+    if all(app.observed.has(read.key) for read in wanted):
+        wanted += _dependent_reads(app)
     return wanted
 
 
-def _further_reads(cr: Resource, observed: Observed) -> list[Read]:
-    namespace = cr["metadata"]["namespace"]
-    is_claimed = has_claim(cr, observed)
-    settled = state_of(cr) == READY and is_claimed
+def _dependent_reads(app: NIMCacheApp) -> list[Read]:
+    namespace = app.namespace
+    pvc_exists = has_pvc(app)
+    settled = app.state == READY and pvc_exists
     wanted = [] if settled else [read_objects(kind, namespace) for kind in USERS]
-    if not is_claimed:
+    if not pvc_exists:
         return wanted
-    probing = needs_probe(cr, observed)
+    probing = needs_probe(app)
     if probing or not settled:
         wanted.append(read_nodes())
     if probing:
-        wanted += read_log_of(cr, observed.object("Pod", pod_name(cr)), CONTAINER)
-    if needs_protocol(cr, observed):
-        source = source_of(cr)
+        wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
+    if needs_protocol(app):
+        source = source_of(app)
         secrets = (source["pullSecret"],) if source.get("pullSecret") else ()
         wanted.append(
             Read(

@@ -1,36 +1,27 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The NIMServices that a NIMPipeline wants, and those that it wants no more."""
+"""The NIMServices that a NIMPipeline wants, and those that it no longer wants."""
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import is_controlled_by
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
-    SERVICE,
-    Resource,
-    served_entries,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.nim_service import (
-    build_nim_service,
-)
+from .._engine.desired import Child, Desired
+from .app import NIMPipelineApp
+from .entries import SERVICE, served_entries
+from .nim_service import build_nim_service
 
 
-def desired(cr: Resource, observed: Observed) -> Desired:
-    """A NIMService for each entry to serve; one that is being deleted wants nothing."""
-    if cr["metadata"].get("deletionTimestamp"):
-        return Desired()
-    children = [Child(build_nim_service(cr, entry)) for entry in served_entries(cr).values()]
-    return Desired(children, [(SERVICE, name) for name in leftovers(cr, observed)])
+def desired(app: NIMPipelineApp) -> Desired:
+    """A NIMService for each entry to serve; none if the pipeline is being deleted."""
+    children = [Child(build_nim_service(app, entry)) for entry in served_entries(app).values()]
+    return Desired(children, [(SERVICE, name) for name in leftovers(app)])
 
 
-def leftovers(cr: Resource, observed: Observed) -> list[str]:
-    """Names of the NIMServices that the pipeline controls and no entry asks for any more."""
-    wanted = served_entries(cr)
+def leftovers(app: NIMPipelineApp) -> list[str]:
+    """Names of the NIMServices that the pipeline controls and no entry requests any more."""
+    wanted = served_entries(app)
     return [
         live["metadata"]["name"]
-        for live in observed.get(SERVICE) or []
-        if is_controlled_by(live, cr) and live["metadata"]["name"] not in wanted
+        for live in app.listed(SERVICE) or []
+        if app.controls(live) and live["metadata"]["name"] not in wanted
     ]

@@ -1,13 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The entries of `spec.services`: which NIMServices they ask for, and which of them cannot be."""
+"""The entries of `spec.services`: the NIMServices that they request, and which are invalid."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 from dataclasses import dataclass
+
+from .app import NIMPipelineApp
 
 Resource = t.Mapping[str, t.Any]
 
@@ -36,58 +38,58 @@ class Entry:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the NIMService shall be there."""
+        """Whether the NIMService should exist."""
         return bool(self.fields.get("enabled"))
 
     @property
     def has_valid_name(self) -> bool:
-        """Whether an object can bear the name; it becomes part of the path of a request."""
+        """Whether the name is valid for an object; it becomes part of a request's path."""
         return len(self.name) <= _MAX_NAME and bool(_NAME.fullmatch(self.name))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why an entry is not served as it stands; ``reason`` is the condition's."""
+    """Why an entry cannot be served as it is; ``reason`` is the condition's."""
 
     entry: Entry
     reason: str
     message: str
 
 
-def entries_of(cr: Resource) -> list[Entry]:
+def entries_of(app: NIMPipelineApp) -> list[Entry]:
     """All entries, in order."""
-    services = (cr.get("spec") or {}).get("services") or []
+    services = (app.resource.get("spec") or {}).get("services") or []
     return [Entry(index, fields) for index, fields in enumerate(services)]
 
 
-def enabled_entries(cr: Resource) -> dict[str, Entry]:
-    """The entries that are switched on, by name; of several of one name, the last one counts."""
-    last = {entry.name: entry for entry in entries_of(cr)}
+def enabled_entries(app: NIMPipelineApp) -> dict[str, Entry]:
+    """The enabled entries by name; of several with the same name, the last one counts."""
+    last = {entry.name: entry for entry in entries_of(app)}
     return {name: entry for name, entry in last.items() if name and entry.is_enabled}
 
 
-def served_entries(cr: Resource) -> dict[str, Entry]:
-    """Those of which there can be a NIMService."""
-    return {name: entry for name, entry in enabled_entries(cr).items() if entry.has_valid_name}
+def served_entries(app: NIMPipelineApp) -> dict[str, Entry]:
+    """The enabled entries that can have a NIMService."""
+    return {name: entry for name, entry in enabled_entries(app).items() if entry.has_valid_name}
 
 
-def find_problems(cr: Resource) -> list[Problem]:
-    """What is wrong with names."""
-    last = {entry.name: entry for entry in entries_of(cr)}
-    found = (_problem_of(entry, last[entry.name]) for entry in entries_of(cr))
+def find_problems(app: NIMPipelineApp) -> list[Problem]:
+    """Problems with names."""
+    last = {entry.name: entry for entry in entries_of(app)}
+    found = (_problem_of(entry, last[entry.name]) for entry in entries_of(app))
     return [problem for problem in found if problem]
 
 
 def _problem_of(entry: Entry, last: Entry) -> Problem | None:
-    """What is wrong with the name of an entry, given the last one of that name."""
+    """The problem with an entry's name, given the last entry of that name."""
     where = f"{entry.where}.name"
     if not entry.name:
-        text = f"{where}: missing; say what the NIMService shall be called"
+        text = f"{where}: missing; set the name of the NIMService"
         return Problem(entry, "NameMissing", text) if entry.is_enabled else None
     if last.index != entry.index:
         text = (
-            f'{where}: "{entry.name}" stands in {last.where} again, and the last one counts: rename'
-            " or remove one of them"
+            f'{where}: "{entry.name}" is also in {last.where}, and the last one counts: rename or'
+            " remove one of them"
         )
         return Problem(entry, "NameDuplicate", text)
     if entry.is_enabled and not entry.has_valid_name:

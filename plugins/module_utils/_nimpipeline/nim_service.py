@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.env import env, merge_env
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import manifest
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
-    SERVICE,
-    Entry,
-    Resource,
-)
+from .._components.env import env, merge_env
+from .._engine.api_resources import manifest
+from .._engine.desired import Manifest
+from .._engine.metadata import owner_reference
+from .app import NIMPipelineApp
+from .entries import SERVICE, Entry
 
 
-def build_nim_service(cr: Resource, entry: Entry) -> Manifest:
-    """The spec as it is given, without values that nobody gave, and what tells of dependencies."""
+def build_nim_service(app: NIMPipelineApp, entry: Entry) -> Manifest:
+    """The NIMService with the given spec, without null values, and with its dependencies."""
     spec = _as_stored(entry.fields.get("spec") or {})
     for dependency in entry.fields.get("dependencies") or []:
         name, value = dependency.get("envName"), dependency.get("envValue")
@@ -28,17 +25,16 @@ def build_nim_service(cr: Resource, entry: Entry) -> Manifest:
     return manifest(
         SERVICE,
         entry.name,
-        cr["metadata"]["namespace"],
-        metadata={"ownerReferences": [owner_reference(cr)]},
+        app.namespace,
+        metadata={"ownerReferences": [owner_reference(app.resource)]},
         spec=spec,
     )
 
 
 def _as_stored(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The spec with amounts as text and without an empty profile, which means none.
+    """The spec with quantities as strings and without an empty profile, which means none.
 
-    So the reference stores it, whose services need not be written anew then when they are taken
-    over.
+    The reference operator stores it so; then adopting its services need not rewrite them.
     """
     stored = dict(spec)
     for field in ("limits", "requests"):

@@ -5,26 +5,16 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
-    Observed,
-    Read,
-    read_object,
-    read_objects,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.desired import leftovers
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
-    SERVICE,
-    Resource,
-    served_entries,
-)
+from .._engine.observed import Read, read_object, read_objects
+from .app import NIMPipelineApp
+from .desired import leftovers
+from .entries import SERVICE, served_entries
 
 
-def reads(cr: Resource, observed: Observed) -> list[Read]:
-    """The services, and all of the namespace, of which some may be left over."""
-    if cr["metadata"].get("deletionTimestamp"):
-        return []
-    namespace = cr["metadata"]["namespace"]
-    names = [*served_entries(cr), *leftovers(cr, observed)]
+def reads(app: NIMPipelineApp) -> list[Read]:
+    """The entries' services, and all services of the namespace, to find leftovers."""
+    namespace = app.namespace
+    names = [*served_entries(app), *leftovers(app)]
     return [
         read_objects(SERVICE, namespace),
         *(read_object(SERVICE, namespace, name) for name in names),

@@ -1,174 +1,146 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a NIMPipeline: how its services are, and what is wrong with its entries."""
+"""The status of a NIMPipeline: the states of its services, and problems with its entries."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import (
-    RECONCILING,
-    STALLED,
-    Condition,
-    find_condition,
-    set_progress,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
-    Assessment,
-    Event,
-    Outcome,
-    Refusal,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.markers import is_marker
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    SERVICE_STATE,
-    is_controlled_by,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
-    SERVICE,
-    Problem,
-    Resource,
-    enabled_entries,
-    find_problems,
-)
+from .._base.reserved_keys import is_reserved_key
+from .._components.nim_metadata import SERVICE_STATE
+from .._engine.conditions import RECONCILING, STALLED, find_condition
+from .._engine.desired import Assessment, Event, Outcome, Refusal
+from .._engine.status_builder import StatusBuilder
+from .app import NIMPipelineApp
+from .entries import SERVICE, Problem, enabled_entries, find_problems
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 
 States = dict[str, str]
 
 
-def assess(cr: Resource, observed: Observed, outcome: Outcome) -> Assessment:
-    """The whole status after a pass; what is wrong with one entry does not touch the others."""
-    previous = dict(cr.get("status") or {})
-    if cr["metadata"].get("deletionTimestamp"):
-        return Assessment(previous)
+def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
+    """The whole status after a pass; a problem with one entry does not affect the others."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
     if outcome.failure:
-        return _retry(cr, previous, outcome.failure)
-    view = Observed(outcome.overlay(observed.answers))
-    refused, undeleted = _split(cr, outcome.refusals)
-    refusals = (_explain(cr, observed, refusal) for refusal in refused.values())
-    problems = sorted([*find_problems(cr), *refusals], key=lambda problem: problem.entry.index)
+        _retry(builder, app, outcome.failure)
+        return builder.finish()
+    now = app.at(outcome.view(app.observed))
+    refused, undeleted = _split(app, outcome.refusals)
+    refusals = (_explain(app, refusal) for refusal in refused.values())
+    problems = sorted([*find_problems(app), *refusals], key=lambda problem: problem.entry.index)
     states = {
-        name: _state_in(view, cr, name) if entry.has_valid_name and name not in refused else FAILED
-        for name, entry in enabled_entries(cr).items()
-        # As a key it would have the API server refuse the whole status; the condition tells of it.
-        if not is_marker(name)
+        name: _state_in(now, name) if entry.has_valid_name and name not in refused else FAILED
+        for name, entry in enabled_entries(app).items()
+        # As a key it would make the API server refuse the whole status; the condition reports it.
+        if not is_reserved_key(name)
     }
-    state = _sum_up(states, problems)
-    conditions = _conditions(previous.get("conditions"), states, problems, undeleted)
-    status = {**previous, "state": state, "states": states, "conditions": conditions}
-    return Assessment(
-        {key: value for key, value in status.items() if key != "states" or states},
-        events=_events(cr, previous, status),
-        in_transit=_is_behind(cr, view),
-        error="; ".join(refusal.message for refusal in outcome.refusals),
-    )
+    builder.set_field("state", _overall_state(states, problems))
+    builder.set_field("states", states)
+    _set_progress(builder, states, problems, undeleted)
+    builder.events += _events(app, builder, states)
+    builder.is_polled = _is_behind(now)
+    builder.error = "; ".join(refusal.message for refusal in outcome.refusals)
+    return builder.finish()
 
 
-def _retry(cr: Resource, previous: dict[str, t.Any], failure: str) -> Assessment:
-    """What was known stands: this pass has learnt nothing of the services."""
-    conditions = previous.get("conditions")
-    said = find_condition(conditions, RECONCILING) or {}
-    text = f"NIMPipeline {cr['metadata']['name']} reconcile failed, msg: {failure}"
-    is_news = said.get("message") != failure
-    return Assessment(
-        {"state": NOT_READY}
-        | previous
-        | {"conditions": set_progress(conditions, reconciling=("Retrying", failure))},
-        events=[Event("Warning", "ReconcileFailed", text)] if is_news else [],
-        error=failure,
-    )
+def _retry(builder: StatusBuilder, app: NIMPipelineApp, failure: str) -> None:
+    """Keep what was known: this pass learned nothing about the services."""
+    said = find_condition(builder.conditions, RECONCILING) or {}
+    if said.get("message") != failure:
+        text = f"NIMPipeline {app.name} reconcile failed, msg: {failure}"
+        builder.events.append(Event("Warning", "ReconcileFailed", text))
+    builder.status.setdefault("state", NOT_READY)
+    builder.retry(failure)
 
 
-def _split(cr: Resource, refusals: t.Sequence[Refusal]) -> tuple[dict[str, Refusal], list[Refusal]]:
+def _split(
+    app: NIMPipelineApp, refusals: t.Sequence[Refusal]
+) -> tuple[dict[str, Refusal], list[Refusal]]:
     """Services that could not be written, by name, and those that could not be deleted."""
-    wanted = enabled_entries(cr)
+    wanted = enabled_entries(app)
     refused = {refusal.name: refusal for refusal in refusals if refusal.name in wanted}
     return refused, [refusal for refusal in refusals if refusal.name not in wanted]
 
 
-def _explain(cr: Resource, observed: Observed, refusal: Refusal) -> Problem:
-    """The API server's words, or whose the service is."""
-    entry = enabled_entries(cr)[refusal.name]
-    live = observed.object(SERVICE, refusal.name)
-    if live is None or is_controlled_by(live, cr):
+def _explain(app: NIMPipelineApp, refusal: Refusal) -> Problem:
+    """The API server's message, or the owner of the service."""
+    entry = enabled_entries(app)[refusal.name]
+    live = app.live(SERVICE, refusal.name)
+    if live is None or app.controls(live):
         return Problem(entry, "NIMServiceRefused", f"{entry.where}: {refusal.message}")
     text = (
         f"{entry.where}: NIMservice {refusal.name} already exists and is not owned by the"
-        f" NIMPipeline {cr['metadata']['name']}: delete that NIMService, or change the name here"
+        f" NIMPipeline {app.name}: delete that NIMService, or change the name here"
     )
     return Problem(entry, "NIMServiceNotOwned", text)
 
 
-def _state_in(view: Observed, cr: Resource, name: str) -> str:
+def _state_in(app: NIMPipelineApp, name: str) -> str:
     """The state of a service, empty while it is new."""
-    live = view.object(SERVICE, name)
-    if live is None or not is_controlled_by(live, cr):
+    live = app.live(SERVICE, name)
+    if live is None or not app.controls(live):
         return NOT_READY
     return str((live.get("status") or {}).get("state") or "")
 
 
-def _sum_up(states: States, problems: t.Sequence[Problem]) -> str:
+def _overall_state(states: States, problems: t.Sequence[Problem]) -> str:
     if problems or FAILED in states.values():
         return FAILED
     return READY if all(state == READY for state in states.values()) else NOT_READY
 
 
-def _conditions(
-    previous: t.Sequence[Condition] | None,
+def _set_progress(
+    builder: StatusBuilder,
     states: States,
     problems: t.Sequence[Problem],
     undeleted: t.Sequence[Refusal],
-) -> list[Condition]:
-    """Nothing beside what others may have put there, once all is as it should be."""
-    reconciling = stalled = None
+) -> None:
+    """No kstatus conditions once everything is as it should be."""
     failed = [name for name, state in states.items() if state == FAILED]
     waited_for = [name for name, state in states.items() if state not in (READY, FAILED)]
     if problems:
-        stalled = problems[0].reason, "; ".join(problem.message for problem in problems)
+        messages = "; ".join(problem.message for problem in problems)
+        builder.stalled = (problems[0].reason, messages)
     elif failed:
-        stalled = "NIMServiceFailed", f"look at the conditions of NIMService {', '.join(failed)}"
+        message = f"look at the conditions of NIMService {', '.join(failed)}"
+        builder.stalled = ("NIMServiceFailed", message)
     elif waited_for:
-        reconciling = NOT_READY, f"waiting for NIMService {', '.join(waited_for)}"
+        builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(waited_for)}")
     if undeleted:
         errors = ", ".join(f"{refusal.name}: {refusal.message}" for refusal in undeleted)
-        reconciling = "CleanupFailed", f"errors during cleanup: [{errors}]"
-    return set_progress(previous, reconciling=reconciling, stalled=stalled)
+        builder.reconciling = ("CleanupFailed", f"errors during cleanup: [{errors}]")
 
 
-def _events(cr: Resource, previous: dict[str, t.Any], status: dict[str, t.Any]) -> list[Event]:
-    """What is new since the last pass."""
+def _events(app: NIMPipelineApp, builder: StatusBuilder, states: States) -> list[Event]:
+    """Events for changes since the last pass."""
     events = []
-    if any(previous.get(key) != (status[key] or None) for key in ("state", "states")):
-        states = " ".join(f"{name}:{state}" for name, state in sorted(status["states"].items()))
-        text = (
-            f"NIMPipeline {cr['metadata']['name']} status {status['state']},"
-            f" service states map[{states}]"
-        )
-        events.append(Event("Normal", status["state"], text))
-    for kind in (RECONCILING, STALLED):
-        said = find_condition(status["conditions"], kind) or {}
-        old = find_condition(previous.get("conditions"), kind) or {}
-        if said.get("reason") not in (None, NOT_READY) and said["message"] != old.get("message"):
-            events.append(Event("Warning", said["reason"], said["message"]))
+    if (app.status.get("state"), app.status.get("states")) != (builder.state, states or None):
+        shown = " ".join(f"{name}:{state}" for name, state in sorted(states.items()))
+        text = f"NIMPipeline {app.name} status {builder.state}, service states map[{shown}]"
+        events.append(Event("Normal", builder.state, text))
+    for kind, progress in ((RECONCILING, builder.reconciling), (STALLED, builder.stalled)):
+        reason, message = progress or ("", "")
+        old = find_condition(app.status.get("conditions"), kind) or {}
+        if reason not in ("", NOT_READY) and message != old.get("message"):
+            events.append(Event("Warning", reason, message))
     return events
 
 
-def _is_behind(cr: Resource, view: Observed) -> bool:
-    """Whether something will change that nobody tells of.
+def _is_behind(app: NIMPipelineApp) -> bool:
+    """Whether something will change that no watch reports.
 
-    A service that somebody else has is on its way out; or the last one that told its state was read
-    as it was before, since what is read comes from a cache.
+    Another owner's service is being deleted; or the service that last reported its state was read
+    with its old state, since reads come from a cache.
     """
     name, _equals, state = (
-        (cr["metadata"].get("annotations") or {}).get(SERVICE_STATE, "").partition("=")
+        (app.resource["metadata"].get("annotations") or {}).get(SERVICE_STATE, "").partition("=")
     )
-    for wanted in enabled_entries(cr):
-        live = view.object(SERVICE, wanted)
-        if live and not is_controlled_by(live, cr) and live["metadata"].get("deletionTimestamp"):
+    for wanted in enabled_entries(app):
+        live = app.live(SERVICE, wanted)
+        if live and not app.controls(live) and live["metadata"].get("deletionTimestamp"):
             return True
-        if wanted == name and live and _state_in(view, cr, name) != state:
+        if wanted == name and live and _state_in(app, name) != state:
             return True
     return False

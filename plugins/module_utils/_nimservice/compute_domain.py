@@ -3,7 +3,7 @@
 
 """The ComputeDomain of `spec.multiNode.computeDomain`: NVLink between the nodes of a replica.
 
-It is made, or one that exists is used. Either way NVIDIA's DRA driver makes the claim template that
+We create one or use an existing one. Either way NVIDIA's DRA driver creates the claim template that
 it names, and each pod claims a channel by that template.
 """
 
@@ -11,62 +11,52 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import hash_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    compute_domain,
-    name_of,
-    pipeline_size,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
-    build,
-    nim_annotations,
-    service_labels,
-)
+from .._base.errors import NimError
+from .._components.nim_metadata import kept_hashes
+from .._engine.desired import Manifest
+from .._engine.metadata import hash_name
+from .app import NIMServiceApp
 
 READY, NOT_READY = "Ready", "NotReady"
 
 
-def creates_domain(cr: Resource) -> bool:
-    """Whether the ComputeDomain is ours to make."""
-    return bool(compute_domain(cr).get("create"))
+def creates_domain(app: NIMServiceApp) -> bool:
+    """Whether we create the ComputeDomain."""
+    return bool(app.spec.compute_domain.get("create"))
 
 
-def domain_name(cr: Resource) -> str:
+def domain_name(app: NIMServiceApp) -> str:
     """The ComputeDomain that the pods join, or an empty string."""
-    return name_of(cr) if creates_domain(cr) else str(compute_domain(cr).get("name") or "")
+    return app.name if creates_domain(app) else str(app.spec.compute_domain.get("name") or "")
 
 
-def build_domain(cr: Resource, observed: Observed) -> Manifest:
-    """The ComputeDomain that `create: true` asks for."""
+def build_domain(app: NIMServiceApp) -> Manifest:
+    """The ComputeDomain for `create: true`."""
     channel = {
-        "resourceClaimTemplate": {"name": _template_name(cr)},
+        "resourceClaimTemplate": {"name": _template_name(app)},
         "allocationMode": "Single",
     }
-    spec = {"numNodes": pipeline_size(cr), "channel": channel}
-    labels, annotations = service_labels(cr, observed), nim_annotations(cr)
-    return build(cr, "ComputeDomain", labels, annotations, spec=spec)
+    spec = {"numNodes": app.spec.pipeline_size, "channel": channel}
+    annotations = {**app.annotations, **kept_hashes(app.live("ComputeDomain"))}
+    return app.child("ComputeDomain", annotations=annotations, spec=spec)
 
 
-def domain_template(cr: Resource, observed: Observed) -> str:
+def domain_template(app: NIMServiceApp) -> str:
     """The template by which pods claim a channel; empty if they join no ComputeDomain.
 
     NimError if the one that the user names does not exist.
     """
-    if not domain_name(cr):
+    if not domain_name(app):
         return ""
-    return _template_name(cr) if creates_domain(cr) else _named_template(cr, observed)
+    return _template_name(app) if creates_domain(app) else _named_template(app)
 
 
-def domain_status(cr: Resource, observed: Observed) -> dict[str, t.Any]:
-    """`status.computeDomainStatus`, empty without one; its name alone until the driver reports."""
-    name = domain_name(cr)
+def domain_status(app: NIMServiceApp) -> dict[str, t.Any]:
+    """`status.computeDomainStatus`, empty without one; only its name until the driver reports."""
+    name = domain_name(app)
     if not name:
         return {}
-    status = (observed.object("ComputeDomain", name) or {}).get("status") or {}
+    status = (app.live("ComputeDomain", name) or {}).get("status") or {}
     nodes = [
         {
             "name": node["name"],
@@ -82,13 +72,13 @@ def domain_status(cr: Resource, observed: Observed) -> dict[str, t.Any]:
     }
 
 
-def _template_name(cr: Resource) -> str:
-    return f"cd-claimtemplate-{hash_name(name_of(cr))}"
+def _template_name(app: NIMServiceApp) -> str:
+    return f"cd-claimtemplate-{hash_name(app.name)}"
 
 
-def _named_template(cr: Resource, observed: Observed) -> str:
-    name = domain_name(cr)
-    domain = observed.object("ComputeDomain", name)
+def _named_template(app: NIMServiceApp) -> str:
+    name = domain_name(app)
+    domain = app.live("ComputeDomain", name)
     if domain is None:
         raise NimError(
             f'computedomains.resource.nvidia.com "{name}" not found: create it, or name another in'

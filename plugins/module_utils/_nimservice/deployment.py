@@ -5,44 +5,37 @@
 
 from __future__ import annotations
 
-import typing as t
-
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
-    choose_replicas,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    name_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
-    build,
-    nim_annotations,
-    service_labels,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.part import Part
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.pod import build_template
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.probes import build_probes
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.strategy import build_strategy
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
-    container_of,
-    deployment_of,
-    live_template,
-    selector_labels,
-)
+from .._components import deployment
+from .._components.rollout import build_strategy, lacks_pods
+from .._engine.desired import Manifest
+from .._engine.observed import Read, read_objects
+from .app import NIMServiceApp
+from .model_store import Store
+from .pod.probes import model_probes
+from .pod.template import build_template
+from .pod.variant import PodVariant
+from .scaling import count_replicas
+from .workload import container_of, deployment_of, live_template, selector_labels
 
 
-def build_deployment(cr: Resource, observed: Observed, store: Store) -> Manifest:
-    """The Deployment. NimError if the profile's GPU count cannot be read."""
-    replicas = choose_replicas(cr, observed.object("Deployment", name_of(cr)))
-    part = Part(container_of(cr), live_template(cr, observed), build_probes(cr))
-    spec: dict[str, t.Any] = {
-        "strategy": build_strategy(cr, observed),
-        "selector": {"matchLabels": selector_labels(deployment_of(cr))},
-        "template": build_template(cr, observed, store, part),
-    }
-    if replicas is not None:
-        spec["replicas"] = replicas
-    return build(cr, "Deployment", service_labels(cr, observed), nim_annotations(cr), spec=spec)
+def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
+    """The Deployment. NimError if the profile's GPU count is invalid."""
+    live, selector = app.live(*deployment_of(app)), selector_labels(deployment_of(app))
+    variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
+    return deployment.build_deployment(
+        app,
+        build_template(app, store, variant),
+        selector,
+        replicas=count_replicas(app, live),
+        strategy=build_strategy(live, app.observed.get(_read_pods(app).key) or []),
+    )
+
+
+def strategy_reads(app: NIMServiceApp) -> list[Read]:
+    """The pods, while an update is in progress and some are missing."""
+    return [_read_pods(app)] if lacks_pods(app.live(*deployment_of(app))) else []
+
+
+def _read_pods(app: NIMServiceApp) -> Read:
+    ((label, value),) = selector_labels(deployment_of(app)).items()
+    return read_objects("Pod", app.namespace, f"{label}={value}")

@@ -1,172 +1,120 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The children of a NIMService, in the order in which they are written."""
+"""The children of a NIMService, in the order to write them."""
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import replace
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Child, Desired
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.applied import workload_child
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import operator_labels
-from ansible_collections.nimops.nim.plugins.module_utils._common.names import check_name
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.pvc import build_claim, claim_name
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.autoscaling import (
-    build_autoscaler,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
-    build_deployment,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import (
-    build_templates,
-    find_fault,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    creates_claim,
-    has_grpc_route,
-    has_http_route,
-    has_ingress,
-    is_autoscaled,
-    is_deleted,
-    is_kserve,
-    is_monitored,
-    is_multi_node,
-    name_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.groups import (
-    group_children,
-    group_leftovers,
-    has_leftovers,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.ingress import build_ingress
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.children import (
-    kserve_children,
-    unscraped,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import (
-    is_held,
-    replaced,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.layout import (
-    is_layout_awaited,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.monitoring import (
-    build_service_monitor,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.permissions import (
-    refuse_forbidden,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.picker import (
-    picker_children,
-    picker_leftovers,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.rbac import (
+from .._base.errors import NimError
+from .._components.dra.applied import workload_child
+from .._components.names import check_name
+from .._components.pvc import build_pvc, pvc_name
+from .._components.rbac import (
     build_role,
     build_role_binding,
     build_service_account,
+    constraint_rule,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import (
-    build_grpc_route,
-    build_http_route,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
-    build_service,
-    service_names,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
-    Unusable,
-    select_store,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
-    deployment_of,
-    has_workload,
-    live_workload,
-    workload_of,
-)
+from .._engine.desired import Child, Desired, Manifest
+from .._engine.metadata import operator_labels
+from .app import NIMServiceApp
+from .deployment import build_deployment
+from .dra import build_templates, find_fault
+from .endpoint_picker.picker import picker_children, picker_leftovers
+from .expose.routing import ROUTING
+from .expose.service import build_service, service_names
+from .kserve.children import kserve_children, unscraped
+from .kserve.platform import is_held, replaced
+from .model_layout import is_layout_awaited
+from .model_store import Unusable, select_store
+from .multi_node.groups import group_children, group_leftovers, has_leftovers
+from .permissions import refuse_forbidden
+from .scaling import build_autoscaler
+from .scraping import build_scraping
+from .spec import Spec
+from .workload import deployment_of, has_workload, live_workload, workload_of
 
-FEATURES = (
-    ("Ingress", has_ingress, build_ingress),
-    ("HTTPRoute", has_http_route, build_http_route),
-    ("GRPCRoute", has_grpc_route, build_grpc_route),
-    ("HorizontalPodAutoscaler", is_autoscaled, build_autoscaler),
-    ("ServiceMonitor", is_monitored, build_service_monitor),
+Feature = tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]]
+
+FEATURES: tuple[Feature, ...] = (
+    *ROUTING,
+    ("HorizontalPodAutoscaler", lambda spec: spec.is_autoscaled, build_autoscaler),
+    ("ServiceMonitor", lambda spec: spec.is_monitored, build_scraping),
 )
-"""Kinds that come and go with the spec; each object has the custom resource's name."""
+"""Optional kinds, depending on the spec; each object has the custom resource's name."""
 
 
-def desired(cr: Resource, observed: Observed) -> Desired:
-    """What to have and what not to have; NimError if the spec cannot be served, or is forbidden.
+def desired(app: NIMServiceApp) -> Desired:
+    """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 
-    With a store that cannot be used, or a workload that cannot be made, the workload is not among
-    the children, so that one that runs already goes on as it is. Of a spec that the cluster does
-    not support, nothing is touched.
+    If the store is unusable or the workload cannot be built, the workload is not among the
+    children, so a running one continues unchanged. If the cluster does not support the spec,
+    nothing is changed.
     """
-    if is_deleted(cr) or find_fault(cr, observed):
+    if find_fault(app):
         return Desired()
-    check_name(cr, is_label=True)
-    refuse_forbidden(cr, observed)
+    check_name(app.resource, is_label=True)
+    refuse_forbidden(app)
     wanted = Desired(
         [
-            Child(build_service_account(cr, observed)),
-            Child(build_role(cr, observed)),
-            Child(build_role_binding(cr, observed)),
+            Child(build_service_account(app)),
+            Child(build_role(app, [constraint_rule(app.security_constraint)])),
+            Child(build_role_binding(app)),
         ]
     )
-    if is_kserve(cr):
-        wanted.unwanted.extend(unscraped(cr))
+    if app.spec.is_kserve:
+        wanted.unwanted.extend(unscraped(app))
     else:
-        _expose(cr, observed, wanted)
-    wanted.unwanted.extend(picker_leftovers(cr, observed))
-    wanted.unwanted.extend(_replaced(cr, observed))
+        _expose(app, wanted)
+    wanted.unwanted.extend(picker_leftovers(app))
+    wanted.unwanted.extend(_replaced(app))
     try:
-        wanted.children.extend(_workload(cr, observed))
+        wanted.children.extend(_workload(app))
     except NimError as error:
         return replace(wanted, failure=error)
     return wanted
 
 
-def _expose(cr: Resource, observed: Observed, wanted: Desired) -> None:
-    """Add what makes the pods known, which on KServe is KServe's to do."""
-    made = [build_service(cr, observed, name) for name in service_names(cr, observed)]
+def _expose(app: NIMServiceApp, wanted: Desired) -> None:
+    """Add what exposes the pods; on KServe, that is KServe's task."""
+    made = [build_service(app, name) for name in service_names(app)]
     for kind, is_wanted, build in FEATURES:
-        if is_wanted(cr):
-            made.append(build(cr, observed))
+        if is_wanted(app.spec):
+            made.append(build(app))
         else:
-            wanted.unwanted.append((kind, name_of(cr)))
-    wanted.children.extend(Child(item) for item in made if not is_held(cr, observed, item))
-    wanted.children.extend(picker_children(cr, observed))
+            wanted.unwanted.append((kind, app.name))
+    wanted.children.extend(Child(item) for item in made if not is_held(app, item))
+    wanted.children.extend(picker_children(app))
 
 
-def _workload(cr: Resource, observed: Observed) -> list[Child]:
-    """The claim, unless there is one of its name, and what runs the pods, if the store can be used.
+def _workload(app: NIMServiceApp) -> list[Child]:
+    """The PVC, unless one of its name exists, and the workload, if the store is usable.
 
-    Templates of devices come before the pods. NimError if the workload cannot be made as the spec
-    wants it.
+    Device templates come before the pods. NimError if the workload cannot be built from the spec.
     """
-    store, children = select_store(cr, observed), []
-    if creates_claim(cr) and observed.object("PersistentVolumeClaim", claim_name(cr)) is None:
-        claim = build_claim(cr, operator_labels(name_of(cr)))
+    store, children = select_store(app), []
+    if app.spec.creates_pvc and app.live("PersistentVolumeClaim", pvc_name(app.resource)) is None:
+        claim = build_pvc(app, operator_labels(app.name))
         children.append(Child(claim, create_only=True))
-    if isinstance(store, Unusable) or is_layout_awaited(cr, observed):
+    if isinstance(store, Unusable) or is_layout_awaited(app):
         return children
-    children.extend(Child(item) for item in build_templates(cr, observed))
-    if is_kserve(cr):
-        return children + kserve_children(cr, observed, store)
-    if is_multi_node(cr):
-        return children + group_children(cr, observed, store)
-    deployment = build_deployment(cr, observed, store)
-    return [*children, workload_child(deployment, live_workload(cr, observed))]
+    children.extend(Child(item) for item in build_templates(app))
+    if app.spec.is_kserve:
+        return children + kserve_children(app, store)
+    if app.spec.is_multi_node:
+        return children + group_children(app, store)
+    deployment = build_deployment(app, store)
+    return [*children, workload_child(deployment, live_workload(app))]
 
 
-def _replaced(cr: Resource, observed: Observed) -> list[tuple[str, str]]:
-    """The workload of the other kind or platform, once the one to have is there."""
-    if not has_workload(cr, observed, workload_of(cr)):
+def _replaced(app: NIMServiceApp) -> list[tuple[str, str]]:
+    """The workload of the other kind or platform, once the wanted one exists."""
+    if not has_workload(app, workload_of(app)):
         return []
-    left = replaced(cr, observed)
-    if is_multi_node(cr):
-        return [*left, deployment_of(cr)]
-    return left + (group_leftovers(cr) if has_leftovers(cr, observed) else [])
+    left = replaced(app)
+    if app.spec.is_multi_node:
+        return [*left, deployment_of(app)]
+    return left + (group_leftovers(app) if has_leftovers(app) else [])

@@ -1,64 +1,34 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The claims of the pods, by `spec.draResources` and a ComputeDomain, and what became of them."""
+"""The pods' claims, from `spec.draResources` and a ComputeDomain, and their state."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Manifest
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.faults import (
-    check_resources,
-    check_single_requests,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.pod_claims import (
-    CLAIM,
-    TEMPLATE,
-    PodClaim,
-    name_pod_claims,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.statuses import claim_statuses
-from ansible_collections.nimops.nim.plugins.module_utils._common.dra.templates import (
-    settle_spec,
-    template_specs,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
-    Observed,
-    Read,
-    read_object,
-    read_objects,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_domain import (
-    domain_name,
-    domain_template,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    dra_resources,
-    is_kserve,
-    is_multi_node,
-    name_of,
-    namespace_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.metadata import (
-    build,
-    nim_annotations,
-    service_labels,
-)
+from .._base.errors import NimError
+from .._components.dra.faults import check_resources, check_single_requests
+from .._components.dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
+from .._components.dra.statuses import claim_statuses
+from .._components.dra.templates import resolve_spec, template_specs
+from .._components.nim_metadata import kept_hashes
+from .._engine.desired import Manifest
+from .._engine.observed import Read, read_object, read_objects
+from .app import NIMServiceApp
+from .compute_domain import domain_name, domain_template
 
 
-def has_claims(cr: Resource) -> bool:
+def has_claims(app: NIMServiceApp) -> bool:
     """Whether the pods claim anything."""
-    return bool(dra_resources(cr) or domain_name(cr))
+    return bool(app.spec.dra_resources or domain_name(app))
 
 
-def dra_reads(cr: Resource, observed: Observed) -> list[Read]:
-    """All claims, as pods make them under any name, and the templates, whoever makes them."""
-    if not has_claims(cr):
+def dra_reads(app: NIMServiceApp) -> list[Read]:
+    """All claims, as pods may create them under any name, and the templates of any creator."""
+    if not has_claims(app):
         return []
-    namespace, claims = namespace_of(cr), _known_claims(cr, observed)
+    namespace, claims = app.namespace, _known_claims(app)
     names = dict.fromkeys(claim.target for claim in claims if claim.kind == TEMPLATE)
     return [
         read_objects(CLAIM, namespace),
@@ -66,74 +36,74 @@ def dra_reads(cr: Resource, observed: Observed) -> list[Read]:
     ]
 
 
-def find_fault(cr: Resource, observed: Observed) -> NimError | None:
-    """Why nothing is to be made: the cluster, or the spec, does not allow these devices."""
-    is_served = not observed.has(CLAIM) or observed.get(CLAIM) is not None
+def find_fault(app: NIMServiceApp) -> NimError | None:
+    """Why nothing can be created: the cluster or the spec does not support these devices."""
+    is_served = not app.was_listed(CLAIM) or app.listed(CLAIM) is not None
     try:
-        check_resources(dra_resources(cr), is_served=is_served)
-        if is_kserve(cr):
+        check_resources(app.spec.dra_resources, is_served=is_served)
+        if app.spec.is_kserve:
             check_single_requests(
-                dra_resources(cr), "spec.inferencePlatform: kserve", "an InferenceService"
+                app.spec.dra_resources, "spec.inferencePlatform: kserve", "an InferenceService"
             )
-        elif is_multi_node(cr):
-            check_single_requests(dra_resources(cr), "spec.multiNode", "a LeaderWorkerSet")
+        elif app.spec.is_multi_node:
+            check_single_requests(app.spec.dra_resources, "spec.multiNode", "a LeaderWorkerSet")
     except NimError as error:
         return error
     return None
 
 
-def pod_claims(cr: Resource, observed: Observed) -> list[PodClaim]:
-    """The claims of each pod, in order, that of a ComputeDomain last.
+def pod_claims(app: NIMServiceApp) -> list[PodClaim]:
+    """The claims of each pod, in order; that of a ComputeDomain comes last.
 
     NimError if the ComputeDomain that the user names does not exist.
     """
-    return name_pod_claims(name_of(cr), dra_resources(cr), domain_template(cr, observed))
+    return name_pod_claims(app.name, app.spec.dra_resources, domain_template(app))
 
 
-def build_templates(cr: Resource, observed: Observed) -> list[Manifest]:
+def build_templates(app: NIMServiceApp) -> list[Manifest]:
     """A ResourceClaimTemplate for each `claimCreationSpec`.
 
-    NimError if devices are not described clearly, or an existing template is for others.
+    NimError if devices are ambiguous, or an existing template is for different ones.
     """
-    labels, annotations = service_labels(cr, observed), nim_annotations(cr)
-    specs = template_specs(name_of(cr), dra_resources(cr), labels, annotations)
+    labels, annotations = app.labels, app.annotations
+    specs = template_specs(app.name, app.spec.dra_resources, labels, annotations)
+    live = {name: app.live(TEMPLATE, name) for name in specs}
     return [
-        build(
-            cr,
+        app.child(
             TEMPLATE,
-            labels,
-            annotations,
+            labels=labels,
+            annotations={**annotations, **kept_hashes(live[name])},
             name=name,
-            spec=settle_spec(cr, observed.object(TEMPLATE, name), spec),
+            spec=resolve_spec(app.resource, live[name], spec),
         )
         for name, spec in specs.items()
     ]
 
 
-def missing_source(cr: Resource, observed: Observed) -> str:
-    """A claim or template that pods wait for, and which field asks for it; empty if none."""
-    if (live := observed.get(CLAIM)) is None:
+def missing_source(app: NIMServiceApp) -> str:
+    """The missing claim or template that pods wait for, and the field that names it; else empty."""
+    if (live := app.listed(CLAIM)) is None:
         return ""
     existing = {item["metadata"]["name"] for item in live}
-    for claim in _known_claims(cr, observed):
+    for claim in _known_claims(app):
         is_there = (
             claim.target in existing
             if claim.kind == CLAIM
-            else observed.object(TEMPLATE, claim.target) is not None
+            else app.live(TEMPLATE, claim.target) is not None
         )
         if not is_there:
             return f'{claim.kind} "{claim.target}" of {claim.field}'
     return ""
 
 
-def dra_statuses(cr: Resource, observed: Observed) -> list[dict[str, t.Any]]:
+def dra_statuses(app: NIMServiceApp) -> list[dict[str, t.Any]]:
     """`status.draResourceStatuses` of a service whose pods may have claims."""
-    return claim_statuses(_known_claims(cr, observed), observed.get(CLAIM) or [])
+    return claim_statuses(_known_claims(app), app.listed(CLAIM) or [])
 
 
-def _known_claims(cr: Resource, observed: Observed) -> list[PodClaim]:
-    """The claims of each pod but that of a ComputeDomain that does not exist, or was not read."""
+def _known_claims(app: NIMServiceApp) -> list[PodClaim]:
+    """The claims of each pod, except that of a ComputeDomain that is missing or was not read."""
     try:
-        return pod_claims(cr, observed)
+        return pod_claims(app)
     except NimError:
-        return name_pod_claims(name_of(cr), dra_resources(cr))
+        return name_pod_claims(app.name, app.spec.dra_resources)

@@ -7,78 +7,62 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import is_controlled_by
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    has_grpc_route,
-    has_http_route,
-    has_ingress,
-    is_kserve,
-    name_of,
-    namespace_of,
-    ports,
-    service_spec,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
-    cluster_url,
-    external_url,
-    is_of_namespace,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.routes import route_host
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import service_name
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import live_workload
+from .app import NIMServiceApp
+from .expose.routing import has_ingress, routed_host
+from .expose.service import service_name
+from .kserve.status import cluster_url, external_url, is_of_namespace
+from .workload import live_workload
 
 Manifest = t.Mapping[str, t.Any]
 
 
-def cluster_endpoint(cr: Resource, observed: Observed) -> str:
-    """`<address>:<port>` of the Service, or the URL that KServe gives.
+def cluster_endpoint(app: NIMServiceApp) -> str:
+    """`<address>:<port>` of the Service, or the URL that KServe reports.
 
-    Empty while it has no address, or does not have the port yet that the spec gives; and where the
-    object of that name is not this resource's, as nobody else's server is asked.
+    Empty while it has no address or not yet the port in the spec. Also empty if the object of that
+    name is not this resource's, as we must not contact somebody else's server.
     """
-    if is_kserve(cr):
-        url = cluster_url(_own(cr, live_workload(cr, observed)))
-        return url if is_of_namespace(url, namespace_of(cr)) else ""
-    service = _own(cr, observed.object("Service", service_name(cr)))
+    if app.spec.is_kserve:
+        url = cluster_url(_own(app, live_workload(app)))
+        return url if is_of_namespace(url, app.namespace) else ""
+    service = _own(app, app.live("Service", service_name(app)))
     spec = (service or {}).get("spec") or {}
-    address, port = spec.get("clusterIP") or "", ports(cr)["api"]
+    address, port = spec.get("clusterIP") or "", app.spec.expose.ports["api"]
     if address in ("", "None") or not _serves(spec, port):
         return ""
     return f"{_host(address)}:{port}"
 
 
-def external_endpoint(cr: Resource, observed: Observed) -> str:
-    """The host of the Ingress, the load balancer or the gateway's routes; empty if none of them.
+def external_endpoint(app: NIMServiceApp) -> str:
+    """The host of the Ingress, the load balancer or the gateway's routes; empty without any.
 
-    On KServe, the URL that it gives.
+    On KServe, the URL that it reports.
     """
-    if is_kserve(cr):
-        return external_url(live_workload(cr, observed))
-    if has_ingress(cr):
-        ingress = observed.object("Ingress", name_of(cr)) or {}
-        return _rule_host(ingress, service_name(cr)) or _balancer_address(ingress)
-    if service_spec(cr).get("type") == "LoadBalancer":
-        service = observed.object("Service", service_name(cr)) or {}
+    if app.spec.is_kserve:
+        return external_url(live_workload(app))
+    if has_ingress(app):
+        ingress = app.live("Ingress") or {}
+        return _rule_host(ingress, service_name(app)) or _balancer_address(ingress)
+    if app.spec.expose.service.get("type") == "LoadBalancer":
+        service = app.live("Service", service_name(app)) or {}
         if address := _balancer_address(service):
-            return f"{_host(address)}:{ports(cr)['api']}"
-    return route_host(cr) if has_http_route(cr) or has_grpc_route(cr) else ""
+            return f"{_host(address)}:{app.spec.expose.ports['api']}"
+    return routed_host(app)
 
 
-def missing_endpoint(cr: Resource, observed: Observed) -> str:
-    """Why the model server cannot be asked yet, empty if it can."""
-    endpoint = cluster_endpoint(cr, observed)
-    if not is_kserve(cr):
-        said = f'Service "{service_name(cr)}" has no cluster IP to ask for the model yet'
+def missing_endpoint(app: NIMServiceApp) -> str:
+    """Why the model server cannot be contacted yet, empty if it can."""
+    endpoint = cluster_endpoint(app)
+    if not app.spec.is_kserve:
+        said = f'Service "{service_name(app)}" has no cluster IP yet, needed to query the model'
         return "" if endpoint else said
-    missing = {"external": external_endpoint(cr, observed), "cluster": endpoint}
+    missing = {"external": external_endpoint(app), "cluster": endpoint}
     which = next((which for which, url in missing.items() if not url), "")
-    return f"{which} endpoint not available, nimservice {name_of(cr)}" if which else ""
+    return f"{which} endpoint not available, nimservice {app.name}" if which else ""
 
 
-def _own(cr: Resource, live: Manifest | None) -> Manifest | None:
-    return live if live is not None and is_controlled_by(live, cr) else None
+def _own(app: NIMServiceApp, live: Manifest | None) -> Manifest | None:
+    return live if app.controls(live) else None
 
 
 def _serves(service: Manifest, port: int) -> bool:
@@ -89,12 +73,12 @@ def _serves(service: Manifest, port: int) -> bool:
 
 
 def _host(address: str) -> str:
-    """An IPv6 address stands in brackets before a port."""
+    """The host part of an address: IPv6 needs brackets before a port."""
     return f"[{address}]" if ":" in address else address
 
 
 def _rule_host(ingress: Manifest, service: str) -> str:
-    """The host of the first rule that leads to the Service."""
+    """The host of the first rule that routes to the Service."""
     for rule in (ingress.get("spec") or {}).get("rules") or []:
         backends = [
             (path.get("backend") or {}).get("service") or {}
@@ -106,7 +90,7 @@ def _rule_host(ingress: Manifest, service: str) -> str:
 
 
 def _balancer_address(live: Manifest) -> str:
-    """The host name or address that the cluster's load balancer has given."""
+    """The host name or address that the cluster's load balancer has assigned."""
     balancer = (live.get("status") or {}).get("loadBalancer") or {}
     given: Manifest = next(iter(balancer.get("ingress") or []), {})
     return str(given.get("hostname") or given.get("ip") or "")

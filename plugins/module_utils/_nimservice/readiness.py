@@ -1,102 +1,53 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far the rollout of a Deployment, a LeaderWorkerSet or an InferenceService is."""
+"""The rollout progress of a Deployment, a LeaderWorkerSet or an InferenceService."""
 
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import find_condition
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    is_kserve,
-    is_multi_node,
-    name_of,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.platform import awaited
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.standing import (
-    predictor_standing,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import leads_to
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
-    live_workload,
-    other_workload,
-    replica_counts,
-)
-
-DEADLINE_REASON = "ProgressDeadlineExceeded"
+from .._components.rollout import Readiness, readiness_of_deployment
+from .._engine.conditions import find_condition
+from .app import NIMServiceApp
+from .expose.service import selects
+from .kserve.platform import awaited
+from .kserve.status import predictor_readiness
+from .workload import live_workload, other_workload, pods_of
 
 
-@dataclass(frozen=True)
-class Readiness:
-    """``moving``: the rollout is under way. ``stuck``: the Deployment has given it up."""
+def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Readiness:
+    """The readiness of the workload; the Service must select its pods.
 
-    ready: bool
-    message: str
-    moving: bool = False
-    stuck: bool = False
-
-
-def readiness_of(cr: Resource, observed: Observed, *, is_changed: bool = False) -> Readiness:
-    """The readiness of the workload; the Service must lead to it.
-
-    ``is_changed``: its spec was changed since its status was written, as far as is known.
+    ``before``: the same before this pass wrote anything. A service that was Ready stays so through
+    a change that leaves its pods alone, such as a takeover; any other change makes the workload's
+    status outdated.
     """
-    live = live_workload(cr, observed)
-    if left := _left(cr, observed):
+    live = live_workload(app)
+    before = before or app
+    is_steady = before.status.get("state") == "Ready" and pods_of(before) == pods_of(app)
+    is_changed = not is_steady and _generation_of(before) != _generation_of(app)
+    if left := _left(app):
         return Readiness(False, f"Waiting for {left} to be replaced", moving=True)
-    if is_kserve(cr):
-        is_ready, said = predictor_standing(name_of(cr), live, is_changed=is_changed)
+    if app.spec.is_kserve:
+        is_ready, said = predictor_readiness(app.name, live, is_changed=is_changed)
         return Readiness(is_ready, said, moving=not is_ready)
-    if is_multi_node(cr):
+    if app.spec.is_multi_node:
         return readiness_of_groups(live, is_changed=is_changed)
-    return rollout_of(live)
+    return readiness_of_deployment(live, is_steady=is_steady)
 
 
-def _left(cr: Resource, observed: Observed) -> str:
-    """The former workload that is still there, or is still served."""
-    if not is_kserve(cr) and leads_to(cr, observed, other_workload(cr)):
-        kind, name = other_workload(cr)
+def _generation_of(app: NIMServiceApp) -> t.Any:
+    """Identifies the workload's spec: a pass that changes it must be followed by another."""
+    return (live_workload(app) or {}).get("metadata", {}).get("generation")
+
+
+def _left(app: NIMServiceApp) -> str:
+    """The former workload that still exists, or still serves."""
+    if not app.spec.is_kserve and selects(app, other_workload(app)):
+        kind, name = other_workload(app)
         return f'{kind.lower()} "{name}"'
-    return awaited(cr, observed)
-
-
-def is_past_deadline(deployment: t.Mapping[str, t.Any]) -> bool:
-    """Whether the Deployment made no progress for too long."""
-    found = find_condition((deployment.get("status") or {}).get("conditions"), "Progressing")
-    return bool(found) and (found or {}).get("reason") == DEADLINE_REASON
-
-
-def rollout_of(deployment: t.Mapping[str, t.Any] | None) -> Readiness:
-    """The readiness of a Deployment; a status of an older generation counts for nothing."""
-    if deployment is None:
-        return Readiness(False, "", moving=True)
-    name = deployment["metadata"]["name"]
-    status = deployment.get("status") or {}
-    wanted, updated, available = replica_counts(deployment)
-    if not wanted:
-        return Readiness(False, f'deployment "{name}" is scaled down')
-    if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
-        return Readiness(
-            False, f'Waiting for deployment "{name}" spec update to be observed...\n', moving=True
-        )
-    if is_past_deadline(deployment):
-        return Readiness(False, f'deployment "{name}" exceeded its progress deadline', stuck=True)
-    return _rollout_progress(name, wanted, updated, available)
-
-
-def _rollout_progress(name: str, wanted: int, updated: int, available: int) -> Readiness:
-    waiting = f'Waiting for deployment "{name}" rollout to finish: '
-    if updated < wanted:
-        said = f"{updated} out of {wanted} new replicas have been updated...\n"
-        return Readiness(False, waiting + said, moving=True)
-    if available < updated:
-        said = f"{available} of {updated} updated replicas are available...\n"
-        return Readiness(False, waiting + said, moving=True)
-    return Readiness(True, f'deployment "{name}" successfully rolled out\n')
+    return awaited(app)
 
 
 def readiness_of_groups(
@@ -104,7 +55,7 @@ def readiness_of_groups(
 ) -> Readiness:
     """The readiness of a LeaderWorkerSet.
 
-    ``is_changed``: the status is older than the spec. It does not tell its generation itself.
+    ``is_changed``: the status is older than the spec, as it has no observedGeneration.
     """
     if groups is None:
         return Readiness(False, "", moving=True)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The thin client: hands one run of a program to the parent that has it warm, and ends as that run ends.
+"""The thin client: passes one run of a program to the warm parent, and exits like that run.
 
 This file is also the program text of the installed clients, which run under ``python -I -S``: it imports nothing but
 modules that are built into the interpreter, so that it starts in the time that the interpreter needs.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2
 PARENT_WAIT_SECONDS = 30
-# How long a parent that is not warming up may be silent.
+# How long a parent may take to answer, unless it is warming up.
 WORD_SECONDS = 5.0
 SILENT = "the parent is silent: stopped, stuck or overloaded"
 FORWARDED = (
@@ -34,10 +34,10 @@ FORWARDED = (
     "SIGWINCH",
     "SIGCONT",
 )
-# What the interpreter and Ansible read once, when they are imported: runs that differ in one of these cannot share a
-# parent. The rest of the environment is read by each run, from its own.
+# Variables that the interpreter and Ansible read once, at import: runs that differ in one of these cannot share a
+# parent. Each run reads the rest from its own environment.
 KEY_PREFIXES = (b"ANSIBLE_", b"_ANSIBLE_", b"PYTHON", b"LC_")
-# Of these, what holds paths: a relative one means another file in another working directory.
+# Those of them that contain paths: a relative path means a different file in another working directory.
 PATH_SUFFIXES = (
     b"PATH",
     b"PATHS",
@@ -66,21 +66,20 @@ KEY_NAMES = frozenset(
         b"PREFORK_PRELOAD",
     )
 )
-# Set anew for each run by ansible-runner; the run applies it to itself.
+# ansible-runner sets it for each run; the run applies it to itself.
 PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
-# What a parent that a client starts has besides, to find its programs and files; nothing else of the first run's
+# Further variables for a parent that a client starts, to find its programs and files; nothing else of the first run's
 # environment, which the parent would keep.
 PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")
 PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME", b"SHELL", b"VIRTUAL_ENV"))
-# How long the word of a parent that could not be warm counts, before the next is started; that of one that was silent,
-# too.
+# How long a record is valid that a parent could not warm up, or did not answer; then the next one is started.
 STOCK_SECONDS = 60
 MAXIMUM_FILES = 250
 MAXIMUM_ADDRESS = 107
 # The limits of a run, whole numbers; 0 for none.
 RUN_SECONDS = b"PREFORK_RUN_SECONDS"
 RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
-# How long a run that has taken too long may take to end, before it is killed.
+# How long an overdue run may take to terminate, before it is killed.
 GRACE_SECONDS = 5
 OVERDUE = -1
 WRONG_SETTING = 2
@@ -97,7 +96,7 @@ def say(text: str) -> None:
 
 
 def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
-    """The name of what all runs of one parent have in common: 16 hexadecimal digits.
+    """The key that all runs of one parent share: 16 hexadecimal digits.
 
     ``environment``: bytes to bytes; ``directory``: the working directory, where an ansible.cfg may lie.
     """
@@ -139,13 +138,13 @@ def is_off(environment: dict[bytes, bytes]) -> bool:
 def get_limit(environment: dict[bytes, bytes], name: bytes) -> int:
     text = environment.get(name) or b"0"
     if not text.isdigit():
-        say(f"{name.decode()} is no whole number: correct or unset it")
+        say(f"{name.decode()} is not a whole number: correct or unset it")
         posix._exit(WRONG_SETTING)
     return int(text)
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
-    """Where the parents of this user listen, as bytes: PREFORK_DIR, or a directory of one's own."""
+    """The directory of this user's parents' sockets, as bytes: PREFORK_DIR, or a private directory."""
     chosen = environment.get(b"PREFORK_DIR")
     if chosen:
         return chosen
@@ -156,7 +155,7 @@ def parent_directory(environment: dict[bytes, bytes]) -> bytes:
 
 
 def is_private(directory: bytes) -> bool:
-    """Whether nobody but this user can put a socket there."""
+    """Whether only this user can create a socket there."""
     try:
         found = posix.lstat(directory)
     except OSError:
@@ -239,7 +238,7 @@ def send_request(connection: _socket.socket, request: "tuple[object, ...]", actu
 
 
 def receive(connection: _socket.socket, count: int) -> bytes:
-    """So many bytes, or none when there are no more; TimeoutError when there is none yet."""
+    """Exactly this many bytes, or none at the end of the stream; TimeoutError if there are none yet."""
     data = b""
     while len(data) < count:
         try:
@@ -257,7 +256,7 @@ def receive(connection: _socket.socket, count: int) -> bytes:
 
 
 def is_warming(base: bytes) -> bool:
-    """Whether the parent may be silent, as it warms up and began to not long ago."""
+    """Whether the parent may take longer to answer, because it started to warm up recently."""
     try:
         return abs(time.time() - posix.stat(base + b".warm").st_mtime) < PARENT_WAIT_SECONDS
     except OSError:
@@ -265,7 +264,7 @@ def is_warming(base: bytes) -> bool:
 
 
 def receive_word(connection: _socket.socket, base: bytes) -> bytes:
-    """The first word of a parent, a letter and a number, or nothing when it has ended; TimeoutError for silence."""
+    """The first answer of a parent, a letter and a number, or nothing if it has ended; TimeoutError without one."""
     while True:
         try:
             return receive(connection, 5)
@@ -275,11 +274,11 @@ def receive_word(connection: _socket.socket, base: bytes) -> bytes:
 
 
 def begin(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int], base: bytes) -> int | str:
-    """Have a run begin: the process id of the fork that becomes it, or why none does.
+    """Start a run: the process id of the fork that becomes it, or why there is none.
 
-    The fork is there before it is told what to run, so a run that this does not tell of is never executed, and a parent
-    that takes no runs holds none of their descriptors, whose other ends would wait for it. ``base``: the path of the
-    parent's socket without its suffix. Other arguments as for send_request.
+    The fork exists before it gets the request, so a run for which this returns no process id is never executed, and a
+    parent that accepts no runs never holds their descriptors, whose other ends would wait for it. ``base``: the path of
+    the parent's socket without its suffix. Other arguments as for send_request.
     """
     connection.settimeout(WORD_SECONDS)
     try:
@@ -300,10 +299,10 @@ def begin(connection: _socket.socket, request: "tuple[object, ...]", actual: lis
 
 
 def note_silence(connection: _socket.socket, base: bytes) -> None:
-    """Leave word that the parent is silent, which it takes back when it accepts a client.
+    """Record that the parent does not answer; it removes the record when it accepts a client.
 
-    One that still is when that word has expired is ended, and the runs with it that it has: the next client starts
-    another.
+    If it still does not answer when that record has expired, it is killed together with its runs: the next client
+    starts another parent.
     """
     path = base + b".stock"
     try:
@@ -328,7 +327,7 @@ def peer(connection: _socket.socket) -> int:
 
 
 def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | None:
-    """Wait for the end of the run that has begun: its wait status, None if it was lost, OVERDUE after that time."""
+    """Wait for the end of the started run: its wait status, None if it was lost, OVERDUE after that time."""
     end = time.monotonic() + seconds if seconds else 0.0
     while True:
         if end:
@@ -349,7 +348,7 @@ def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | No
 
 
 def end_overdue(connection: _socket.socket, pid: int) -> None:
-    """Have a run end that has taken too long, and all that it has started."""
+    """Terminate an overdue run, and all processes that it has started."""
     for number in (_signal.SIGTERM, _signal.SIGKILL):
         for target in (-pid, pid):
             try:
@@ -361,7 +360,7 @@ def end_overdue(connection: _socket.socket, pid: int) -> None:
 
 
 def ended_status(pid: int) -> int | None:
-    """The wait status of a run that has ended while its parent, being stopped or stuck, has not noticed it."""
+    """The wait status of a run that has ended unnoticed by its stopped or stuck parent."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -371,7 +370,7 @@ def ended_status(pid: int) -> int | None:
 
 
 class Forwarded:
-    """Passes the signals that this process gets on to the run."""
+    """Forwards the signals that this process receives to the run."""
 
     def __init__(self) -> None:
         self.pid = 0
@@ -384,7 +383,7 @@ class Forwarded:
             _signal.signal(number, self.handle)
 
     def remove(self) -> None:
-        """Have the signals act on this process again, also those that came for a run that never began."""
+        """Let signals act on this process again, including those received for a run that never started."""
         for number in self.numbers:
             _signal.signal(number, _signal.SIG_DFL)
         for number in self.waiting:
@@ -438,7 +437,7 @@ def run_stock(name: bytes, environment: dict[bytes, bytes], own: bytes) -> None:
 
 
 def say_once(directory: bytes, key: bytes, text: str) -> None:
-    """Say it in one run only of all those that would."""
+    """Print a message only once for all runs that would print it."""
     try:
         posix.close(
             posix.open(
@@ -455,7 +454,7 @@ def say_once(directory: bytes, key: bytes, text: str) -> None:
 
 
 def spawn_parent(directory: bytes, name: bytes) -> None:
-    """Start a parent for this environment, on its own: it outlives this process."""
+    """Start a detached parent for this environment: it outlives this process."""
     if posix.fork():
         posix.wait()
         return
@@ -477,7 +476,7 @@ def spawn_parent(directory: bytes, name: bytes) -> None:
 
 
 def read_refusal(base: bytes) -> str:
-    """Why a parent could not be warm lately, or was silent; empty when there is no such word."""
+    """Why a parent recently could not warm up, or did not answer; empty if there is no such record."""
     path = base + b".stock"
     try:
         if time.time() - posix.stat(path).st_mtime > STOCK_SECONDS:
@@ -510,7 +509,7 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
 
 
 def end_as(status: int) -> None:
-    """End as the run ended: with its exit code, or by the signal that ended it."""
+    """Exit like the run: with its exit code, or by the signal that ended it."""
     number = status & 0x7F
     if not number:
         posix._exit(status >> 8 & 0xFF)

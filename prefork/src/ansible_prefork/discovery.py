@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One API discovery per cluster for all runs of kubernetes.core's modules.
 
-kubernetes.core keeps what it has discovered in a file that is named by the server's URL, and ansible-operator puts the
-owner of what a run creates into the user part of that URL: each custom resource discovers anew and leaves a file in
-the temporary directory. Here the file belongs to the server and the credentials, and the owner, who is no credential,
-does not count. A run works on a copy of its own; when it had to discover something, its copy replaces the shared one.
+kubernetes.core stores discovery results in a file named after the server's URL, and ansible-operator puts the owner of
+what a run creates into the user part of that URL: each custom resource repeats the discovery and leaves a file in the
+temporary directory. Here the file is named after the server and the credentials, and ignores the owner, which is not a
+credential. A run works on its own copy; if it had to discover something, its copy replaces the shared one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def is_owner(username: str | None) -> bool:
 
 
 def cluster_key(configuration: Any) -> str:
-    """What names a cluster as one user sees it: a digest of the server and the credentials."""
+    """A key for a cluster as one user sees it: a digest of the server and the credentials."""
     parts = urlsplit(configuration.host)
     user = parts.username
     proxied = is_owner(user) or is_owner(getattr(configuration, "username", None))
@@ -78,7 +78,7 @@ def cluster_key(configuration: Any) -> str:
     ]
     keys = (getattr(configuration, "api_key", None) or {}).items()
     if proxied:
-        # The client makes such a header of the owner.
+        # The client turns the owner into such a header.
         keys = [item for item in keys if not str(item[1]).startswith("Basic ")]
     else:
         chosen += [getattr(configuration, name, None) for name in CREDENTIALS]
@@ -107,7 +107,7 @@ def _give_copy(configuration: Any) -> str | None:
         shutil.copyfile(shared, copy)
         seen = copy.stat().st_mtime_ns
     except OSError:
-        # kubernetes.core takes an absent file for nothing discovered yet.
+        # kubernetes.core treats an absent file as no discovery yet.
         copy.unlink()
         seen = 0
     _copies.append((copy, shared, seen))
@@ -123,7 +123,7 @@ def use_kubeconfig() -> None:
 
 
 def publish() -> None:
-    """Give back what this run has discovered, and remove its copies. Called in the run's process, at its end."""
+    """Share what this run has discovered, and remove its copies. Called in the run's process, at its end."""
     while _copies:
         copy, shared, seen = _copies.pop()
         try:
@@ -138,7 +138,7 @@ def publish() -> None:
 
 
 def _remove_expired(directory: Path) -> None:
-    """Discoveries that nobody will use again, such as those of credentials that have been replaced."""
+    """Remove discoveries that will not be used again, such as those of replaced credentials."""
     for entry in os.scandir(directory):
         with contextlib.suppress(OSError):
             if time.time() - entry.stat().st_mtime > LIFETIME_SECONDS:

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The YAML of the preloaded collections' roles and playbooks, parsed once in the parent; other files, without a copy.
 
-A run takes a file's data as it is: for a role's file without the parsing, and for any file without the copy that
-ansible-core makes for the case that the file is loaded again: then it is loaded from disk. A file that has changed is,
-too.
+A run uses a file's data directly: for a role's file it saves the parsing, and for any file the copy that ansible-core
+makes in case the file is loaded again. A file that is loaded again, or has changed, is loaded from disk.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def install(collections: Iterable[Path]) -> None:
         path = self.path_dwim(file_name)
         loaded = vars(self).setdefault("_prefork_loaded", {})
         if path in loaded or path in self._FILE_CACHE:
-            # What is loaded again is what was loaded first, also in whether it may hold templates.
+            # Load a file again with the same settings as the first time, such as whether it may contain templates.
             return stock(self, file_name, **{**named, **loaded.get(path, {})})
         loaded[path] = named
         found = _take(path) if named == as_role else None
@@ -48,7 +47,7 @@ def install(collections: Iterable[Path]) -> None:
 
 
 def parsed() -> list[Any]:
-    """All that was parsed."""
+    """All parsed files."""
     return [data for _state, data in _parsed.values()]
 
 
@@ -56,7 +55,7 @@ def _parse(loader: Any, collections: Iterable[Path], options: dict[str, Any]) ->
     for directory in collections:
         roles = (file for file in sorted(directory.glob("roles/*/*/*.yml")) if file.parent.name in PARTS)
         for file in (*roles, *sorted(directory.glob("playbooks/*.yml"))):
-            # What cannot be parsed, or is encrypted, is a matter of the run that needs it.
+            # Files that are invalid or encrypted are left to the run that needs them.
             with contextlib.suppress(Exception):
                 data = loader.load_from_file(str(file), cache="none", unsafe=True, **options)
                 _parsed[str(file)] = watch.file_state(str(file)), data

@@ -1,15 +1,15 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a play that has one host, run in the process of the play.
+"""Runs the tasks of a play with one host in the process of the play.
 
-ansible-core forks a worker for each task and host, also for a task that is skipped: that is what lets hosts go in
-parallel, and a play with one host has nothing to run in parallel. The fork, the pages that it copies, and the plugins
-and templates that are loaded and compiled in a worker and lost with it cost more than most tasks.
+ansible-core forks a worker for each task and host, even for a skipped task: this is how hosts run in parallel, but a
+play with one host has nothing to run in parallel. The fork, the pages that it copies, and the plugins and templates
+that are loaded and compiled in a worker and lost with it cost more than most tasks.
 
 The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
 callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
-plugin changes in its process (environment, working directory, umask, signal handlers) is put back. A plugin that ends
-its process, by sys.exit or os._exit, ends what a worker would be, not the play.
+plugin changes in its process (environment, working directory, umask, signal handlers) is restored. If a plugin ends
+its process, by sys.exit or os._exit, this ends the simulated worker, not the play.
 """
 
 from __future__ import annotations
@@ -108,20 +108,20 @@ _descriptors: _Descriptors | None = None
 
 
 def prepare_run() -> None:
-    """Keep the descriptors of the run that this process is now from its tasks."""
+    """Hide the descriptors of the run, which this process has become, from its tasks."""
     global _descriptors
     if _detaches:
         _descriptors = _Descriptors()
 
 
 class _WorkerEnd(BaseException):
-    """The end of what would be a worker, by os._exit."""
+    """The end of the simulated worker, by os._exit."""
 
 
 class _Surroundings:
-    """Puts back what a task may have changed in the process, and has it end no more than a worker.
+    """Restores what a task may have changed in the process, and lets it end only its worker.
 
-    ``interrupted``: whether the user has interrupted the play meanwhile, who may do that.
+    ``interrupted``: whether the user has interrupted the play meanwhile, which must still work.
     """
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ class _RequestQueue(queue.Queue):  # type: ignore[type-arg]
 
 @contextlib.contextmanager
 def answer_requests(requests: _RequestQueue | None) -> Iterator[None]:
-    """Have requests answered at once for the time of a task, where there are any."""
+    """Answer requests at once during a task, if there are any."""
     if requests is None:
         yield
         return
@@ -249,7 +249,7 @@ def is_inline_task(task: Any) -> bool:
 
 
 def run_inline(worker: Any) -> int:
-    """Run the task of the worker here; the exit code that the worker's process would have had."""
+    """Run the worker's task here; return the exit code that the worker's process would have had."""
     from ansible.executor.process import worker as module
     from ansible.utils.display import Display
 
@@ -314,7 +314,7 @@ def _make_display(display: Any, queue: Any) -> Any:
 
 
 def _give_copies(worker: Any) -> None:
-    """What the execution of a task changes and the strategy looks at again."""
+    """Copy what the execution of a task changes and the strategy uses again."""
     task = worker._task
     copy = task.copy(exclude_parent=True, exclude_tasks=True)
     copy._parent = task._parent
@@ -340,7 +340,7 @@ def _run_task(worker: Any, module: Any) -> None:
 
 
 def install() -> None:
-    """Make the strategies of ansible-core start such workers in plays that have one worker."""
+    """Make the strategies of ansible-core use such workers in plays with one worker."""
     from ansible.plugins import strategy
 
     global _detaches

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What kubernetes.core's modules do more often than their results need, done once or not at all.
+"""Avoids repeated or unnecessary work of kubernetes.core's modules.
 
-A module looks for the versions of four libraries, two of which are seldom there, for each object that it applies; its
-kubeconfig is read by the YAML parser that is written in Python; and a server-side apply begins with a GET that only a
-client-side one looks at.
+For each object that it applies, a module looks up the versions of four libraries, two of which are rarely installed; it
+reads the kubeconfig with the YAML parser written in Python; and a server-side apply starts with a GET whose result only
+a client-side apply uses.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ KNOWN_APPLY = frozenset(("47c2eafe61b7c8f9",))
 
 
 def install() -> None:
-    """Let the modules of the package and of the collection that have been imported by now save that work."""
+    """Patch the already imported modules of the package and of the collection."""
     _gather_versions_once(sys.modules.get(f"{UTILS}.k8s.core"))
     _parse_kubeconfig_faster(sys.modules.get("kubernetes.config.kube_config"))
     _apply_without_reading(sys.modules.get(f"{UTILS}.apply"))
 
 
 def _replace(name: str, stock: Any, wanted: Any) -> None:
-    """Wherever in kubernetes.core it has been imported by name."""
+    """Replace it wherever kubernetes.core has imported it by name."""
     for module in [item for key, item in sys.modules.items() if key.startswith(f"{UTILS}.")]:
         if vars(module).get(name) is stock:
             setattr(module, name, wanted)
@@ -80,5 +80,5 @@ def _digest(function: Any) -> str:
 
 
 def _read_nothing(_resource: Any, _definition: Any) -> tuple[None, None]:
-    """Stands in for `apply_object`: nothing is there, and nothing is wanted of it."""
+    """Replaces `apply_object`: reports no existing object, as its result is not used."""
     return None, None

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a run may take of the system: the limits of the process that asked for it, and one of memory."""
+"""Resource limits of a run: those of the requesting process, and a memory limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Limits = dict[int, tuple[int, int]]
 
 
 def read(pid: int) -> Limits:
-    """The limits of a process of this user, soft and hard; those that cannot be read are left out."""
+    """The limits of a process of this user, soft and hard; unreadable ones are omitted."""
     found = {}
     for number in NUMBERS:
         with contextlib.suppress(OSError):
@@ -22,7 +22,7 @@ def read(pid: int) -> Limits:
 
 
 def apply(limits: Limits) -> None:
-    """Have them in this process, as far as it may: a hard limit that is higher than its own needs a privilege."""
+    """Set them in this process, as far as permitted: raising a hard limit needs a privilege."""
     for number, wanted in limits.items():
         if resource.getrlimit(number) != wanted:
             with contextlib.suppress(OSError, ValueError):
@@ -30,9 +30,9 @@ def apply(limits: Limits) -> None:
 
 
 def apply_memory_limit(mib: int) -> None:
-    """Let this process, and each that it starts, have so many MiB of data; 0 for no limit. A lower limit stays.
+    """Limit this process and its children to this many MiB of data each; 0 for no limit. A lower limit stays.
 
-    Data is what a process can write to and shares with nobody: RLIMIT_DATA. Address space, RLIMIT_AS, also counts the
+    Data is private writable memory: RLIMIT_DATA. Address space, RLIMIT_AS, also counts the
     64 MiB that the allocator sets aside for each thread, and files that are mapped.
     """
     if not mib:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ansible-core remembers in module globals, and how each run gets rid of what is not its own.
+"""State that ansible-core keeps in module globals, and how each run discards what is not its own.
 
-The warm-up plays a play in the parent, so everything that a play leaves behind for the rest of the process has to be
-known. ``tests/test_memos.py`` compares the state of all modules before and after a play, and fails on what is neither
-reset here nor known to depend on files only.
+The warm-up runs a play in the parent, so everything that a play leaves behind in the process must be known.
+``tests/test_memos.py`` compares the state of all modules before and after a play, and fails on what is neither reset
+here nor known to depend on files only.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _forget_callbacks() -> None:
 
 
 def forget_run() -> None:
-    """Forget the play that this process has played: options, variables, vault secrets, messages said, identifiers."""
+    """Forget the play that this process has run: options, variables, vault secrets, printed messages, identifiers."""
     from ansible import context
     from ansible.utils import context_objects
     from ansible.utils import vars as ansible_vars
@@ -125,7 +125,7 @@ def _forget_collection_defaults() -> None:
 
 
 def refresh_process() -> None:
-    """Redo what importing Ansible does once per process and what depends on this process.
+    """Redo what importing Ansible does once per process, and what depends on this process.
 
     Its identifiers, its temporary directory, its terminal, its colours, its standard streams, and the constants that
     are set per run. What a play has left was forgotten in the parent.

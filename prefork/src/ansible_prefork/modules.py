@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Stock modules without a new interpreter: their AnsiballZ payload is executed by a fork of a warm one.
+"""Runs stock modules without a new interpreter: a fork of a warm one executes their AnsiballZ payload.
 
 The warm interpreter is a parent of its own (program ``module``): it has imported what modules import, and nothing of
 the controller, so a module finds in it what it finds in a new interpreter. The play's side takes the place of
@@ -56,7 +56,7 @@ class ModuleProgram:
 
     name = NAME
     helper: int | None = None
-    # A module may end by os._exit.
+    # A module may exit by os._exit.
     tells_end = False
 
     def warm(self, directory: Path) -> list[Path]:
@@ -82,7 +82,7 @@ class ModuleProgram:
         try:
             exec(compile(code, "<stdin>", "exec"), main.__dict__)
         except Exception as problem:
-            # Without the frame that is here: it may become part of the task's result.
+            # Without this function's frame: the traceback may become part of the task's result.
             trace = problem.__traceback__ and problem.__traceback__.tb_next
             traceback.print_exception(type(problem), problem, trace)
             return 1
@@ -94,7 +94,7 @@ class ModuleProgram:
         """Nothing is kept beside the parent."""
 
     def notice_end(self, pid: int) -> None:
-        """It has no other children than runs."""
+        """It has no children except runs."""
 
 
 class _PayloadFinder:
@@ -206,11 +206,11 @@ def end_in_shell(status: int) -> tuple[int, bytes]:
 
 
 def _open_memory(name: str) -> BinaryIO:
-    """A file in memory, which costs less than one without a name on a disk."""
+    """A file in memory, which is cheaper than an unnamed one on disk."""
     return open(os.memfd_create(name), "w+b", buffering=0)
 
 
-# A module whose task has run into its time limit goes on, as it does stock; it ends with the play at the latest.
+# A module whose task has timed out continues, as with stock; it ends with the play at the latest.
 _open_connections: list[Any] = []
 
 
@@ -248,7 +248,7 @@ class WarmPopen:
             return out.read(), err.read() + message
 
     def _begin(self, connection: Any, actual: list[int]) -> int | str:
-        """The process id of the module's process, or why there is none."""
+        """Start the module: the process id of its process, or why there is none."""
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())

@@ -38,14 +38,14 @@ STATE_VARIABLE = "_PREFORK_STATE"
 
 
 class UnsupportedError(Exception):
-    """Why runs must go to the stock program; the text is for people."""
+    """Runs must use the stock program; the text says why."""
 
 
 class Program(Protocol):
-    """What a parent has warm."""
+    """A program that a parent keeps warm."""
 
     name: str
-    # The process id of what the program keeps beside the parent; a parent that replaces itself hands it on.
+    # The process id of the program's helper beside the parent; a parent that replaces itself passes it on.
     helper: int | None
     # Whether a run that ends with 0 and has not told so beforehand was ended by something that it executed.
     tells_end: bool
@@ -57,15 +57,15 @@ class Program(Protocol):
         """Be that run, in a fork that already has its files, environment and working directory; its exit code."""
 
     def close(self) -> None:
-        """End what the program keeps beside the parent."""
+        """Stop the program's helper beside the parent."""
 
     def notice_end(self, pid: int) -> None:
-        """A child of the parent that is no run has ended."""
+        """Called when a child of the parent that is not a run has ended."""
 
 
 @dataclasses.dataclass
 class State:
-    """What a parent hands to its successor when it replaces itself, by execve in the same process."""
+    """The state that a parent passes to its successor when it replaces itself, by execve in the same process."""
 
     listener: int
     lock: int
@@ -102,7 +102,7 @@ class Parent:
         directory = directory.absolute()
         key = client.environment_key(dict(os.environb), os.getcwdb())
         if key == client.environment_key(dict(os.environb), os.fsencode(directory)):
-            # Nothing depends on the working directory, which may be removed while this lives.
+            # Nothing depends on the working directory, which may be removed while this process runs.
             os.chdir(directory)
         self.base = directory / f"{program.name}-{key}"
         self.own = directory / f"{program.name}-{key}.d"
@@ -110,7 +110,7 @@ class Parent:
         self.environment = dict(os.environb)
 
     def serve(self) -> int:
-        """Run until there is nothing to serve any more; the exit code."""
+        """Run until there is nothing left to serve; return the exit code."""
         try:
             state = self._take_over() or self._start()
         except OSError as problem:
@@ -139,7 +139,7 @@ class Parent:
         return 0
 
     def has_lost_followed(self) -> bool:
-        """Whether the process that this one was to end with has ended."""
+        """Whether the process that this one follows has ended."""
         return self.followed is not None and bool(select.select([self.followed], [], [], 0)[0])
 
     def _take_over(self) -> State | None:
@@ -160,7 +160,7 @@ class Parent:
         self._take_back_word()
         self._mark_warming()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # Bound beside its name and moved there: a client finds either no parent or one that listens.
+        # Bound under a temporary name and renamed: a client finds either no parent or a listening one.
         fresh = f"{self.base}.new"
         Path(fresh).unlink(missing_ok=True)
         umask = os.umask(0o177)
@@ -173,7 +173,7 @@ class Parent:
         return State(listener.detach(), lock)
 
     def _mark_warming(self) -> None:
-        """Tell the clients that this is not stuck when it is silent; the mark counts for as long as they wait."""
+        """Tell the clients that this parent is warming up, not stuck; the mark is valid for as long as they wait."""
         with contextlib.suppress(OSError):
             Path(f"{self.base}.warm").touch(0o600)
 
@@ -202,7 +202,7 @@ class Parent:
         return 3
 
     def _send_away(self, reason: str) -> None:
-        """Answer the clients that wait to be accepted: they run the stock program."""
+        """Answer the clients that wait to be accepted: they must run the stock program."""
         self.listener.setblocking(False)
         while True:
             try:
@@ -255,7 +255,7 @@ class Parent:
         return self.started >= self.maximum or self.watch.has_changed()
 
     def _is_due(self) -> bool:
-        """Whether it is stale; asked after each event, so it looks at the files now and then only."""
+        """Whether it is stale; called after each event, so it only checks the files from time to time."""
         now = time.monotonic()
         if self.started < self.maximum and now - self.checked < CHECK_SECONDS:
             return False
@@ -263,7 +263,7 @@ class Parent:
         return self._is_stale()
 
     def _accept(self) -> None:
-        # What waits when this is to end is sent away, not started to be killed.
+        # Clients that wait when this parent must end are sent away, instead of starting runs only to kill them.
         if self.quit:
             return
         # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
@@ -302,7 +302,7 @@ class Parent:
         self.last_run = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
-        # A signal to the run that comes before it has its own handlers waits until then.
+        # A signal to the run is blocked until the run has its own handlers.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
         parent = os.getpid()
         try:
@@ -310,7 +310,7 @@ class Parent:
             notice = process.Notice()
             pid = os.fork()
         except OSError as problem:
-            # No processes, memory or descriptors: it concerns this run, and perhaps not the next.
+            # Out of processes, memory or descriptors: this affects this run, but perhaps not the next.
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             with contextlib.suppress(OSError):
                 self.hangups.unregister(connection)
@@ -332,14 +332,14 @@ class Parent:
         for pid, connection in self.runs.items():
             if connection.fileno() in gone:
                 self.hangups.unregister(connection)
-                # It leads a session: what it has started goes with it.
+                # It leads a session: its child processes end with it.
                 _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
     def _be_run(
         self, connection: socket.socket, mask: set[int | signal.Signals], parent: int, notice: process.Notice
     ) -> NoReturn:
-        """The fork: read the request, become it, run it, and never return."""
+        """The fork: read the request, become that process, run it, and never return."""
         try:
             process.die_with_parent(parent)
             wanted = request.receive(connection)
@@ -374,7 +374,7 @@ class Parent:
                 self._answer(connection, client.LOST << 8 if is_early else status)
 
     def _take_notices(self) -> None:
-        """Answer the clients of runs that are as good as ended."""
+        """Answer the clients of runs that have practically ended."""
         for pid, notice in list(self.notices.items()):
             code = notice.take()
             if code is not None:
@@ -390,7 +390,7 @@ class Parent:
         connection.close()
 
     def _replace(self) -> None:
-        """Start afresh in the same process: the listener, the running children and their connections stay.
+        """Restart in the same process: the listener, the running children and their connections stay.
 
         Returns when the system has no memory for that.
         """
@@ -426,7 +426,7 @@ class Parent:
 
 
 def _take_lock(lock: int, seconds: float, path: Path) -> bool:
-    """Whether this is the one parent of its kind; its predecessor, whose socket is gone then, may need a moment."""
+    """Whether this is the only parent of its kind; its predecessor, whose socket is already gone, may need a moment."""
     start = time.monotonic()
     while True:
         try:
@@ -446,7 +446,7 @@ def _open_pid(pid: int) -> int | None:
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """Wakes the loop by the wakeup descriptor."""
+    """Does nothing; the wakeup descriptor wakes the loop."""
 
 
 def _kill(pid: int, number: int) -> None:
@@ -455,14 +455,14 @@ def _kill(pid: int, number: int) -> None:
 
 
 def _is_gone(connection: socket.socket) -> bool:
-    """Whether the client has not waited."""
+    """Whether the client has given up waiting."""
     poll = select.poll()
     poll.register(connection, select.POLLHUP | select.POLLRDHUP)
     return bool(poll.poll(0))
 
 
 def _send_away(connection: socket.socket, reason: str) -> None:
-    """Have the client run the stock program."""
+    """Tell the client to run the stock program."""
     answer = reason.encode()
     _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
     connection.close()

@@ -3,8 +3,8 @@
 """Module payloads, built once for all runs.
 
 ansible-core puts a module and what it imports into an archive once per run, in the run's temporary directory. The
-archives of modules of the preloaded collections, whose files the parent watches, are kept for the runs to come. Only
-code is in them: arguments are added later, by each task.
+archives of modules of the preloaded collections, whose files the parent watches, are kept for later runs. They
+only contain code: each task adds its arguments later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def install(directory: Path) -> None:
 
     for earlier in directory.glob("payloads-*"):
         shutil.rmtree(earlier, ignore_errors=True)
-    # A name of its own: a run of an earlier parent, with code from before a change, must not put its payload here.
+    # A unique name: a run of an earlier parent, with older code, must not put its payload here.
     shared = directory / f"payloads-{time.monotonic_ns()}"
     shared.mkdir(mode=0o700)
     _names = tuple(f"ansible_collections.{name}." for name in preloaded_collections())
@@ -69,7 +69,7 @@ def _publish(own: Path, shared: Path) -> None:
         if not is_fresh or not entry.name.startswith(_names):
             continue
         try:
-            # A name of its own first: the link appears whole or not at all.
+            # A temporary name first: the link appears atomically.
             fresh = shared / f".{os.getpid()}-{entry.name}"
             shutil.copyfile(entry.path, fresh)
             os.replace(fresh, shared / entry.name)

@@ -21,7 +21,7 @@ from ansible_prefork import client, files, inline, memos, modules, payloads, req
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
-WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")  # One that ends sooner would end again.
+WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")  # If it ended sooner, a new one would end, too.
 HELPER_SECONDS = 5.0
 PRELOADED_PLUGINS = ("action", "filter", "test")
 # Collections whose action plugins only prepare modules: their module_utils belong into the interpreter for modules.
@@ -49,7 +49,7 @@ class PlaybookProgram:
         return run_play(wanted.argv)
 
     def start_helper(self, directory: Path) -> Path:
-        """Have a parent for modules, unless there is one from before; where it listens."""
+        """Start a parent for modules, unless there is one already; return where it listens."""
         self.directory = directory
         if self.helper is None:
             self.helper = start_module_parent(directory)
@@ -59,7 +59,7 @@ class PlaybookProgram:
     def close(self) -> None:
         if self.helper is None:
             return
-        # It lets its runs end, and has nobody to wait for it in vain.
+        # It lets its runs finish, and leaves no client waiting.
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.helper, signal.SIGTERM)
             os.waitpid(self.helper, 0)
@@ -120,7 +120,7 @@ def warm_environment(environment: dict[bytes, bytes], *, elsewhere: bool) -> Ite
 
 
 def warm_play(directory: Path, socket: Path) -> None:
-    """Import Ansible and play a play that touches what plays touch, then forget that it was played."""
+    """Import Ansible, run a play that uses what plays use, then forget that it was run."""
     with _recorded_output() as said:
         try:
             importlib.import_module("ansible.cli.playbook")
@@ -139,7 +139,7 @@ def warm_play(directory: Path, socket: Path) -> None:
     inline.install()
     modules.install(socket)
     payloads.install(directory)
-    # Nothing of the warm-up is anybody's output.
+    # The warm-up must not print anything.
     with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
         _preload_plugins()
@@ -204,7 +204,7 @@ class _Descriptor(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def stdout_to(path: str) -> Iterator[None]:
-    """Have output in that file, also what plugins and forks write to the descriptor."""
+    """Redirect output to that file, including what plugins and forks write to the descriptor."""
     sys.stdout.flush()
     kept = os.dup(1)
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -277,7 +277,7 @@ class _Glob:
 
 
 def watched_paths() -> list[Path]:
-    """What a change of which makes a warm process stale."""
+    """The paths whose change makes a warm process stale."""
     from ansible import constants
     from ansible.plugins import loader
 
@@ -285,7 +285,7 @@ def watched_paths() -> list[Path]:
     if constants.CONFIG_FILE:
         paths.append(Path(constants.CONFIG_FILE))
     paths += [Path(os.path.expanduser("~/.ansible.cfg")), Path("/etc/ansible/ansible.cfg")]
-    # Ansible looks once for what is in a directory of plugins.
+    # Ansible lists a plugin directory only once.
     for _name, plugins in loader.get_all_plugin_loaders():
         paths += [Path(os.path.expanduser(item)) for item in plugins.config or ()]
     return [*paths, *modules.installed_versions()]

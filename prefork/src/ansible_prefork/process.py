@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a fork lives and ends as a process that was started by itself would."""
+"""Makes a fork start and end like a separately started process."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _libc = ctypes.CDLL(None)
 
 
 def use_huge_pages() -> None:
-    """Have the kernel put the memory of this process into pages of 2 MiB: a fork copies its page tables in less time.
+    """Ask the kernel to use pages of 2 MiB for this process: a fork then copies its page tables faster.
 
-    A fork that writes to such a page copies 4 KiB of it, as ever. Kernels before 6.1 refuse, and nothing is lost.
+    A fork that writes to such a page still copies only 4 KiB of it. Kernels before 6.1 refuse, which does no harm.
     """
     with open("/proc/self/maps") as maps:
         areas = [line.split() for line in maps]
@@ -44,7 +44,7 @@ def use_huge_pages() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the process that forked this one ends; ``parent`` is its process id."""
+    """Die when the process that forked this one ends; ``parent`` is its process id."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -67,11 +67,11 @@ class Notice:
         os.kill(self._parent, signal.SIGCHLD)
 
     def set(self, code: int) -> None:
-        """Only tell it."""
+        """Only record the exit code."""
         self._shared[:] = bytes((1, code))
 
     def take(self) -> int | None:
-        """In the parent: the exit code, if it has been given."""
+        """In the parent: the exit code, if the fork has reported it."""
         given, code = self._shared[:]
         return code if given else None
 
@@ -111,7 +111,7 @@ def _exit_code(end: SystemExit) -> int:
 
 
 def _finish() -> bool:
-    """What the interpreter does at its end, short of freeing its memory; False when output was lost."""
+    """Do what the interpreter does at exit, except freeing its memory; False if output was lost."""
     for step in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
             step()

@@ -26,7 +26,7 @@ RECEIVE_SECONDS = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a run is made of. ``received`` are this process's descriptors for the client's ``files``, in order."""
+    """The parts of a run. ``received`` are this process's descriptors for the client's ``files``, in order."""
 
     argv: list[str]
     environment: dict[bytes, bytes]
@@ -39,11 +39,11 @@ class Request:
 
 
 class WithdrawnError(Exception):
-    """The client has not waited for its run."""
+    """The client has given up waiting for its run."""
 
 
 def receive(connection: socket.socket) -> Request:
-    """Read one request; ValueError when it is not one, WithdrawnError when the client is gone or silent."""
+    """Read one request; ValueError if it is invalid, WithdrawnError if the client is gone or sends nothing."""
     connection.settimeout(RECEIVE_SECONDS)
     try:
         body, received = _receive_parts(connection)
@@ -126,7 +126,7 @@ def set_environment(environment: dict[bytes, bytes]) -> None:
 def open_standard_streams() -> None:
     """sys.stdin, sys.stdout and sys.stderr for the descriptors 0, 1 and 2 as the interpreter opens them at its start.
 
-    What the old objects had buffered is not theirs to write any more: the caller has flushed them.
+    The caller has flushed the old objects, so they must not write their buffers again.
     """
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     encoding, errors = "utf-8", sys.stdin.errors or "strict"
@@ -165,7 +165,7 @@ def reset_signals(keep_ignored: bool = False) -> None:
 
 
 def become(request: Request) -> None:
-    """Make this process, a fresh fork of a parent, the process that the client stands for."""
+    """Turn this process, a new fork of a parent, into the process that the client represents."""
     reset_signals()
     for number in request.ignored:
         signal.signal(number, signal.SIG_IGN)

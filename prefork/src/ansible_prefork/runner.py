@@ -3,8 +3,8 @@
 """The program ansible-runner, warm, with the play that it starts.
 
 ansible-runner starts ansible-playbook in a pseudo-terminal by pexpect. In a run of a parent the process in the
-pseudo-terminal is a fork that becomes ansible-playbook without executing it, when the program and the environment that
-ansible-runner has put together for it are those that this parent is warm for; otherwise it is executed as ever.
+pseudo-terminal is a fork that becomes ansible-playbook without executing it, if the program and the environment that
+ansible-runner has prepared for it match this warm parent; otherwise it is executed as usual.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ansible_prefork.parent import UnsupportedError
 NAME = "ansible-runner"
 BEFORE_RUN = "PREFORK_BEFORE_RUN"
 Hook = Callable[[list[str]], object]
-# As requests_unixsocket has it.
+# The same as in requests_unixsocket.
 EVENT_SECONDS = 60
 
 
@@ -37,7 +37,7 @@ class RunnerProgram(play.PlaybookProgram):
     """A parent of runs of ansible-runner."""
 
     name = NAME
-    # It may put itself into the background, which ends by os._exit.
+    # It may daemonize, which ends this process by os._exit.
     tells_end = False
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ class RunnerProgram(play.PlaybookProgram):
 
 
 def load_hook(name: str) -> Hook | None:
-    """The function that PREFORK_BEFORE_RUN names as package.module:function, if it names one.
+    """The function that PREFORK_BEFORE_RUN names as package.module:function, if it is set.
 
-    UnsupportedError when there is none: runs are stock then, never runs without it.
+    UnsupportedError if it does not exist: runs are then stock, and never run without the hook.
     """
     if not name:
         return None
@@ -98,13 +98,13 @@ def load_hook(name: str) -> Hook | None:
 
 
 def hook_files(hook: Hook | None) -> list[Path]:
-    """The file that the hook is in: one that has changed is loaded anew."""
+    """The file of the hook: a changed one is loaded again."""
     file = getattr(sys.modules.get(getattr(hook, "__module__", "")), "__file__", None)
     return [Path(file)] if file else []
 
 
 def allows_run(hook: Hook) -> bool:
-    """Call the hook with the arguments of the run; False when it raised, which has been said then."""
+    """Call the hook with the arguments of the run; False if it raised, after printing the error."""
     try:
         hook(sys.argv)
     except BaseException as problem:
@@ -155,7 +155,7 @@ class EventSession:
         try:
             body = encode_json(json, allow_nan=False).encode()
         except ValueError:
-            # Nothing is sent, and the error is the one that ansible-runner has otherwise.
+            # Nothing is sent, and the error is the same as without prefork.
             return self._stock.Session().post(url, headers=headers, json=json)
         if parts.netloc not in self._connections:
             self._connections[parts.netloc] = _EventConnection(unquote(parts.netloc))
@@ -187,7 +187,7 @@ class _EventSockets:
 
 
 def share_event_connection() -> None:
-    """Let ansible-runner-http send all events of a run over one connection, where it would make one for each."""
+    """Let ansible-runner-http send all events of a run over one connection, instead of one for each."""
     for plugin in getattr(sys.modules.get("ansible_runner"), "plugins", {}).values():
         events = sys.modules.get(f"{getattr(plugin, '__name__', '').partition('.')[0]}.events")
         if hasattr(events, "requests_unixsocket"):
@@ -206,7 +206,7 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent, notice)
             started = expect_notice(stock(self, arguments, **options), notice)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
-            # A configuration of the project's own: the program itself, as a client would only start another parent.
+            # The project has its own configuration: run the program itself; a client would only start another parent.
             started = stock(self, [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]], **options)
         else:
             started = stock(self, arguments, **options)
@@ -219,7 +219,7 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
 
 
 def expect_notice(started: Any, notice: process.Notice) -> Any:
-    """Have a play that ends with 0 without having told so end as one that is lost: something in it has ended it."""
+    """Treat a play as lost if it ends with 0 without announcing it: something in it has ended the process."""
     is_alive, wait = started.isalive, started.wait
 
     def look() -> bool:
@@ -261,7 +261,7 @@ def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
 
 
 def play_environment() -> dict[bytes, bytes]:
-    """What ansible-runner would give a play of this environment, asked of ansible-runner itself."""
+    """The environment that ansible-runner would give a play, computed by ansible-runner itself."""
     from ansible_runner.config.runner import RunnerConfig
 
     with tempfile.TemporaryDirectory(prefix="prefork-") as directory:

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands by which ansible-core makes and removes the temporary directory of a task, without a shell.
+"""Creates and removes the temporary directory of a task without a shell.
 
-An action plugin that may transfer files has one made beforehand, also when its module is pipelined: three shells and
-ten processes for what are a few system calls. Only the exact text that ansible-core's shell plugin ``sh`` writes is
-answered here, only for names that no shell would change, and only when all goes well: the shell does the rest, and says
-what went wrong in its own words.
+For an action plugin that may transfer files, ansible-core creates one beforehand, even if its module is pipelined:
+three shells and ten processes for a few system calls. This module only executes the exact text that ansible-core's
+shell plugin ``sh`` writes, only for names that need no quoting, and only if it succeeds: otherwise the shell does the
+work, and reports what went wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OWNER_BITS = 0o700
 
 
 def answer(command: Any) -> str | None:
-    """What the command prints, which is done then; None for a command that is a shell's to do.
+    """Execute the command and return what it prints; None for a command that needs a shell.
 
     ``command``: as the connection plugin gives it to subprocess.Popen: ``/bin/sh -c '…'``.
     """
@@ -69,7 +69,7 @@ def _make_directory(found: re.Match[str]) -> str | None:
         missing.append(base)
         base = os.path.dirname(base)
     for directory in (*reversed(missing), path):
-        # Another run may make the ones above at the same time: then the shell has less to do.
+        # Another run may create the parent directories at the same time: then the shell has less to do.
         os.mkdir(directory, OWNER_BITS)
     return f"{name}={path}\n"
 
@@ -84,7 +84,7 @@ def _remove_directory(found: re.Match[str]) -> str | None:
 
 
 class AnsweredPopen:
-    """The part of subprocess.Popen that the connection plugin uses, for a command that is done."""
+    """The part of subprocess.Popen that the connection plugin uses, for a command that was already executed."""
 
     returncode = 0
 

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Templates, compiled once: those of the preloaded collections' roles in the parent, any other in the run.
+"""Compiles templates once: those of the preloaded collections' roles in the parent, all others in the run.
 
-ansible-core parses and compiles the text of a template each time that it is used. The code that comes of it depends on
-the text, the syntax settings and the kinds of filters and tests, and holds no values.
+ansible-core parses and compiles the text of a template each time that it is used. The resulting code depends on the
+text, the syntax settings and the kinds of filters and tests, and contains no values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any
 
 MAXIMUM = 1000
-# What is evaluated without delimiters.
+# Keywords whose values are evaluated without delimiters.
 CONDITIONS = frozenset(("when", "until", "failed_when", "changed_when", "that"))
 SYNTAX = (
     "block_start_string",
@@ -35,7 +35,7 @@ _codes: dict[tuple[Any, ...], CodeType] = {}
 
 
 def install(data: Iterable[Any]) -> None:
-    """Compile what is in these playbooks and task files, and let Jinja find what was compiled."""
+    """Compile the templates in these playbooks and task files, and let Jinja use the result."""
     import jinja2
     from jinja2.environment import TemplateExpression
 
@@ -100,7 +100,7 @@ def _uses_stock_plugins() -> bool:
 def _compile_all(data: Iterable[Any]) -> None:
     compile_one = _make_compiler()
     for is_condition, text in find_texts(data):
-        # What cannot be compiled is a matter of the run that needs it.
+        # Invalid templates are left to the run that needs them.
         with contextlib.suppress(Exception):
             if "{{" in text or "{%" in text:
                 compile_one(text, False)

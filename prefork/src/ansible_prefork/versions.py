@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The versions whose inner workings this package knows."""
+"""The versions whose internals this package supports."""
 
 from __future__ import annotations
 

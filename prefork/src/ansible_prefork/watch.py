@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Notices that files which a parent has loaded are not the ones on disk any more."""
+"""Detects that files which a parent has loaded have changed on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules"))
 
 
-# The clock of file systems is behind by up to one tick of the kernel.
+# The clock of file systems lags by up to one kernel tick.
 TICK_NS = 20_000_000
 State = tuple[int, int, int]
 
@@ -35,7 +35,7 @@ class Watch:
     def has_changed(self) -> bool:
         if self.is_late or any(file_state(name) != state for name, state in self.seen.items()):
             return True
-        # A directory that has changed has had something added or removed, which may be of no interest.
+        # In a changed directory, something was added or removed, which may be irrelevant.
         if any(file_state(name) != state for name, state in self.directories.items()):
             seen, directories = self._look()
             if seen != self.seen:

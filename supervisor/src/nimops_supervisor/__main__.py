@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""python -m nimops_supervisor: run ansible-operator, guard its runs, start it again when it dies."""
+"""python -m nimops_supervisor: run ansible-operator, guard its runs, restart it when it crashes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nimops_supervisor.runtime import StartError, Supervisor
 _USAGE = 2
 _EPILOG = """
 environment:
-  NIMOPS_RUN_SECONDS     seconds that one run may take (300; 0: no limit)
-  NIMOPS_RUN_MEMORY_MIB  MiB of data that each process of a run may have (512; 0: no limit)
-  PREFORK=off            runs are the stock programs; they are guarded all the same
+  NIMOPS_RUN_SECONDS     time limit of a run in seconds (300; 0: no limit)
+  NIMOPS_RUN_MEMORY_MIB  data segment limit of each process of a run in MiB (512; 0: no limit)
+  PREFORK=off            runs the stock programs, guarded all the same
 
-exit codes: 0 ended as asked by a signal, 2 cannot start as it is called, else that of a command
-that keeps dying
+exit codes: 0 stopped by a signal, 2 wrong usage or cannot start, otherwise the exit code of the
+command that kept crashing
 """
 
 
@@ -27,7 +27,7 @@ def address(text: str) -> tuple[str, int]:
     """Host and port of `127.0.0.1:8082` or `:8082`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no address such as :8082 or 127.0.0.1:8082")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address such as :8082 or 127.0.0.1:8082")
     return host.strip("[]"), int(port)
 
 
@@ -43,7 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--liveness-bind-address",
         type=address,
         metavar="ADDRESS",
-        help="where GET /livez tells whether the runtime answers and its runs end (default: nowhere)",
+        help="where to serve GET /livez (default: nowhere)",
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, help="-- ansible-operator run …")
     return parser
@@ -55,7 +55,7 @@ def main() -> int:
     arguments = parser.parse_args()
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     if not command:
-        parser.error("name the command to run, as in: -- ansible-operator run")
+        parser.error("missing command, for example: -- ansible-operator run")
     try:
         settings.run_seconds(), settings.run_mebibytes()
         return Supervisor(command, dict(os.environ), arguments.liveness_bind_address).run()

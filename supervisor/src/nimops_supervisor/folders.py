@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The work folders of runs: one for each resource, which the runtime never removes."""
+"""Folders that runs leave behind: a work folder per resource, sockets and temporary folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nimops_supervisor import guard
 from nimops_supervisor.guard import LAST_RUN
 
 QUIET_SECONDS = 5.0
-"""How long after its last run a folder stays: the runtime still reads and writes in it."""
+"""How long a folder stays after its last run: the runtime still reads and writes it."""
 
 _TRASH = ".trash"
 _SCRATCH = "nimops-supervisor-"
@@ -33,8 +33,8 @@ _TEMPORARY = re.compile(r"ansible-(?:local-(?P<local>[0-9]+)[a-z0-9_]{8}|tmp-[0-
 def sweep(root: Path | None = None, quiet: float = QUIET_SECONDS) -> int:
     """Remove the folders of resources that are gone; how many were removed.
 
-    A resource of the same name that comes meanwhile finds no folder, or an empty one: the guard has
-    taken the mark away, or its run fails before it has begun and is made again.
+    Safe if a resource of the same name is created meanwhile: either the guard has already removed
+    the mark, or the run fails before it starts and the runtime tries again.
     """
     root, removed = root or guard.ROOT, 0
     for mark in list(root.glob(f"*/*/*/*/{LAST_RUN}")) + list(root.glob(f"*/*/*/*/*/{LAST_RUN}")):
@@ -49,7 +49,7 @@ def sweep(root: Path | None = None, quiet: float = QUIET_SECONDS) -> int:
 
 
 def _remove(folder: Path, root: Path) -> bool:
-    """Take a folder away at once, then what it holds, then the folders above that are empty."""
+    """Move a folder away atomically, delete it, then the folders above it that are empty."""
     trash = root / _TRASH
     grave = trash / f"{time.monotonic_ns()}"
     try:
@@ -66,7 +66,7 @@ def _remove(folder: Path, root: Path) -> bool:
 
 
 def clear(root: Path | None = None) -> None:
-    """Remove all of them, while nothing runs: what a runtime before this one has left."""
+    """Remove all work folders, while nothing runs: leftovers of an earlier runtime."""
     root = root or guard.ROOT
     if root.is_symlink() or not _is_own(root):
         return
@@ -74,10 +74,10 @@ def clear(root: Path | None = None) -> None:
 
 
 def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0, lost_age: float = math.inf) -> None:
-    """Remove the sockets of event receivers, so many seconds old, that nobody listens at any more.
+    """Remove sockets of event receivers that are older than ``age`` seconds and have no listener.
 
-    The runtime keeps listening at the socket of a run that it could not start, for example because
-    the disk was full. Such a socket is removed after `lost_age` seconds, when no run can be as old.
+    The runtime keeps listening on the socket of a run that it could not start, for example because
+    the disk was full. Such a socket is removed after ``lost_age`` seconds, when no run can be as old.
     """
     for path in folder.glob("ansibleoperator-*"):
         with contextlib.suppress(OSError):
@@ -99,7 +99,7 @@ def _is_listening(path: Path) -> bool:
 
 
 def sweep_temporary(folder: Path) -> None:
-    """Remove the temporary folders of Ansible's processes that were killed: their names tell whose they are."""
+    """Remove temporary folders of Ansible processes that were killed; the names contain the process ID."""
     for path in folder.glob("ansible-*"):
         match = _TEMPORARY.fullmatch(path.name)
         if match and not Path(f"/proc/{match['local'] or match['tmp']}").exists():
@@ -108,7 +108,7 @@ def sweep_temporary(folder: Path) -> None:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for one life of the runtime, marked as in use for as long as this process lives."""
+    """A temporary folder for one run of the runtime, locked as long as this process lives."""
     with (
         tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as name,
         open(Path(name, _LOCK), "w") as lock,
@@ -118,7 +118,7 @@ def scratch() -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove such folders of those that were killed, as of the container before a restart."""
+    """Remove the scratch folders of processes that were killed, such as before a container restart."""
     for path in folder.glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError), open(path / _LOCK, "r+") as lock:
             if os.fstat(lock.fileno()).st_uid == os.getuid() and not path.is_symlink():

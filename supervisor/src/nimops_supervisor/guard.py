@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What happens before each run of ansible-runner: no text of a custom resource reaches Ansible's variables.
+"""Prepare each run of ansible-runner: no text of a custom resource reaches Ansible's variables.
 
 The runtime writes the whole resource into `env/extravars`, where a key of a map can make ansible-core evaluate all text
-as templates. Here the file becomes the name and the namespace of the resource, as the work folder's path has them: what
-the runtime has written is not even parsed.
+as templates. The guard replaces the file by the name and namespace of the resource, taken from the path of the work
+folder; it does not even parse what the runtime wrote.
 
-With prefork this is the hook PREFORK_BEFORE_RUN. Without, a program named `ansible-runner` stands in front of PATH.
+With prefork, this is the hook PREFORK_BEFORE_RUN; without, a program named `ansible-runner`, the first on PATH.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from ansible_prefork.limits import apply_memory_limit
 from nimops_supervisor import settings
 
 NAME = "ansible-runner"
-ROOT = Path("/tmp/ansible-operator/runner")  # The runtime's own, which cannot be changed.
+ROOT = Path("/tmp/ansible-operator/runner")  # Fixed by the runtime.
 LAST_RUN = "last-run"
-"""A file in a work folder: its resource is gone, or nearly so. The collection puts it there."""
+"""A file in a work folder: its resource is gone or about to go. The collection creates it."""
 
 _NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
 _NO_PROGRAM = 127
 
 
 class GuardError(Exception):
-    """Why a run must not be started; the text is for the operator's log."""
+    """A run must not start; the message is for the operator's log."""
 
 
 def before_run(arguments: list[str]) -> None:
-    """Reduce what Ansible will read to what it needs; GuardError where the run must not start.
+    """Reduce what Ansible will read to what it needs; GuardError if the run must not start.
 
-    ``arguments``: of ansible-runner, with its own name first, as the runtime gives them.
+    ``arguments``: the argv of ansible-runner as the runtime passes it.
     """
     if arguments[1:2] != ["run"] or len(arguments) < 3:
-        raise GuardError(f"{NAME} is guarded, and only runs what the runtime asks it to")
+        raise GuardError(f"{NAME} is guarded: only `run` with a work folder of the runtime is allowed")
     folder = Path(arguments[2])
     write(folder / "env/extravars", {"ansible_operator_meta": identify(folder)})
     limit_time(folder / "env/settings", settings.run_seconds())
@@ -50,7 +50,7 @@ def before_run(arguments: list[str]) -> None:
 
 
 def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
-    """Name and namespace of the resource that a work folder is for.
+    """The name and namespace of the resource that a work folder belongs to.
 
     The runtime's folder is `<root>/<group>/<version>/<kind>/[<namespace>/]<name>`.
     """
@@ -59,12 +59,12 @@ def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
     except ValueError:
         parts = ()
     if len(parts) not in {4, 5} or not all(_NAME_PATTERN.fullmatch(part) for part in parts[3:]):
-        raise GuardError(f"{folder} is no work folder of the runtime")
+        raise GuardError(f"{folder} is not a work folder of the runtime")
     return {"name": parts[-1], "namespace": parts[3] if len(parts) == 5 else ""}
 
 
 def limit_time(file: Path, seconds: int) -> None:
-    """Have ansible-runner end a play after so many seconds."""
+    """Have ansible-runner stop a play after so many seconds."""
     if not seconds:
         return
     try:
@@ -75,7 +75,7 @@ def limit_time(file: Path, seconds: int) -> None:
 
 
 def write(file: Path, data: dict[str, object]) -> None:
-    """Put JSON in the place of a file, which nobody else may read."""
+    """Replace a file by JSON that only this user may read."""
     fresh = file.with_name(f".{file.name}.new")
     try:
         fresh.unlink(missing_ok=True)
@@ -88,15 +88,15 @@ def write(file: Path, data: dict[str, object]) -> None:
 
 
 def limit_process() -> None:
-    """Limit the time and the memory of this process and of what it starts; both outlive an exec."""
+    """Limit time and memory of this process and its children; both survive an exec."""
     if seconds := settings.run_seconds():
-        # After ansible-runner itself should have ended the play.
+        # Later than ansible-runner's own limit.
         signal.alarm(seconds + settings.GRACE_SECONDS)
     apply_memory_limit(settings.run_mebibytes())
 
 
 def find_next(own: Path, path: str) -> str | None:
-    """The program of that name that comes behind this one on PATH."""
+    """The next program of that name on PATH."""
     folders = [Path(item or ".") for item in path.split(os.pathsep)]
     here = own.parent.resolve()
     places = [index for index, folder in enumerate(folders) if folder.resolve() == here]
@@ -108,7 +108,7 @@ def find_next(own: Path, path: str) -> str | None:
 
 
 def main() -> NoReturn:
-    """Be the program in front of PATH: guard the run, then become ansible-runner."""
+    """Stand in for ansible-runner: guard the run, then exec the real one."""
     try:
         before_run(sys.argv)
     except GuardError as error:
@@ -116,7 +116,7 @@ def main() -> NoReturn:
         sys.exit(1)
     program = find_next(Path(sys.argv[0]), os.environ.get("PATH", os.defpath))
     if program is None:
-        print(f"{NAME}: not found on PATH besides its guard: install ansible-runner", file=sys.stderr)
+        print(f"{NAME}: not found on PATH after its guard: install ansible-runner", file=sys.stderr)
         sys.exit(_NO_PROGRAM)
     limit_process()
     os.execv(program, [program, *sys.argv[1:]])

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the operator lives: the runtime answers, and its runs end. Served for a liveness probe.
+"""The liveness endpoint: healthy while the runtime answers and its runs finish in time.
 
-The runtime's own /healthz says that its process is there, and nothing of whether any run ever ends.
+The runtime's own /healthz only reports that its process exists, not whether runs finish.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from collections.abc import Callable
 from nimops_supervisor import processes, settings
 
 PATIENCE_SECONDS = 60.0
-"""How long the runtime may be away, and a run may outlast its limit."""
+"""How long the runtime may be unhealthy, and by how much a run may exceed its time limit."""
 
 _ASK_SECONDS = 2.0
 _UNLIMITED_SECONDS = 3600
-# The proxies of the environment are for registries: none of them reaches this pod's loopback.
+# Proxies from the environment cannot reach this pod's loopback.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Health:
-    """What is known of the runtime; each answer looks anew."""
+    """The health of the runtime, checked at each request."""
 
     def __init__(self, health_url: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._url = health_url
         self._clock = clock
-        self._last_well = clock()
+        self._last_healthy = clock()
         self.runtime = 0
-        """Process id of the runtime, 0 while there is none."""
+        """The process ID of the runtime, 0 while it is not running."""
 
     def find_fault(self) -> str:
-        """What is wrong, empty if nothing is."""
+        """A description of the fault; empty if healthy."""
         if self._answers():
-            self._last_well = self._clock()
-        elif (away := self._clock() - self._last_well) > PATIENCE_SECONDS:
-            return f"the runtime has not been well for {away:.0f} s"
+            self._last_healthy = self._clock()
+        elif (unhealthy := self._clock() - self._last_healthy) > PATIENCE_SECONDS:
+            return f"the runtime has been unhealthy for {unhealthy:.0f} s"
         limit = (settings.run_seconds() or _UNLIMITED_SECONDS) + PATIENCE_SECONDS
         ages = [processes.age_of(pid) for pid in self._runs()]
         stuck = [age for age in ages if age > limit]
         if stuck:
-            return f"{len(stuck)} of {len(ages)} runs do not end, one for {max(stuck):.0f} s"
+            return f"{len(stuck)} of {len(ages)} runs exceed their time limit, the oldest runs for {max(stuck):.0f} s"
         return ""
 
     def _runs(self) -> list[int]:
@@ -64,7 +64,7 @@ class Health:
 
 
 def serve(address: tuple[str, int], health: Health) -> http.server.ThreadingHTTPServer:
-    """Answer GET /livez from a thread: 200 and `ok`, or 503 and what is wrong."""
+    """Serve GET /livez in a thread: 200 and `ok`, or 503 and the fault."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         timeout = 5
@@ -82,7 +82,7 @@ def serve(address: tuple[str, int], health: Health) -> http.server.ThreadingHTTP
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the base class's name
-            """Quiet: one line a probe helps nobody."""
+            """Log nothing: one line per probe would only be noise."""
 
     server = http.server.ThreadingHTTPServer(address, Handler)
     server.daemon_threads = True

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The processes below this one: start the runtime, see how long its runs last, end what it left."""
+"""Child processes: start the runtime, measure the age of runs, stop what is left over."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends."""
+    """Become the parent of orphaned descendants (a child subreaper)."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl PR_SET_CHILD_SUBREAPER failed")
 
 
 def start(command: list[str], environment: dict[str, str]) -> int:
-    """Start a program with no signal blocked; its process id. OSError if it cannot be started."""
+    """Start a program with no signals blocked; its process ID. OSError if it cannot be started."""
     return os.posix_spawnp(
         command[0],
         command,
@@ -34,7 +34,7 @@ def start(command: list[str], environment: dict[str, str]) -> int:
 
 
 def children_of(pid: int) -> list[int]:
-    """The process ids of its children, also of those that its threads have started."""
+    """The process IDs of its children, including those that its threads started."""
     found: list[int] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -43,7 +43,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def age_of(pid: int) -> float:
-    """Seconds since a process was started, 0 if it is gone."""
+    """Seconds since a process started; 0 if it is gone."""
     try:
         started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
         uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -53,15 +53,15 @@ def age_of(pid: int) -> float:
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal, if the process is still there."""
+    """Send a signal, if the process still exists."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
 def wait_for_signal(numbers: set[signal.Signals], seconds: float) -> int | None:
-    """The signal of these, all blocked, that came within so many seconds; None without one.
+    """The signal received within ``seconds``, of these, all of them blocked; None if there was none.
 
-    One that is stopped meanwhile, and continued after that time, is told of a signal that there is not.
+    After a stop and a continue, sigtimedwait may report a signal that was never sent.
     """
     received = signal.sigtimedwait(numbers, seconds)
     if received is None or received.si_signo not in numbers:
@@ -70,7 +70,7 @@ def wait_for_signal(numbers: set[signal.Signals], seconds: float) -> int | None:
 
 
 def reap(pid: int) -> int | None:
-    """Take notice of whatever has ended; the exit code of this process, None if it has not ended."""
+    """Reap all children that have exited; the exit code of ``pid``, None if it is still running."""
     code = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -82,16 +82,16 @@ def reap(pid: int) -> int | None:
     return code
 
 
-def end_children(patience: float) -> None:
-    """Ask all children that are left to end, and make them; theirs become ours meanwhile."""
+def stop_children(patience: float) -> None:
+    """Send SIGTERM to all children, including orphans that we inherit, and SIGKILL after ``patience`` seconds."""
     deadline = time.monotonic() + patience
-    asked: set[int] = set()
+    terminated: set[int] = set()
     while left := children_of(os.getpid()):
         for pid in left:
             if time.monotonic() > deadline:
                 send(pid, signal.SIGKILL)
-            elif pid not in asked:
+            elif pid not in terminated:
                 send(pid, signal.SIGTERM)
-        asked.update(left)
+        terminated.update(left)
         time.sleep(0.05)
         reap(0)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The life of the runtime: what comes before each start, what its end leaves, when it is tried again."""
+"""Start the runtime, clean up after it, and restart it with back-off."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import folders, guard, health, mending, processes, settings
+from nimops_supervisor import folders, guard, health, processes, repair, settings
 
 GUARD = """\
 #!{interpreter} -P
@@ -28,13 +28,13 @@ _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
-_MEND_SECONDS = 60.0
+_REPAIR_SECONDS = 60.0
 _TICK_SECONDS = 1.0
 _SWEEP_TICKS = 5
-_WELL_SECONDS = 60.0
+_STABLE_SECONDS = 60.0
 _MAXIMUM_DELAY = 30.0
-_MAXIMUM_DEATHS = 5
-_END_SECONDS = 5.0
+_MAXIMUM_CRASHES = 5
+_STOP_SECONDS = 5.0
 ANSIBLE = "ansible"
 """The folder of Ansible's own temporary files."""
 
@@ -42,7 +42,7 @@ _SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal
 
 
 class StartError(Exception):
-    """The runtime cannot be started as this is called."""
+    """The command cannot be started."""
 
 
 class Supervisor:
@@ -62,44 +62,44 @@ class Supervisor:
         self._scratch: Path | None = None
 
     def run(self) -> int:
-        """Until a signal ends it, or it dies again and again; the exit code."""
+        """Run until a signal arrives or the runtime keeps crashing; the exit code."""
         if shutil.which(self._command[0], path=self._environment.get("PATH")) is None:
             raise StartError(f"{self._command[0]}: not found on PATH")
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         processes.adopt_orphans()
         if self._liveness:
             health.serve(self._liveness, self._health)
-        deaths = 0
+        crashes = 0
         while True:
-            if self._mend():
-                deaths = 0
+            if self._repair():
+                crashes = 0
             if self._stopping:
                 return 0
             began = time.monotonic()
-            code = self._live()
+            code = self._run_once()
             if self._stopping:
                 return 0
-            deaths = 1 if time.monotonic() - began > _WELL_SECONDS else deaths + 1
-            if deaths >= _MAXIMUM_DEATHS:
-                say(f"the runtime has died {deaths} times in a row, the last time with {code}")
+            crashes = 1 if time.monotonic() - began > _STABLE_SECONDS else crashes + 1
+            if crashes >= _MAXIMUM_CRASHES:
+                log(f"the runtime crashed {crashes} times in a row, last with exit code {code}")
                 return code if code > 0 else 128 - code
-            delay = min(_MAXIMUM_DELAY, 2.0 ** (deaths - 1))
-            say(f"the runtime has ended with {code}: starting it again in {delay:.0f} s")
+            delay = min(_MAXIMUM_DELAY, 2.0 ** (crashes - 1))
+            log(f"the runtime exited with code {code}: restarting in {delay:.0f} s")
             self._wait(delay)
 
-    def _mend(self) -> bool:
-        """Take harmful annotations off all resources; whether there were any."""
-        command = [sys.executable, "-P", "-m", mending.__name__]
+    def _repair(self) -> bool:
+        """Remove harmful annotations from all resources; whether there were any."""
+        command = [sys.executable, "-P", "-m", repair.__name__]
         pid = processes.start(command, self._environment)
-        code = self._watch(pid, _MEND_SECONDS)
+        code = self._watch(pid, _REPAIR_SECONDS)
         if code is None:
             processes.send(pid, signal.SIGKILL)
             if not self._stopping:
-                say(f"annotations could not be looked at within {_MEND_SECONDS:.0f} s")
-        return code == mending.MENDED
+                log(f"could not check annotations within {_REPAIR_SECONDS:.0f} s")
+        return code == repair.REPAIRED
 
-    def _live(self) -> int:
-        """Start the runtime, and return its exit code once nothing is left of it."""
+    def _run_once(self) -> int:
+        """Start the runtime; its exit code, once it and its children are gone."""
         folders.remove_abandoned(Path(tempfile.gettempdir()))
         with folders.scratch() as scratch:
             folders.clear()
@@ -110,12 +110,12 @@ class Supervisor:
             self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid)
             self._health.runtime, self._scratch = 0, None
-            processes.end_children(_END_SECONDS)
+            processes.stop_children(_STOP_SECONDS)
             folders.clear_sockets()
         return code if code is not None else 0
 
     def _watch(self, pid: int, seconds: float | None = None) -> int | None:
-        """Wait for the end of a child and pass signals on; None after so many seconds."""
+        """Wait for a child to exit, forwarding signals; None after ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         ticks = 0
         while (code := processes.reap(pid)) is None:
@@ -142,19 +142,19 @@ class Supervisor:
 
 
 def make_command(command: list[str], environment: dict[str, str]) -> list[str]:
-    """The command, with prefork in front of it unless that is off."""
+    """The command, under prefork unless that is off."""
     if not is_forking(environment):
         return command
     return [sys.executable, "-P", "-m", "ansible_prefork", "exec", "--", *command]
 
 
 def is_forking(environment: dict[str, str]) -> bool:
-    """Whether runs are forks of prefork's parent."""
+    """Whether prefork is on."""
     return environment.get("PREFORK", "").lower() not in {"off", "0", "no", "false"}
 
 
 def make_environment(environment: dict[str, str], command: list[str], scratch: Path) -> dict[str, str]:
-    """The environment of the runtime: its runs are guarded and limited, its temporary files its own."""
+    """The environment of the runtime: guarded and limited runs, private temporary folders."""
     programs = scratch / "bin"
     programs.mkdir()
     program = programs / guard.NAME
@@ -174,7 +174,7 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
         made["PREFORK_RUN_SECONDS"] = str(seconds + settings.GRACE_SECONDS)
     if mebibytes := settings.run_mebibytes():
         made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
-    # Half of the workers may wait for somebody's slow server; the others go on.
+    # At most half of the workers may wait for slow servers.
     made.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
     if not is_forking(environment):
         made.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
@@ -182,13 +182,13 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
 
 
 def count_workers(command: list[str]) -> int:
-    """How many runs of a kind the runtime has at once, as its arguments have it."""
+    """The number of concurrent runs per kind, from the runtime's arguments."""
     given = option(command, _WORKERS_OPTION)
     return int(given) if given.isascii() and given.isdigit() else os.cpu_count() or 1
 
 
 def option(command: list[str], name: str) -> str:
-    """The value of an option, the last that is given; empty without it."""
+    """The last value given for an option; empty if there is none."""
     found = ""
     for index, argument in enumerate(command):
         if argument.startswith(f"{name}="):
@@ -199,7 +199,7 @@ def option(command: list[str], name: str) -> str:
 
 
 def health_url(command: list[str]) -> str:
-    """Where the runtime says that it is well, as its arguments have it; empty if nowhere."""
+    """The URL of the runtime's health endpoint, from its arguments; empty if it has none."""
     given = option(command, _HEALTH_OPTION) or _DEFAULT_HEALTH
     host, _colon, port = given.rpartition(":")
     if port in {"", "0"}:
@@ -207,7 +207,7 @@ def health_url(command: list[str]) -> str:
     return f"http://{host if host not in {'', '0.0.0.0', '[::]'} else '127.0.0.1'}:{port}/healthz"
 
 
-def say(text: str) -> None:
-    """Talk, on stderr."""
+def log(text: str) -> None:
+    """Print a line to stderr."""
     with contextlib.suppress(OSError):
         print(f"supervisor: {text}", file=sys.stderr, flush=True)

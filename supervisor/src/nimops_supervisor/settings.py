@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the environment sets: limits of a run."""
+"""Limits of a run, from the environment."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import os
 RUN_SECONDS = ("NIMOPS_RUN_SECONDS", 300)
 RUN_MEMORY_MIB = ("NIMOPS_RUN_MEMORY_MIB", 512)
 GRACE_SECONDS = 15
-"""How much later than ansible-runner itself its process is ended."""
+"""How much later than ansible-runner's own limit its process is killed."""
 _LOST_MARGIN = 60
 
 
 class SettingsError(Exception):
-    """A setting cannot be used; the text names it."""
+    """An invalid setting; the message names it."""
 
 
 def run_seconds() -> int:
@@ -39,5 +39,5 @@ def _whole_number(name: str, default: int) -> int:
     if not text:
         return default
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise SettingsError(f"{name}={text!r}: give a whole number, or 0 for no limit")
+        raise SettingsError(f"{name}={text!r}: must be a whole number; 0 means no limit")
     return int(text)

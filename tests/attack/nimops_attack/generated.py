@@ -19,7 +19,7 @@ from .payloads import (
     MARKER_KEYS,
     PACKED,
     PayloadClass,
-    fill_in,
+    apply_defaults,
     find_loose_in_cel,
     make_token,
 )
@@ -176,7 +176,7 @@ def service_with_markers(name: str, key: str, canary: str) -> Json:
     token = make_token("stored", key)
     resource = make_nimservice(name)
     resource["spec"] |= {
-        "env": [{"name": "PAYLOAD", "value": fill_in(JINJA.text, token, canary)}],
+        "env": [{"name": "PAYLOAD", "value": apply_defaults(JINJA.text, token, canary)}],
         "nodeSelector": {key: "a"},
         "labels": {key: "a", "team": "blue"},
     }
@@ -214,8 +214,8 @@ def write_statuses(scene: Scene) -> None:
     for kind in KINDS:
         places = list_places(scene.crds[kind], "status")
         for payload in (JINJA, PACKED, *(PayloadClass(key, key, key) for key in MARKER_KEYS[:2])):
-            is_marker = payload.name.startswith("__")
-            wanted = [place for place in places if place.is_key or not is_marker]
+            is_reserved_key = payload.name.startswith("__")
+            wanted = [place for place in places if place.is_key or not is_reserved_key]
             if not wanted:
                 continue
             name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"

@@ -17,7 +17,7 @@ from nimops_live.runtime import ContainedOperator
 from nimops_live.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .payloads import CLASSES, MARKER_KEYS, fill_in, make_token
+from .payloads import CLASSES, MARKER_KEYS, apply_defaults, make_token
 from .scene import KINDS, Attack, Scene, Seen, path_to
 
 JINJA, YAML = CLASSES[0], CLASSES[1]
@@ -50,10 +50,10 @@ def with_templates(canary: str) -> str:
     profiles = []
     for number, key in enumerate(MARKER_KEYS):
         token = make_token("manifest", key)
-        text = fill_in(JINJA.text, token, canary)
+        text = apply_defaults(JINJA.text, token, canary)
         more = tag(key, text) + tag("other", text) + tag(text, "1")
         profiles.append(make_profile(f"{number:064x}", more, json.dumps(text)))
-    text = fill_in(JINJA.text, make_token("manifest", "id"), canary)
+    text = apply_defaults(JINJA.text, make_token("manifest", "id"), canary)
     return "".join([*profiles, make_profile(json.dumps(text))])
 
 
@@ -184,7 +184,7 @@ def attack(bomb: Bomb, scene: Scene) -> Seen:
     if cache is None:
         problems.append("the NIMCache says nothing of its manifest")
     else:
-        problems += find_markers(cache)
+        problems += find_reserved_keys(cache)
     if memory.growth > GROWTH_MIB:
         problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
     problems += scene.evaluated(namespace)
@@ -213,7 +213,7 @@ def wait_for_verdict(scene: Scene, namespace: str, name: str) -> Json | None:
     return t.cast("Json | None", scene.wait_for(f"a verdict on {name}", look, 60))
 
 
-def find_markers(cache: Json) -> list[str]:
+def find_reserved_keys(cache: Json) -> list[str]:
     keys = {
         key
         for profile in cache["status"].get("profiles") or []
@@ -241,7 +241,7 @@ def attack_children(scene: Scene) -> Seen:
     problems, edited = [], 0
     deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/service"
     for place in (_core(namespace, "configmaps/model-manifest"), _core(namespace, "services/service"), deployment):  # fmt: skip
-        text = fill_in(JINJA.text, make_token("child", place), canary)
+        text = apply_defaults(JINJA.text, make_token("child", place), canary)
         notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
         if place.endswith("-manifest"):
             notes |= {"data": {"__ansible_unsafe": text, "__ansible_vault": text, "model_manifest.yaml": text}}  # fmt: skip

@@ -18,7 +18,7 @@ from nimops_live.errors import LiveError
 from nimops_live.workload import make_nimservice
 
 from .fields import Json
-from .payloads import CLASSES, INJECTED_HEADER, fill_in, make_token
+from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
 from .scene import Attack, Scene, Seen, path_to
 
 OFF = {"sandbox.nimops/model": "off"}
@@ -116,7 +116,7 @@ def say_odd_types(handler: Question) -> None:
 
 
 def make_naming(canary: str, token: str) -> Answerer:
-    template = fill_in(CLASSES[0].text, token, canary)
+    template = apply_defaults(CLASSES[0].text, token, canary)
     name = f"{template}\n\r\0\x1b[31m\u202e\u2028{INJECTED_HEADER}"
     return lambda handler: handler.say(listing(name))
 
@@ -283,9 +283,9 @@ def attack_pods(scene: Scene) -> Seen:
     namespace = scene.namespace("pods")
     canary, token = str(scene.canary), make_token("pod", "status")
     text = (
-        fill_in(CLASSES[0].text, token, canary)
+        apply_defaults(CLASSES[0].text, token, canary)
         + "\n\x1b[31m"
-        + fill_in(CLASSES[1].text, token, canary)
+        + apply_defaults(CLASSES[1].text, token, canary)
     )
     resource = make_nimservice("failing")
     resource["spec"]["env"] = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]

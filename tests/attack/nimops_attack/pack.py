@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .fields import Json, Place, build, find_named, takes
-from .payloads import PayloadClass, fill_in, make_token
+from .payloads import PayloadClass, apply_defaults, make_token
 
 PREFIXES = ("", "http://a/", "a", "a/")
 SUFFIXES = ("", "/v1/hf")
@@ -54,7 +54,7 @@ class Packing:
 
 def list_texts(payload: PayloadClass, place: Place, token: str, canary: str) -> list[str]:
     """What may stand in a place, best first; never empty."""
-    whole, short = (fill_in(text, token, canary) for text in (payload.text, payload.short))
+    whole, short = (apply_defaults(text, token, canary) for text in (payload.text, payload.short))
     found = [
         before + text + after
         for text in (whole, short)

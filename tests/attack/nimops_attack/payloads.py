@@ -92,7 +92,7 @@ def make_token(*names: str) -> str:
     return "t" + hashlib.sha256("\0".join(names).encode()).hexdigest()[:9]
 
 
-def fill_in(text: str, token: str, canary: str) -> str:
+def apply_defaults(text: str, token: str, canary: str) -> str:
     return text.replace(TOKEN, token).replace(CANARY, canary)
 
 

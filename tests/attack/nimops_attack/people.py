@@ -15,7 +15,7 @@ from nimops_live.runtime import ROOT
 from nimops_live.workload import make_nimservice
 
 from .fields import Json
-from .payloads import CLASSES, MARKER_KEYS, fill_in, find_evaluated, make_token
+from .payloads import CLASSES, MARKER_KEYS, apply_defaults, find_evaluated, make_token
 from .scene import KINDS, Attack, Scene, Seen
 
 _ROLE = """\
@@ -43,7 +43,7 @@ def play(scene: Scene, playbook: str, variables: Json) -> tuple[int, str]:
 
 def make_files(scene: Scene, key: str) -> dict[str, Json]:
     """A resource of each kind with a key in a map, and templates in texts."""
-    text = fill_in(CLASSES[0].text, make_token("people", key), str(scene.canary))
+    text = apply_defaults(CLASSES[0].text, make_token("people", key), str(scene.canary))
     service = make_nimservice("mine")
     service["spec"]["env"] = [{"name": "A", "value": text}]
     service["spec"] |= {"nodeSelector": {key: text}, "labels": {key: text}}

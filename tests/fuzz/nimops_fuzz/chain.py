@@ -12,21 +12,25 @@ import signal
 import traceback
 import typing as t
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
+    TaskResults,
+    make_outcome,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_faults
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
     Read,
     pack,
     unpack,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import collect
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import report
-from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
-from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import find_faults
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude, look
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 from .schema import Json, limits_of, schema_of, walk
 
@@ -72,13 +76,24 @@ class Recorder:
     def __init__(self) -> None:
         self.sent: list[tuple[str, Json]] = []
 
-    def patch(self, path: str, body: Json) -> Json:
+    def patch(self, path: str, body: Json, _manager: str = "") -> Json:
         self.sent.append((path, body))
         return {}
 
     def apply(self, path: str, body: Json, _manager: str) -> Json:
         self.sent.append((path, body))
         return {}
+
+
+class FuzzedCluster(LiveCluster):
+    """Whose answers are invented, and whose requests are kept."""
+
+    def __init__(self, recorder: Recorder, ask: Ask) -> None:
+        super().__init__(recorder, is_shared=False)  # type: ignore[arg-type]
+        self._ask = ask
+
+    def answer(self, read: Read) -> t.Any:
+        return self._ask(read)
 
 
 @contextmanager
@@ -121,19 +136,22 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
 
     failure = ""
     answers: Json = {}
+    kind, cluster = kind_of(resource), FuzzedCluster(recorder, remember)
     try:
-        answers = collect(resource, remember)
-        done.plan = plan_for(resource, answers)
-        answers = unpack(pack({**answers, RESOURCE: resource, PLAN: done.plan}))
+        seen = look(kind, resource, cluster)
+        done.plan = asdict(seen.plan)
+        answers = unpack(pack({**seen.answers, RESOURCE: resource, PLAN: done.plan}))
     except NimError as error:
         # The role's rescue reports with nothing observed.
         failure, answers, done.plan = str(error), {}, {}
     if done.plan:
         _check_plan(resource, done.plan)
         done.written, done.deleted = write(done.plan)
-    outcome = make_outcome(done.plan, done.written, done.deleted, failure, dry=False)
+    plan = Plan.from_dict(done.plan)
+    results = TaskResults(written=done.written, deleted=done.deleted)
+    outcome = make_outcome(plan, results, failure, dry=False)
     try:
-        found = report(recorder, resource, answers, outcome, dry=False)  # type: ignore[arg-type]
+        found = conclude(kind, resource, answers, outcome, cluster)
     except NimError as error:
         raise FlawError(f"nobody is told of an error: {error}") from error
     done.status, done.sent, done.error = found.status, recorder.sent, found.error

@@ -15,9 +15,11 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.markers import take_out_markers
-from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import stored
-from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
+from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
+    remove_reserved_keys,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import stored
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
     find_faults,
     schema_of,
 )
@@ -132,7 +134,7 @@ class Fuzz:
             self._note(tally, f"render refuses what is accepted: {_plain(faults[0])}")
             return
         spec = stored(sent)["spec"]
-        take_out_markers(spec)  # as the client did with what it found
+        remove_reserved_keys(spec)  # as the client did with what it found
         if spec != found["spec"]:
             where = ".".join(_first_difference(spec, found["spec"]))
             self._note(tally, f"render fills in otherwise: {where}")

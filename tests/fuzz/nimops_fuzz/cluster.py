@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import FIELD_MANAGER
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import ApiError, Client
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.keys import generate_keys
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys import generate_keys
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
 
 from .schema import NAMESPACE, Json, crds
 from .world import World

@@ -20,7 +20,7 @@ KINDS = ("NIMBuild", "NIMCache", "NIMPipeline", "NIMService")
 API_VERSION = "apps.nvidia.com/v1alpha1"
 NAMESPACE = "nimops-fuzz"
 
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_LEAST, _MAXIMUM = -(2**63), 2**63 - 1
 
 
 @cache
@@ -52,7 +52,7 @@ def samples_of(kind: str) -> tuple[Json, ...]:
 
 def limits_of(schema: Json) -> tuple[int, int]:
     """Least and greatest number that the API server takes: it does not heed the format int32."""
-    return int(schema.get("minimum", _LEAST)), int(schema.get("maximum", _MOST))
+    return int(schema.get("minimum", _LEAST)), int(schema.get("maximum", _MAXIMUM))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .schema import NAMESPACE, Json
 from .strategies import NAMES, ODD_TEXTS
 
 Read = t.Any
-"""`_common/observed.Read`; the collection is imported by whoever has it on its path."""
+"""`_engine/observed.Read`; the collection is imported by whoever has it on its path."""
 
 _NUMBERS = (0, 1, 2, -1, 2**31 - 1)
 _TIME = "2026-01-01T00:00:00Z"
@@ -116,7 +116,7 @@ class World:
         self._is_calm = self._chance(0.4)
 
     def ask(self, read: Read) -> t.Any:
-        """The answer to a read, of the shape that `_k8s/observer.py` gives."""
+        """The answer to a read, of the shape that `_cluster/reader.py` gives."""
         return copy.deepcopy(getattr(self, f"_ask_{read.how}")(read))
 
     def put(self, manifest: Json, *, is_whole: bool = False) -> Json:
@@ -226,7 +226,7 @@ class World:
         return self._grown(key) if not self._is_calm and self._chance(0.25) else None
 
     def _grown(self, key: tuple[str, str]) -> Json:
-        from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
         kind = key[0]
         metadata: Json = {**self._identity(key)}

@@ -39,10 +39,11 @@ class NotFoundError(LiveError):
     """There is no such object."""
 
 
-def kubectl(*arguments: str) -> str:
+def kubectl(*arguments: str, stdin: str | None = None) -> str:
     """The output of kubectl; LiveError with its words if it fails."""
+    command = ["kubectl", *arguments]
     try:
-        done = subprocess.run(["kubectl", *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise LiveError(
             "kubectl is not on PATH: start it by its make command, or see make sandbox"

@@ -85,13 +85,13 @@ def _wait_for(pid: int) -> int:
     An interrupt comes from the terminal, which sends it to the child, too.
     """
 
-    def pass_on(number: int, _: object) -> None:
+    def run_once(number: int, _: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, pass_on)
+        signal.signal(number, run_once)
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == pid:

@@ -8,7 +8,7 @@ from nimops_attack.payloads import (
     CLASSES,
     PACKED,
     PayloadClass,
-    fill_in,
+    apply_defaults,
     find_evaluated,
     find_loose_in_cel,
     make_token,
@@ -20,16 +20,16 @@ TOKEN = make_token("a", "b")
 @pytest.mark.parametrize("payload", [*CLASSES, PACKED], ids=lambda item: item.name)
 def test_a_payload_names_its_place_and_does_not_look_evaluated(payload: PayloadClass) -> None:
     for text in (payload.text, payload.short):
-        filled = fill_in(text, TOKEN, "/c")
+        filled = apply_defaults(text, TOKEN, "/c")
         assert TOKEN in filled
         assert "@" not in filled
         assert not find_evaluated(filled)
-    assert len(fill_in(payload.short, TOKEN, "/c")) <= 40
+    assert len(apply_defaults(payload.short, TOKEN, "/c")) <= 40
 
 
 def test_a_template_that_is_evaluated_is_found() -> None:
     environment = jinja2.Environment()
-    for part in fill_in(CLASSES[0].text, TOKEN, "/c").split(" mk"):
+    for part in apply_defaults(CLASSES[0].text, TOKEN, "/c").split(" mk"):
         text = part.partition("{{ lookup")[0]
         said = environment.from_string(text if text.startswith("mk") else "mk" + text).render()
         assert find_evaluated(said) == {TOKEN}
@@ -38,7 +38,7 @@ def test_a_template_that_is_evaluated_is_found() -> None:
 @pytest.mark.parametrize("name", ["yaml", "shell", "jinja", "path"])
 def test_what_can_run_leaves_a_file_by_its_token(name: str) -> None:
     payload = next(item for item in CLASSES if item.name == name)
-    assert f"/c/{TOKEN}" in fill_in(payload.text, TOKEN, "/c")
+    assert f"/c/{TOKEN}" in apply_defaults(payload.text, TOKEN, "/c")
 
 
 def test_tokens_differ_by_place_and_not_by_run() -> None:

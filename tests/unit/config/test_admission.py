@@ -9,22 +9,40 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
-from ansible_collections.nimops.nim.plugins.module_utils._common.runtime_annotations import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import GROUP, KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
     DURATION,
     NUMBER,
     RANGES,
 )
 
 ADMISSION = Path(__file__).resolve().parents[3] / "config/admission"
-OWN = {plural for version, plural in KINDS.values() if version.startswith(f"{GROUP}/")}
+OWN = {item.plural for item in KINDS.values() if item.group == GROUP}
+INSTALLATION = "one-installation"
 ITEMS = [
     item
     for path in sorted(ADMISSION.glob("*_*.yaml"))
     for item in yaml.safe_load_all(path.read_text())
 ]
-POLICIES = [item for item in ITEMS if item["kind"] == "ValidatingAdmissionPolicy"]
+POLICIES = [
+    item
+    for item in ITEMS
+    if item["kind"] == "ValidatingAdmissionPolicy" and item["metadata"]["name"] != INSTALLATION
+]
 ANNOTATIONS = next(item for item in POLICIES if item["metadata"]["name"] == "runtime-annotations")
+
+
+def test_the_policy_of_installations_concerns_our_bindings_only():
+    """tests/admission/test_one_installation.py applies it."""
+    (policy,) = (
+        item["spec"]
+        for item in ITEMS
+        if item["metadata"]["name"] == INSTALLATION and "policyName" not in item["spec"]
+    )
+    constraints = policy["matchConstraints"]
+    assert constraints["objectSelector"] == {"matchLabels": {"app.kubernetes.io/name": "nimops"}}
+    (rule,) = constraints["resourceRules"]
+    assert (rule["resources"], rule["operations"]) == (["clusterrolebindings"], ["UPDATE"])
 
 
 def load_rule(policy: dict) -> dict:

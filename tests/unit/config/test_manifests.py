@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import parse_quantity
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import API_VERSION
+from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import parse_quantity
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "config"
@@ -226,7 +225,7 @@ def test_sample_is_of_our_kinds_and_leaves_the_namespace_open(path):
         assert yaml.safe_load(path.read_text())["namespace"] == "nim"
         return
     for item in load_all(path):
-        assert item["apiVersion"] == API_VERSION
+        assert item["apiVersion"] == "apps.nvidia.com/v1alpha1"
         assert "namespace" not in item["metadata"]
 
 

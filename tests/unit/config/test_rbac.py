@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import GROUP, KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import (
     FEATURES,
     desired,
@@ -22,11 +24,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired imp
 ROOT = Path(__file__).resolve().parents[3]
 RBAC = ROOT / "config" / "rbac"
 IMAGE = {"repository": "registry.example/x", "tag": "1"}
-OWN = {kind for kind, (version, _plural) in KINDS.items() if version.startswith(f"{GROUP}/")}
+OWN = {kind for kind, item in KINDS.items() if item.group == GROUP}
 READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
 """Kinds that are never written, and how they are read."""
 
 WRITE_ONLY = {"Event"}
+USED = (
+    {access.kind for name in kind_names() for access in kind_of({"kind": name}).access}
+    | OWN
+    | WRITE_ONLY
+)
+"""Kinds that ours declare to have to do with."""
+
 PAST_THE_CACHE = {
     entry["kind"]
     for watch in yaml.safe_load((ROOT / "watches.yaml").read_text())
@@ -112,11 +121,10 @@ def build(folder: Path) -> list[dict]:
 
 
 def resource_of(kind: str) -> tuple[str, str]:
-    version, plural = KINDS[kind]
-    return (version.partition("/")[0] if "/" in version else ""), plural
+    return KINDS[kind].group, KINDS[kind].plural
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(USED))
 def test_manager_role_gives_each_kind_just_what_it_needs(kind):
     resource = resource_of(kind)
     granted = list_granted(load_held()).get(resource)
@@ -129,13 +137,13 @@ def test_manager_role_gives_the_rest(resource, verbs):
 
 
 def test_manager_role_gives_nothing_else():
-    known = {resource_of(kind) for kind in KINDS} | set(BESIDES)
+    known = {resource_of(kind) for kind in USED} | set(BESIDES)
     granted = list_granted(load_held())
     assert set(granted) - known == set()
     extra = {
         resource: verbs - set(BESIDES.get(resource, {})) for resource, verbs in granted.items()
     }
-    for kind in KINDS:
+    for kind in USED:
         extra[resource_of(kind)] -= needed_verbs(kind)
     assert {resource: verbs for resource, verbs in extra.items() if verbs} == {}
 
@@ -151,7 +159,7 @@ def test_manager_has_what_children_are_granted():
             "expose": {"router": {"eppConfig": {"containerSpec": {"image": IMAGE}, "config": {}}}},
         },
     }
-    children = [child.manifest for child in desired(service, Observed({})).children]
+    children = [child.manifest for child in desired(NIMServiceApp(service, Observed({}))).children]
     roles = [item for item in children if item["kind"] == "Role"]
     held = list_granted(load_held())
     assert [item["metadata"]["name"] for item in roles] == ["llm", "llm-epp"]

@@ -101,6 +101,7 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             )
             for selectors in ("attributeSelectors", "capacitySelectors")
         },
+        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
         ("status.observedGeneration", "+"): (
             {"type": "integer", "format": "int64"},
             "kstatus needs it",
@@ -119,6 +120,7 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
             (f"status.{profile}.config", "maxProperties"): (256, "that of a NIMCache's profiles")
             for profile in ("inputProfile", "outputProfile")
         },
+        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
         ("status.observedGeneration", "+"): (
             {"type": "integer", "format": "int64"},
             "kstatus needs it",
@@ -149,6 +151,7 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
         ("spec.storage.pvc.size", "maxLength"): (64, "cost of the check that it is a quantity"),
         ("status.profiles", "maxItems"): (4096, "cost of the check of keys"),
         ("status.profiles[].config", "maxProperties"): (256, "cost of the check of keys"),
+        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
         ("status.observedGeneration", "+"): (
             {"type": "integer", "format": "int64"},
             "kstatus needs it",
@@ -189,6 +192,7 @@ DIFFERENCES["nimpipelines"] = {
         for (path, keyword), difference in DIFFERENCES["nimservices"].items()
         if path.startswith("spec.")
     },
+    ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
     ("status.observedGeneration", "+"): (
         {"type": "integer", "format": "int64"},
         "kstatus needs it",
@@ -307,8 +311,8 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         (
             "spec",
             ".draResources",
-            "several requests of one claim do not go with spec.inferencePlatform kserve, leave requests "
-            "out to use all of the claim, or give each an entry of its own",
+            "several requests of one claim do not work with spec.inferencePlatform kserve, omit requests "
+            "to use the whole claim, or give each its own entry",
         ): "InferenceService refuses the pods",
         (
             "spec",
@@ -330,18 +334,18 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         (
             "spec",
             ".draResources",
-            "several requests of one claim do not go with spec.multiNode, leave requests out to use all "
-            "of the claim, or give each an entry of its own",
+            "several requests of one claim do not work with spec.multiNode, omit requests to use the whole "
+            "claim, or give each its own entry",
         ): "LeaderWorkerSet refuses the pods",
         (
             "spec.draResources",
             "",
-            "the same resourceClaimName stands in more than one of spec.draResources",
+            "the same resourceClaimName appears in more than one of spec.draResources",
         ): "webhook",
         (
             "spec.draResources[].claimCreationSpec.devices",
             "",
-            "the same name stands in more than one of devices",
+            "the same name appears in more than one of devices",
         ): "Kubernetes refuses the template",
         (
             "spec.draResources[]",

@@ -9,8 +9,8 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._verbs.documents import stored
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import stored
 from hypothesis import given
 from hypothesis import strategies as st
 from nimops_fuzz import chain, scene
@@ -63,14 +63,14 @@ def fail(error: Exception) -> t.Callable[..., t.Any]:
 
 
 def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
-    one_pass(monkeypatch, "plan_for", fail(NimError("spec.image: is odd")))
+    one_pass(monkeypatch, "look", fail(NimError("spec.image: is odd")))
 
 
 @pytest.mark.parametrize(
     ("name", "effect", "found"),
     [
-        pytest.param("plan_for", fail(KeyError("x")), "KeyError in ?", id="any other error"),
-        pytest.param("report", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
+        pytest.param("look", fail(KeyError("x")), "KeyError in ?", id="any other error"),
+        pytest.param("conclude", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
         pytest.param(
             "find_faults", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
         ),
@@ -84,10 +84,12 @@ def test_what_counts_as_a_finding(monkeypatch: t.Any, name: str, effect: t.Any, 
 
 
 def test_a_case_is_made_smaller_as_long_as_it_ends_the_same_way(monkeypatch: t.Any) -> None:
-    def plan(resource: t.Any, _answers: t.Any) -> t.Any:
-        return {"apply": [resource["spec"]["a"]["b"]]}
+    def look(_kind: t.Any, resource: t.Any, _cluster: t.Any) -> t.Any:
+        if "spec" not in resource:
+            raise ValueError("another error")
+        return resource["spec"]["a"]["b"]
 
-    monkeypatch.setattr(chain, "plan_for", plan)
+    monkeypatch.setattr(chain, "look", look)
     resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
     case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
     smaller = scene.reduce(case, "KeyError in ?", seconds=5)

@@ -9,7 +9,7 @@ import itertools
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._verbs.schema import (
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
     find_faults,
     schema_of,
 )

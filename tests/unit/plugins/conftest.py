@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 
 Json = dict[str, t.Any]
 
@@ -172,9 +172,10 @@ class FakeCluster:
     def __init__(self) -> None:
         self.objects: dict[str, Json] = {}
         self.texts: dict[str, str | t.Callable[[Request], str]] = {}
-        self.kinds = dict(KINDS)
+        self.kinds = {kind: (item.version, item.plural) for kind, item in KINDS.items()}
         self.refuse: dict[tuple[str, str], list[Answer]] = {}
         self.missing_kinds: set[str] = set()
+        self.cluster_scoped_kinds = {"Node"}
         self._version = 100
         self.server = Server(self._respond)
 
@@ -213,6 +214,9 @@ class FakeCluster:
             below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
             if selector := request.query.get("fieldSelector"):
                 below = [x for x in below if f"metadata.name={x['metadata']['name']}" == selector]
+            if selector := request.query.get("labelSelector"):
+                wanted = set(selector.split(","))
+                below = [x for x in below if wanted <= _labels_of(x)]
             return Answer(200, {"kind": "List", "metadata": {}, "items": below})
         return kube_status(404, f"{request.path} not found", "NotFound")
 
@@ -225,10 +229,11 @@ class FakeCluster:
         live = self.objects.get(path)
         if live is None and request.headers["content-type"] != "application/apply-patch+yaml":
             return kube_status(404, f"{path} not found", "NotFound")
-        wanted = request.body["metadata"].get("resourceVersion")
+        metadata = request.body.get("metadata") or {}
+        wanted = metadata.get("resourceVersion")
         if live and wanted and wanted != live["metadata"]["resourceVersion"]:
             return kube_status(409, "the object has been modified", "Conflict")
-        uid = request.body["metadata"].get("uid")
+        uid = metadata.get("uid")
         if uid and uid != (live or {"metadata": {}})["metadata"].get("uid"):
             fault = f'metadata.uid: Invalid value: "{uid}": field is immutable'
             answers = {False: (409, "uid mismatch", "Conflict"), True: (422, fault, "Invalid")}
@@ -261,7 +266,12 @@ class FakeCluster:
         if version not in (*groups, "v1"):
             return None
         resources = [
-            {"name": plural, "kind": kind, "namespaced": kind != "Node", "verbs": ["get", "patch"]}
+            {
+                "name": plural,
+                "kind": kind,
+                "namespaced": kind not in self.cluster_scoped_kinds,
+                "verbs": ["get", "patch"],
+            }
             for kind, (where, plural) in self._kinds().items()
             if where == version
         ]
@@ -269,6 +279,12 @@ class FakeCluster:
 
     def _kinds(self) -> dict[str, tuple[str, str]]:
         return {kind: item for kind, item in self.kinds.items() if kind not in self.missing_kinds}
+
+
+def _labels_of(item: Json) -> set[str]:
+    """The requirements of a selector that an object meets."""
+    labels = item["metadata"].get("labels") or {}
+    return {*labels, *(f"{key}={value}" for key, value in labels.items())}
 
 
 def _group_of(version: str) -> Json:

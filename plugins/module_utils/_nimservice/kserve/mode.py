@@ -3,9 +3,8 @@
 
 """How KServe runs an InferenceService: as a Deployment (standard) or by Knative.
 
-Once the InferenceService says how it runs, that holds, whatever annotation or default say then: the
-mode of what runs cannot change. A mode is passed on as it was given; the old names are not replaced
-by the new ones.
+Once the InferenceService reports its mode, that counts, whatever annotation or default say then: a
+running service cannot change its mode. We pass a mode on as given, without replacing old names.
 """
 
 from __future__ import annotations
@@ -13,35 +12,16 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import (
-    MANAGED_BY,
-    MANAGED_BY_LABEL,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import (
-    Observed,
-    Read,
-    read_elsewhere,
-    read_labelled,
-    read_objects,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import GROUP, KINDS
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    is_autoscaled,
-    is_monitored,
-    legacy_ingress,
-    namespace_of,
-    router,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import (
-    INFERENCE_SERVICE,
-    is_known,
-    live_workload,
-)
+from ..._base.errors import NimError
+from ..._engine.api_resources import KINDS, is_served
+from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from ..._engine.observed import Observed, Read, read_labelled, read_object, read_objects
+from ..app import NIMServiceApp
+from ..expose.routing import refused_by_knative
+from ..workload import INFERENCE_SERVICE, is_known, live_workload
 
 KSERVE = "KServe, for spec.inferencePlatform: kserve"
-"""What to install where InferenceServices are not known."""
+"""What to install if InferenceServices are unknown."""
 
 MODE_ANNOTATION = "serving.kserve.io/deploymentMode"
 
@@ -54,36 +34,43 @@ _NAME, _HOME = "kserve-controller-manager", "kserve"
 _MAX_CANDIDATES = 8
 _CONTROLLER = f"control-plane={_NAME}"
 CONTROLLERS = read_labelled("Deployment", _CONTROLLER)
+CONTROLLER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": _NAME, "namespace": _HOME, "labels": {"control-plane": _NAME}},
+}
+"""KServe's controller in its default namespace, with its default settings: standard mode."""
+
 _SET_NAMESPACE = (
     "set the KSERVE_NAMESPACE env var to specify the target KServe namespace explicitly"
 )
 
 
 def is_standard(mode: str) -> bool:
-    """Whether pods are those of a Deployment; ModelMesh is rendered as Knative is."""
+    """Whether the pods belong to a Deployment; ModelMesh is rendered like Knative."""
     return mode in _STANDARD
 
 
-def mode_reads(cr: Resource, observed: Observed) -> list[Read]:
-    """KServe's settings, and where they are; nothing once the InferenceService says its mode."""
-    if not is_known(cr, observed) or _settled_mode(cr, observed):
+def mode_reads(app: NIMServiceApp) -> list[Read]:
+    """KServe's settings and their location; nothing once the InferenceService reports its mode."""
+    if not is_known(app) or _settled_mode(app):
         return []
-    if observed.kserve_namespace:
-        return [_read_config(observed.kserve_namespace)]
-    if not observed.has(CONTROLLERS.key):
+    if app.observed.kserve_namespace:
+        return [_read_config(app.observed.kserve_namespace)]
+    if not app.observed.has(CONTROLLERS.key):
         return [CONTROLLERS]
-    candidates = _candidates(observed)
+    candidates = _candidates(app.observed)
     if not candidates:
-        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, namespace_of(cr))]
+        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, app.namespace)]
     return [CONTROLLERS, *map(_read_config, candidates[:_MAX_CANDIDATES])]
 
 
-def deployment_mode(cr: Resource, observed: Observed) -> str:
-    """The mode as it was given. NimError if that, or KServe's namespace, cannot be told."""
-    if settled := _settled_mode(cr, observed):
+def deployment_mode(app: NIMServiceApp) -> str:
+    """The mode as given. NimError if it, or KServe's namespace, is unknown."""
+    if settled := _settled_mode(app):
         return settled
-    settings = _Settings(_find_namespace(observed), observed)
-    given = (cr["spec"].get("annotations") or {}).get(MODE_ANNOTATION) or ""
+    settings = _Settings(_find_namespace(app), app.observed)
+    given = app.spec.annotations.get(MODE_ANNOTATION) or ""
     if given and not settings.ignores(MODE_ANNOTATION):
         if given not in _MODES:
             raise NimError(
@@ -94,16 +81,14 @@ def deployment_mode(cr: Resource, observed: Observed) -> str:
     return settings.default_mode()
 
 
-def check_mode(cr: Resource, mode: str) -> None:
-    """NimError if the spec asks for what Knative has ways of its own for."""
+def check_mode(app: NIMServiceApp, mode: str) -> None:
+    """NimError if the spec asks for features that Knative provides in its own way."""
     if mode not in _KNATIVE:
         return
     fields = {
-        "spec.scale (autoscaling)": is_autoscaled(cr),
-        "spec.expose.ingress.enabled": legacy_ingress(cr).get("enabled"),
-        "spec.router.ingress": router(cr).get("ingress"),
-        "spec.router.gateway": router(cr).get("gateway"),
-        "spec.metrics.enabled": is_monitored(cr),
+        "spec.scale (autoscaling)": app.spec.is_autoscaled,
+        **refused_by_knative(app.spec.expose),
+        "spec.metrics.enabled": app.spec.is_monitored,
     }
     said = [
         f"nimservice.{field} cannot be set when KServe runs in knative mode"
@@ -114,23 +99,26 @@ def check_mode(cr: Resource, mode: str) -> None:
         raise NimError("; ".join(said))
 
 
-def ignored_fields(cr: Resource, observed: Observed) -> list[str]:
-    """Fields that are set and mean nothing in the mode that the InferenceService runs in."""
-    if _settled_mode(cr, observed) in ("", *_STANDARD):
+def ignored_fields(app: NIMServiceApp) -> list[str]:
+    """Fields that are set but have no effect in the mode of the InferenceService."""
+    if _settled_mode(app) in ("", *_STANDARD):
         return []
-    return [f"spec.{field}" for field in ("replicas", "userID", "groupID") if field in cr["spec"]]
+    return [
+        f"spec.{field}" for field in ("replicas", "userID", "groupID") if field in app.spec.fields
+    ]
 
 
-def _settled_mode(cr: Resource, observed: Observed) -> str:
-    status = (live_workload(cr, observed) or {}).get("status") or {}
+def _settled_mode(app: NIMServiceApp) -> str:
+    status = (live_workload(app) or {}).get("status") or {}
     return str(status.get("deploymentMode") or "")
 
 
 def _candidates(observed: Observed) -> list[str]:
-    """The namespaces where KServe's controller may be; its own place, if it is one, and no other.
+    """The possible namespaces of KServe's controller; only the default one, if it qualifies.
 
-    The label alone makes no controller: a NIMService can ask for it on its objects. And so no
-    Deployment of a tenant comes before an installation at KServe's place, or makes it doubtful.
+    The label alone does not make a controller: a NIMService can set it on its objects. So a
+    tenant's Deployment can neither override nor cast doubt on an installation in the default
+    namespace.
     """
     found = (item["metadata"] for item in observed.get(CONTROLLERS.key) or [])
     namespaces = sorted(
@@ -144,7 +132,7 @@ def _candidates(observed: Observed) -> list[str]:
 def _is_of_service(metadata: t.Mapping[str, t.Any]) -> bool:
     owners = metadata.get("ownerReferences") or []
     labels = metadata.get("labels") or {}
-    is_owned = any(str(owner.get("apiVersion")).startswith(f"{GROUP}/") for owner in owners)
+    is_owned = any(map(is_served, owners))
     return is_owned or labels.get(MANAGED_BY_LABEL) == MANAGED_BY
 
 
@@ -156,15 +144,15 @@ def _installations(observed: Observed) -> list[str]:
     return [item for item in candidates if observed.get(_read_config(item).key)] or candidates
 
 
-def _find_namespace(observed: Observed) -> str:
+def _find_namespace(app: NIMServiceApp) -> str:
     """The namespace of KServe's settings."""
-    if observed.kserve_namespace:
-        return observed.kserve_namespace
-    controllers = _installations(observed)
-    if observed.has(INFERENCE_SERVICE) and observed.get(INFERENCE_SERVICE) is None:
+    if app.observed.kserve_namespace:
+        return app.observed.kserve_namespace
+    controllers = _installations(app.observed)
+    if app.was_listed(INFERENCE_SERVICE) and app.listed(INFERENCE_SERVICE) is None:
         raise NimError(
             f'no matches for kind "{INFERENCE_SERVICE}" in version'
-            f' "{KINDS[INFERENCE_SERVICE][0]}": install {KSERVE}',
+            f' "{KINDS[INFERENCE_SERVICE].version}": install {KSERVE}',
             reason="DeploymentFailed",
         )
     if not controllers:
@@ -180,11 +168,11 @@ def _find_namespace(observed: Observed) -> str:
 
 
 def _read_config(namespace: str) -> Read:
-    return read_elsewhere("ConfigMap", namespace, _CONFIG)
+    return read_object("ConfigMap", namespace, _CONFIG)
 
 
 class _Settings:
-    """KServe's ConfigMap of a namespace; one that does not exist settles nothing."""
+    """KServe's ConfigMap in a namespace; a missing one decides nothing."""
 
     def __init__(self, namespace: str, observed: Observed) -> None:
         read = _read_config(namespace)
@@ -192,17 +180,17 @@ class _Settings:
         self._data = (observed.get(read.key) or {}).get("data") or {}
 
     def ignores(self, annotation: str) -> bool:
-        """Whether KServe looks away from an annotation."""
+        """Whether KServe ignores an annotation."""
         listed = self._load("inferenceService").get("serviceAnnotationDisallowedList") or []
         if not isinstance(listed, list):
             raise NimError(
                 f"serviceAnnotationDisallowedList (key inferenceService of {self._where}) is not a"
-                " list: mend KServe's config"
+                " list: fix KServe's config"
             )
         return annotation in listed
 
     def default_mode(self) -> str:
-        """The mode of what names none."""
+        """The mode of an InferenceService that names none."""
         if "deploy" not in self._data:
             return _STANDARD[0]
         mode = self._load("deploy").get("defaultDeploymentMode") or ""
@@ -224,5 +212,5 @@ class _Settings:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise NimError(f"key {key} of {self._where} is not a JSON object: mend KServe's config")
+            raise NimError(f"key {key} of {self._where} is not a JSON object: fix KServe's config")
         return found

@@ -1,21 +1,17 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many replicas an InferenceService is to have, and by what it scales."""
+"""The replicas of an InferenceService, and its scale target."""
 
 from __future__ import annotations
 
 import math
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import without_empty
-from ansible_collections.nimops.nim.plugins.module_utils._common.quantity import parse_quantity
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.features import (
-    Resource,
-    hpa,
-    is_autoscaled,
-)
+from ..._base.errors import NimError
+from ..._base.quantity import parse_quantity
+from ..._components.pod import without_empty
+from ..app import NIMServiceApp
 
 Fields = t.Mapping[str, t.Any]
 
@@ -27,15 +23,15 @@ _TARGETS = {
 """type of a target → its field"""
 
 
-def build_scaling(cr: Resource) -> dict[str, t.Any]:
-    """The predictor's fields of replicas in standard mode, where KServe makes the autoscaler.
+def build_scaling(app: NIMServiceApp) -> dict[str, t.Any]:
+    """The predictor's replica fields in standard mode, where KServe creates the autoscaler.
 
-    It knows one target, for CPU or memory. NimError if that is no number.
+    It supports one target, for CPU or memory. NimError if that is not a number.
     """
-    if not is_autoscaled(cr):
-        replicas = cr["spec"].get("replicas")
+    if not app.spec.is_autoscaled:
+        replicas = app.spec.replicas
         return {} if replicas is None else {"minReplicas": replicas, "maxReplicas": replicas}
-    given = hpa(cr)
+    given = app.spec.hpa
     limits = {
         "minReplicas": given.get("minReplicas"),
         "maxReplicas": given.get("maxReplicas") or None,
@@ -57,12 +53,12 @@ def _build_metric(metrics: t.Sequence[Fields]) -> dict[str, t.Any]:
 
 
 def _whole_number(target: Fields, index: int) -> int:
-    """KServe takes whole numbers only: of quantities, the next one up."""
+    """KServe accepts whole numbers only: quantities are rounded up."""
     value = target.get(_TARGETS.get(target.get("type") or "", "")) or 0
     try:
         return math.ceil(parse_quantity(value))
     except ValueError as error:
         raise NimError(
-            f"spec.scale.hpa.metrics[{index}].resource.target: {error}: give a number",
+            f"spec.scale.hpa.metrics[{index}].resource.target: {error}: use a number",
             reason="DeploymentFailed",
         ) from error

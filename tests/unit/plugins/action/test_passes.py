@@ -29,7 +29,7 @@ TEXT_VARIABLE = {"name": "A", "value": TEXT}
 ROCKET = {"name": "A", "value": "to the moon \U0001f680"}
 OBSERVE = ("Observe the cluster, and report if there is nothing to write", "ok")
 WRITE, NO_WRITES = (("Write what differs, and report", how) for how in ("included", "skipping"))
-LOOK_AGAIN = ("Look again soon, or fail so that the runtime tries again", "ok")
+LOOK_AGAIN = ("Requeue soon, or fail so that the runtime retries", "ok")
 
 
 @dataclass

@@ -120,7 +120,9 @@ def test_errors_are_one_line(reconciled):
 def test_what_is_observed_is_a_text_and_a_plan(reconciled):
     seen, plan = (reconciled[2][name] for name in ("seen", "plan"))
     answers = json.loads(seen["observed"])
-    assert {"operator", "Node?vsphere-tanzu", "Deployment/fine", "Service/fine"} <= set(answers)
+    assert {"operator", "Node/*?vsphere-tanzu", "Deployment/nim/fine", "Service/nim/fine"} <= set(
+        answers
+    )
     assert "s3cr3t-{{ 1 + 1 }}" in seen["observed"], "not templated"
     assert seen["plan"] == {key: plan[key] for key in ("adopt", "apply", "prune")}
 

@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Refusal
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.outcome import make_outcome
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
+    TaskResults,
+    make_outcome,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 
 NAMESPACE = "/api/v1/namespaces/nim"
 
@@ -26,6 +30,7 @@ FINE, DENIED, VANISHING, ABSENT, REPLACED = (
     for name in ("fine", "denied", "vanishing", "absent", "replaced")
 )
 FRESH, APPEARED = (config_map(name, resourceVersion="1") for name in ("fresh", "appeared"))
+CHANGED = config_map("changed", resourceVersion="1")
 UNKNOWN = config_map("unknown") | {
     "apiVersion": "gateway.networking.k8s.io/v1",
     "kind": "HTTPRoute",
@@ -42,12 +47,13 @@ def results(play, new_cluster, refused, tmp_path_factory):
     cluster.put(f"{NAMESPACE}/configmaps/vanishing", VANISHING)
     cluster.put(f"{NAMESPACE}/configmaps/replaced", config_map("replaced", uid="u-another"))
     cluster.put(f"{NAMESPACE}/configmaps/appeared", config_map("appeared", uid="u-another"))
-    cluster.refuse["PATCH", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)] * 2
+    cluster.put(f"{NAMESPACE}/configmaps/changed", CHANGED)
+    cluster.refuse["PATCH", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)] * 3
     cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/denied"] = [refused(403, NO)]
     cluster.refuse["DELETE", f"{NAMESPACE}/configmaps/vanishing"] = [refused(404, "it is gone")]
     names = {"fine": FINE, "denied": DENIED, "unknown": UNKNOWN}
     names |= {"vanishing": VANISHING, "absent": ABSENT, "replaced": REPLACED}
-    names |= {"fresh": FRESH, "appeared": APPEARED}
+    names |= {"fresh": FRESH, "appeared": APPEARED, "changed": CHANGED}
     try:
         return play("results", cluster, tmp_path_factory.mktemp("results"), **names)[1]
     finally:
@@ -65,16 +71,20 @@ NO_KIND = Refusal(
 @pytest.mark.parametrize(
     ("result", "wanted", "written", "refusals"),
     [
-        pytest.param("one", [FINE], ["ConfigMap/fine"], [], id="one"),
+        pytest.param("one", [FINE], ["ConfigMap/nim/fine"], [], id="one"),
         pytest.param("one_refused", [DENIED], [], [REFUSED], id="one refused"),
         pytest.param(
-            "several", [DENIED, UNKNOWN, FINE], ["ConfigMap/fine"], [REFUSED, NO_KIND], id="several"
+            "several",
+            [DENIED, UNKNOWN, FINE],
+            ["ConfigMap/nim/fine"],
+            [REFUSED, NO_KIND],
+            id="several",
         ),
         pytest.param("skipped", [], [], [], id="skipped"),
     ],
 )
 def test_results_of_applying(results, result, wanted, written, refusals):
-    found = make_outcome({"apply": wanted}, results[result], {}, "", dry=False)
+    found = make_outcome(Plan(apply=wanted), TaskResults(written=results[result]), "", dry=False)
     assert list(found.written) == written
     assert found.refusals == refusals
     assert all(item["metadata"]["resourceVersion"] for item in found.written.values())
@@ -82,13 +92,35 @@ def test_results_of_applying(results, result, wanted, written, refusals):
 
 def test_results_of_deleting(results):
     plan = {"prune": [FINE, DENIED, VANISHING, ABSENT, REPLACED]}
-    found = make_outcome(plan, {}, results["deleted"], "", dry=False)
+    found = make_outcome(
+        Plan.from_dict(plan), TaskResults(deleted=results["deleted"]), "", dry=False
+    )
     assert found.refusals == [REFUSED]
-    assert found.deleted == ["ConfigMap/fine", "ConfigMap/vanishing", "ConfigMap/absent"]
-    assert found.raced == ["ConfigMap/replaced"]
+    assert found.deleted == [
+        "ConfigMap/nim/fine",
+        "ConfigMap/nim/vanishing",
+        "ConfigMap/nim/absent",
+    ]
+    assert found.raced == ["ConfigMap/nim/replaced"]
 
 
 def test_results_of_making_what_has_appeared(results):
-    found = make_outcome({"apply": [FRESH, APPEARED]}, results["raced"], {}, "", dry=False)
-    assert list(found.written) == ["ConfigMap/fresh"]
-    assert (found.raced, found.refusals) == (["ConfigMap/appeared"], [])
+    found = make_outcome(
+        Plan(apply=[FRESH, APPEARED]), TaskResults(written=results["raced"]), "", dry=False
+    )
+    assert list(found.written) == ["ConfigMap/nim/fresh"]
+    assert (found.raced, found.refusals) == (["ConfigMap/nim/appeared"], [])
+
+
+@pytest.mark.parametrize(
+    ("result", "adopt", "raced"),
+    [
+        ("adopted", [FINE, CHANGED, DENIED], ["ConfigMap/nim/changed"]),
+        ("adopted_one", [CHANGED], ["ConfigMap/nim/changed"]),
+        ("skipped", [CHANGED], []),
+    ],
+)
+def test_results_of_adopting(results, result, adopt, raced):
+    """Another refusal than a race is no race: the next pass would only be refused again."""
+    found = make_outcome(Plan(adopt=adopt), TaskResults(adopted=results[result]), "", dry=False)
+    assert (found.raced, found.refusals) == (raced, [])

@@ -45,8 +45,8 @@ def run_examples(name):
     }
 
 
-def test_plan():
-    (example,) = run_examples("plan").values()
+def test_plan_resource():
+    (example,) = run_examples("plan_resource").values()
     kinds = example["ansible.builtin.debug"]["msg"]
     assert kinds == ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
 
@@ -67,24 +67,34 @@ def test_select_profiles():
     assert others["ansible.builtin.debug"]["msg"] == ["precision wanted fp8, profile has bf16"]
 
 
-def test_status():
-    (example,) = run_examples("status").values()
+def test_assess_status():
+    (example,) = run_examples("assess_status").values()
     assert example["ansible.builtin.debug"]["msg"] == ["NIMCache models not found"]
 
 
 def test_all_filters_have_their_examples_run():
     """Here, or in test_generate_keys_filter.py."""
     filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
-    assert filters == {"plan", "device_claim", "generate_keys", "select_profiles", "status"}
+    assert filters == {
+        *("assess_status", "device_claim", "generate_keys", "plan_resource", "select_profiles")
+    }
 
 
 WRONG = {
     "no text": ("select_profiles", ({},), "the input must be a manifest as text in YAML"),
     "no manifest": ("select_profiles", ("[]",), "select_profiles: "),
     "no wishes": ("select_profiles", ("{}", "fp8"), "wanted must be as spec.source.ngc.model"),
-    "no resource": ("status", ("llm",), "the input must be a whole custom resource"),
-    "another kind": ("status", ({"kind": "Pod", "metadata": {}},), "kind 'Pod' is not one of"),
-    "no answers": ("status", ({"kind": "NIMService", "metadata": {}}, "x"), "observed: give what"),
+    "no resource": ("assess_status", ("llm",), "the input must be a whole custom resource"),
+    "another kind": (
+        "assess_status",
+        ({"kind": "Pod", "metadata": {}},),
+        "kind 'Pod' is not one of",
+    ),
+    "no answers": (
+        "assess_status",
+        ({"kind": "NIMService", "metadata": {}}, "x"),
+        "observed: pass what",
+    ),
 }
 
 
@@ -95,7 +105,9 @@ def test_what_a_filter_cannot_take(name, given, message):
         door(*given)
 
 
-@pytest.mark.parametrize("name", ["plan", "device_claim", "select_profiles", "status"])
+@pytest.mark.parametrize(
+    "name", ["plan_resource", "device_claim", "select_profiles", "assess_status"]
+)
 def test_what_an_example_shows_stands_in_it(name):
     """Comments below `msg` are the result, line by line."""
     plugin = importlib.import_module(f"{PLUGINS}.{name}")

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.filter import generate_keys as door
-from ansible_collections.nimops.nim.plugins.filter.plan import FilterModule as Plan
-from ansible_collections.nimops.nim.plugins.module_utils._k8s import keys
+from ansible_collections.nimops.nim.plugins.filter.plan_resource import FilterModule as Plan
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import private_keys as keys
 
 generate_keys = door.FilterModule().filters()["generate_keys"]
 
@@ -25,7 +25,7 @@ NIM = {
 
 
 def test_what_was_planned_gets_its_key():
-    planned = Plan().filters()["plan"](NIM)["apply"]
+    planned = Plan().filters()["plan_resource"](NIM)["apply"]
     made = generate_keys(planned)
     assert "<generated>" in str(planned)
     assert "<generated>" not in str(made)

@@ -29,7 +29,7 @@ def start(cluster, tmp_path):
         "NIMOPS_REGISTRIES": "",
     }
 
-    def start_verb(verb, *options, callback="nimops.nim.pipe", **variables):
+    def start_verb(verb, *options, callback="nimops.nim.pipe", pass_fds=(), **variables):
         playbook = verb if verb.endswith(".yml") else f"nimops.nim.{verb}"
         return subprocess.Popen(
             [
@@ -38,6 +38,7 @@ def start(cluster, tmp_path):
             ],
             env=environment | {"ANSIBLE_STDOUT_CALLBACK": callback},
             cwd=tmp_path,
+            pass_fds=pass_fds,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

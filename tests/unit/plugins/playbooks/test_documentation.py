@@ -12,12 +12,22 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
 
 ROOT = Path(__file__).resolve().parents[4]
 PLUGINS = "ansible_collections.nimops.nim.plugins"
-VERBS = sorted(file.stem for file in (ROOT / "playbooks").glob("*.yml") if file.stem[:3] != "nim")
+MODULES = {
+    "apply": "nim_apply",
+    "gather": "nim_gather",
+    "plan": "nim_plan_info",
+    "profiles": "nim_profiles_info",
+    "render": "nim_render",
+    "status": "nim_status_info",
+    "takeover": "nim_takeover",
+}
+"""What the playbooks of people call, by their names."""
+
 NIM = json.loads((ROOT / "tests/nimservice.json").read_text())
 
 
@@ -43,31 +53,33 @@ def examples(module):
     return yaml.safe_load(importlib.import_module(f"{PLUGINS}.modules.{module}").EXAMPLES)
 
 
-@pytest.mark.parametrize("module", ["observe", "report", "render", "status"])
+@pytest.mark.parametrize("module", ["nim_observe", "nim_report", "nim_render", "nim_status_info"])
 def test_examples_of_modules(run, module):
     tasks = examples(module)
-    if module == "report":
-        tasks.insert(0, examples("observe")[0])
-    if module == "status":
+    if module == "nim_report":
+        tasks.insert(0, examples("nim_observe")[0])
+    if module == "nim_status_info":
         tasks[-1]["ignore_errors"] = True  # as nothing is Ready here
     code, said = run(tasks)
     assert code == 0, said
     assert f"ok={len(tasks)} " in said
-    assert f"ignored={int(module == 'status')} " in said
+    assert f"ignored={int(module == 'nim_status_info')} " in said
 
 
-def test_an_example_of_plan_says_what_would_change(run, cluster, answer):
-    first, second = examples("plan")
+def test_examples_of_plan_say_what_would_change(run, cluster, answer):
+    first, second, stop = examples("nim_plan_info")
     cluster.refuse["PATCH", api_path("NIMService", "nim", "llm")] = [answer(200, NIM)]
-    for task in (first, second):
-        code, said = run([task])
-        assert code == 2, said
-        assert '"msg": "5 to create"' in said
+    code, said = run([first, second])
+    assert code == 0, said
+    assert said.count("5 to create") == 2
+    assert "changed=2 " in said
+    code, said = run([second, stop])
+    assert (code, "Assertion failed" in said) == (2, True)
 
 
 def test_an_example_of_apply_waits(run):
-    (task,) = examples("apply")
-    task["nimops.nim.apply"]["wait_timeout"] = 0
+    (task,) = examples("nim_apply")
+    task["nimops.nim.nim_apply"]["wait_timeout"] = 0
     code, said = run([task])
     assert code == 2
     assert "not Ready after 0 s: NIMService nim/llm: NotReady: Waiting for deployment" in said
@@ -82,34 +94,79 @@ def test_examples_of_requeue_after(run):
 
 
 def test_all_modules_have_their_examples_run():
-    """Here, or in test_support_verbs.py."""
-    known = {"observe", "report", "render", "status", "plan", "apply", "requeue_after"}
+    """Here, in test_support_verbs.py, or in test_takeover.py."""
+    known = {"nim_observe", "nim_report", "nim_render", "nim_status_info", "nim_plan_info"}
+    known |= {"nim_apply", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
-    assert modules == known | {"profiles", "gather"}
+    assert modules == known | {"nim_profiles_info", "nim_gather", "nim_takeover"}
 
 
-def options_of(fragment):
-    """The options of a part of the collection's documentation fragment."""
-    part = fragment.removeprefix("nimops.nim._cluster").removeprefix(".") or "documentation"
-    shared = importlib.import_module(f"{PLUGINS}.doc_fragments._cluster").ModuleDocFragment
-    return set(yaml.safe_load(getattr(shared, part.upper()))["options"])
+ALL_MODULES = sorted(file.stem for file in (ROOT / "plugins/modules").glob("*.py"))
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_playbook_has_every_option(verb):
-    """Under its own name, but for what Jinja has a meaning for."""
-    module = importlib.import_module(f"{PLUGINS}.modules.{verb}")
-    action = importlib.import_module(f"{PLUGINS}.action.{verb}")
-    (play,) = yaml.safe_load((ROOT / "playbooks" / f"{verb}.yml").read_text())
-    ((task,),) = [play["tasks"]]
-    options = set(action.ActionModule.spec)
-    variables = {name: {"namespace": "nim_namespace"}.get(name, name) for name in options}
-    assert task[f"nimops.nim.{verb}"] == {
-        name: f"{{{{ {variable} | default(omit) }}}}" for name, variable in variables.items()
+def options_of(module):
+    """What its documentation lists, that of fragments included."""
+    text = importlib.import_module(f"{PLUGINS}.modules.{module}").DOCUMENTATION
+    fragments = importlib.import_module(f"{PLUGINS}.doc_fragments._cluster").ModuleDocFragment
+    documentation = yaml.safe_load(text)
+    options = set(documentation.get("options", {}))
+    for name in documentation["extends_documentation_fragment"]:
+        part = name.removeprefix("nimops.nim._cluster").removeprefix(".") or "documentation"
+        options |= set(yaml.safe_load(getattr(fragments, part.upper()))["options"])
+    return options
+
+
+def test_a_name_stands_for_one_thing():
+    """docs/develop/decisions.md, Public names."""
+    filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
+    playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
+    assert len({*ALL_MODULES, *filters, *playbooks}) == sum(
+        map(len, (ALL_MODULES, filters, playbooks))
+    )
+    others = [name for name in ALL_MODULES if not name.startswith("nim_")]
+    assert others == ["requeue_after"], "the runtime's name"
+
+
+@pytest.mark.parametrize("name", ALL_MODULES)
+def test_documentation_has_every_option(name):
+    action = importlib.import_module(f"{PLUGINS}.action.{name}").ActionModule
+    assert options_of(name) == set(action.spec)
+
+
+def test_the_action_group_has_every_module_that_takes_a_kubeconfig():
+    groups = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["action_groups"]
+    assert groups == {"nim": [name for name in ALL_MODULES if "kubeconfig" in options_of(name)]}
+
+
+def test_defaults_of_the_action_group_reach_a_module(call, tmp_path):
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "module_defaults": {"group/nimops.nim.nim": {"kubeconfig": "/nowhere"}},
+        "tasks": [{"nimops.nim.nim_status_info": {}}],
     }
-    documentation = yaml.safe_load(module.DOCUMENTATION)
-    shared = [options_of(name) for name in documentation["extends_documentation_fragment"]]
-    assert set(documentation.get("options", {})).union(*shared) == options
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    code, _out, err = call("play.yml")
+    assert (code, "no usable kubeconfig /nowhere" in err) == (4, True)
+
+
+def test_every_playbook_has_its_module():
+    playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
+    assert {name for name in playbooks if not name.startswith("nim")} == set(MODULES)
+
+
+@pytest.mark.parametrize(("playbook", "name"), MODULES.items())
+def test_a_playbook_has_every_option(playbook, name):
+    """Under its own name, but for what Jinja has a meaning for."""
+    (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text())
+    task = play["tasks"][0]
+    variables = {item: {"namespace": "nim_namespace"}.get(item, item) for item in options_of(name)}
+    passed = {
+        option: f"{{{{ {variable} | default(omit) }}}}" for option, variable in variables.items()
+    }
+    if passed.pop("definition", ""):  # read as it is, it may be somebody else's
+        passed["definition_variable"] = "definition"
+    assert task[f"nimops.nim.{name}"] == passed
 
 
 SNIPPETS = re.findall(

@@ -18,10 +18,10 @@ PLAYBOOK = """\
 - hosts: localhost
   gather_facts: false
   tasks:
-    - nimops.nim.render:
+    - nimops.nim.nim_render:
         files: [nim.yaml]
         output_dir: rendered
-    - nimops.nim.apply:
+    - nimops.nim.nim_apply:
         files: [nim.yaml]
         namespace: nim
         wait: false

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
     NOT_FOUND,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
 
 ROOT = Path(__file__).resolve().parents[4]
 MANIFESTS = {version: str(ROOT / "sandbox" / f"manifest{version}.yaml") for version in ("", "-v2")}
@@ -48,12 +48,13 @@ def test_profiles_of_a_file_without_a_cluster(call):
 
 def test_profiles_with_the_gpus_of_the_nodes(call, cluster):
     cluster.put("/api/v1/nodes/n", NODE)
-    code, out, err = call("profiles", manifest="-", stdin=MANIFEST, output="json")
+    code, out, err = call("profiles", manifest=MANIFESTS["-v2"], output="json")
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert found["gpu_products"] == ["NVIDIA-L40S"]
     assert len(found["fitting"]) == 3
-    same = call("profiles", manifest="-", stdin=MANIFEST, output="json", gpu_products="NVIDIA-L40S")
+    given = {"manifest": MANIFESTS["-v2"], "gpu_products": "NVIDIA-L40S"}
+    same = call("profiles", output="json", **given)
     assert same == (code, out, err)
 
 
@@ -61,7 +62,7 @@ def test_profiles_of_version_1_say_that_gpus_do_not_count(call):
     code, out, err = call("profiles", manifest=MANIFESTS[""], precision="fp8")
     assert code == 0
     assert fits(out).count("yes") == 3
-    assert err.startswith("GPUs do not count: the manifest is of version 1")
+    assert err.startswith("GPUs are ignored: the manifest is of version 1")
 
 
 def test_no_profile_fits(call):
@@ -139,7 +140,7 @@ def test_profiles_of_an_image(call, cluster, image):
         *("profiles", "--check"), image="registry.example/llm:1", nim_namespace="nim"
     )
     assert (code, out, made) == (0, "", [])
-    assert err == "would make a pod that prints the model manifest of registry.example/llm:1\n"
+    assert err == "would create a pod that prints the model manifest of registry.example/llm:1\n"
     given = {"image": "registry.example/llm:1", "nim_namespace": "nim", "pull_secrets": "a,b"}
     code, out, err = call("profiles", **given)
     assert (code, err) == (0, "")
@@ -161,8 +162,8 @@ def test_an_image_without_a_manifest(call, cluster, image):
 def test_an_image_that_does_not_answer_in_time(call, cluster, image):
     image("", phase="Pending")
     code, out, err = call("profiles", image="registry.example/llm:1", wait_timeout=1)
-    assert (code, out) == (4, "")
-    assert "ERROR: image: no manifest after 1 s of waiting for Pod nim-profiles-" in err
+    assert (code, out) == (2, "")
+    assert "FAILED: image: no manifest after 1 s of waiting for Pod nim-profiles-" in err
     assert cluster.objects == {}
 
 
@@ -193,7 +194,7 @@ WRONG = {
     "two sources": ({"manifest": "x", "image": "y"}, "parameters are mutually exclusive"),
     "no such file": ({"manifest": "nowhere.yaml"}, "nowhere.yaml: No such file or directory"),
     "no manifest": (
-        {"manifest": "-", "stdin": "[]"},
+        {"manifest": "list.yaml"},
         "the model manifest cannot be read: it is no",
     ),
     "no such cache": ({"nimcache": "x"}, "NIMCache default/x does not exist"),
@@ -203,17 +204,27 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_asked_is_an_error_of_its_own(call, given, message):
+def test_what_cannot_be_asked_is_an_error(call, tmp_path, given, message):
+    (tmp_path / "list.yaml").write_text("[]")
     code, out, err = call("profiles", **given)
-    assert (code, out) == (4, "")
+    assert (code, out) == (2, "")
     assert message in err
 
 
 def test_who_may_not_list_nodes_is_told_what_to_do(call, cluster, refused):
     cluster.refuse["GET", "/api/v1/nodes"] = [refused(403, "nodes is forbidden")]
     code, _out, err = call("profiles", manifest=MANIFESTS["-v2"])
-    assert code == 4
-    assert "nodes is forbidden (give gpus or gpu_products to do without the nodes)" in err
+    assert code == 2
+    assert "nodes is forbidden (set gpus or gpu_products to avoid reading nodes)" in err
+
+
+@pytest.mark.parametrize("verb", ["profiles", "gather"])
+def test_only_silence_is_unreachable(call, verb, tmp_path):
+    given = {"manifest": MANIFESTS["-v2"]} if verb == "profiles" else {}
+    code, out, err = call(verb, kubeconfig="/nowhere", **given)
+    assert (code, out) == (4, "")
+    assert err.startswith("ERROR: no usable kubeconfig /nowhere: it does not exist")
+    assert [item for item in tmp_path.iterdir() if "gather" in item.name] == []
 
 
 @pytest.fixture
@@ -282,17 +293,16 @@ def test_gather_in_check_mode(call, cluster, tmp_path):
 MISTAKES = {
     "no such folder": ({"path": "no/such/x.tar.gz"}, "x.tar.gz: No such file or directory"),
     "no such resource": ({"resource": "NIMService/x"}, "NIMService default/x does not exist"),
-    "no such kind": ({"resource": "x"}, "'x' is no kind and name such as NIMService/llm"),
-    "no size": ({"max_mib": 0}, "max_mib: is 0; give 1 or more"),
-    "no time": ({"wait_timeout": 0}, "wait_timeout: is 0; give 1 or more"),
-    "no cluster": ({"kubeconfig": "/nowhere"}, "no usable kubeconfig /nowhere"),
+    "no such kind": ({"resource": "x"}, "'x' is not a kind and name such as NIMService/llm"),
+    "no size": ({"max_mib": 0}, "max_mib: is 0; use 1 or more"),
+    "no time": ({"wait_timeout": 0}, "wait_timeout: is 0; use 1 or more"),
 }
 
 
 @pytest.mark.parametrize(("given", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_what_cannot_be_gathered_leaves_no_file(call, tmp_path, given, message):
     code, out, err = call("gather", **given)
-    assert (code, out) == (4, "")
+    assert (code, out) == (2, "")
     assert message in err
     assert [item for item in tmp_path.iterdir() if "gather" in item.name] == []
 
@@ -317,15 +327,15 @@ def test_who_ends_gather_leaves_no_file(start, cluster, tmp_path):
     wait_for(lambda: not any("nim-gather" in item.name for item in tmp_path.iterdir()))
 
 
-@pytest.mark.parametrize("verb", ["profiles", "gather"])
-def test_examples(call, cluster, image, service, tmp_path, verb):
+@pytest.mark.parametrize("name", ["nim_profiles_info", "nim_gather"])
+def test_examples(call, cluster, image, service, tmp_path, name):
     """What stands in the documentation runs as it stands there."""
     labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
     cluster.put("/api/v1/nodes/n", {"kind": "Node", "metadata": {"name": "n", "labels": labels}})
     put_cache(cluster, {"precision": "int4"})
     image(POD_LOG)
     (tmp_path / "manifest.yaml").write_text(MANIFEST)
-    module = importlib.import_module(f"ansible_collections.nimops.nim.plugins.modules.{verb}")
+    module = importlib.import_module(f"ansible_collections.nimops.nim.plugins.modules.{name}")
     tasks = yaml.safe_load(module.EXAMPLES)
     (tmp_path / "examples.yml").write_text(
         yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}])

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
 SERVICE = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -22,6 +23,7 @@ SERVICE = {
     },
 }
 KINDS = ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"]
+SERVICES = "/apis/apps.nvidia.com/v1alpha1/nimservices"
 TEXT = yaml.safe_dump(SERVICE)
 
 
@@ -32,9 +34,7 @@ def file(tmp_path):
 
 
 def test_render_to_a_pipe(call, file):
-    first, second = call("render", files=[file]), call("render", files="-", stdin=TEXT)
-    assert first == second
-    code, out, err = first
+    code, out, err = call("render", files=[file])
     assert (code, err) == (0, "")
     assert [item["kind"] for item in yaml.safe_load_all(out)] == KINDS
 
@@ -69,41 +69,110 @@ def test_render_with_facts(call, tmp_path):
         "status": {"state": "Ready", "pvc": "kept"},
     }
     (tmp_path / "facts.yaml").write_text(yaml.safe_dump(cache))
-    code, out, _err = call("render", files="-", stdin=yaml.safe_dump(service), facts="facts.yaml")
+    code, out, _err = call("render", definition=service, facts="facts.yaml")
     assert code == 0
     assert "claimName: kept" in out
-    code, out, err = call("render", files="-", stdin=yaml.safe_dump(service))
+    code, out, err = call("render", definition=service)
     assert code == 0
     assert "Deployment" not in out
     assert "NIMService default/llm: NIMCache m not found" in err
 
 
+def without_storage():
+    metadata = {"name": "llm", "namespace": "default"}
+    return {**SERVICE, "metadata": metadata, "spec": {**SERVICE["spec"], "storage": {}}}
+
+
 def test_render_of_what_cannot_be_served(call, tmp_path):
-    spec = {**SERVICE["spec"], "storage": {}}
-    code, out, err = call("render", files="-", stdin=yaml.safe_dump({**SERVICE, "spec": spec}))
+    code, out, err = call("render", definition=without_storage())
     assert code == 2
     assert "kind: Service\n" in out
     assert "NIMService default/llm: neither external PVC name" in err
     assert "FAILED: cannot be served as it is: NIMService default/llm" in err
 
 
+DEFINITIONS = {
+    "a text": TEXT,
+    "an object": SERVICE,
+    "a list of objects": [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}},
+        SERVICE,
+    ],
+    "a list as kubectl prints it": {"apiVersion": "v1", "kind": "List", "items": [SERVICE]},
+}
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
+def test_a_definition_is_as_good_as_a_file(call, file, definition):
+    assert call("render", definition=definition) == call("render", files=[file])
+
+
+def test_no_template_in_a_definition_is_evaluated(call, tmp_path):
+    """What kubectl prints has text of others in it."""
+    text = "{{ lookup('pipe', 'touch evaluated') }} {{ 1 + 1 }} 😀"
+    spec = {**SERVICE["spec"], "env": [{"name": "A", "value": text}]}
+    (tmp_path / "vars.json").write_text(json.dumps({"definition": {**SERVICE, "spec": spec}}))
+    for options, given in (
+        ([], {"definition": {**SERVICE, "spec": spec}}),
+        ([], {"definition": yaml.safe_dump({**SERVICE, "spec": spec})}),
+        (["--extra-vars", "@vars.json"], {}),
+    ):
+        code, out, err = call("render", *options, **given)
+        assert (code, err) == (0, "")
+        (deployment,) = (item for item in yaml.safe_load_all(out) if item["kind"] == "Deployment")
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        assert {"name": "A", "value": text} in container["env"]
+    assert not (tmp_path / "evaluated").exists()
+
+
+def test_what_another_command_prints_is_a_file_to_bash(start, file):
+    """As <(cat nim.yaml): a worker inherits what is open."""
+    end, other = os.pipe()
+    with os.fdopen(other, "w") as stream:
+        stream.write(TEXT)
+    with start("render", pass_fds=[end], files=f"/dev/fd/{end}") as process:
+        os.close(end)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    assert [item["kind"] for item in yaml.safe_load_all(out)] == KINDS
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdin"])
+def test_stdin_is_nobody_s(call, file, path):
+    for verb, given in {
+        "render": {"files": [file], "facts": [path]},
+        "plan": {"files": [path]},
+        "apply": {"files": [file, path]},
+        "profiles": {"manifest": path},
+    }.items():
+        code, out, err = call(verb, stdin=TEXT, **given)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"FAILED: {path}: a module cannot read stdin")
+
+
 WRONG = {
-    "no files": ({}, "missing required arguments: files"),
+    "nothing": ({}, "files: missing; name files or folders, or pass a definition"),
+    "no files": ({"files": []}, "files: missing; name files or folders, or pass a definition"),
     "no such file": ({"files": "nowhere.yaml"}, "nowhere.yaml: No such file or directory"),
-    "no stdin": ({"files": "-"}, "files: hold no custom resource of apps.nvidia.com"),
-    "not yaml": ({"files": "-", "stdin": "a: ["}, "stdin: is not YAML"),
+    "an empty definition": ({"definition": ""}, "definition: is empty; omit it, or pass"),
+    "not yaml": ({"definition": "a: ["}, "definition: is not YAML"),
+    "no object": ({"definition": [1]}, "definition, document 1: is not an object with apiVersion"),
+    "both": (
+        {"files": "nim.yaml", "definition": SERVICE},
+        "files and the variable definition: give only one of them",
+    ),
     "unknown field": (
-        {"files": "-", "stdin": TEXT.replace("replicas", "replica")},
-        "stdin: NIMService llm: spec.replica: is unknown; the fields here are affinity, ",
+        {"definition": TEXT.replace("replicas", "replica")},
+        "definition: NIMService llm: spec.replica: is unknown; the fields here are affinity, ",
     ),
     "a choice": ({"files": "nim.yaml", "output": "xml"}, "value of output must be one of"),
 }
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_read_is_an_error_of_its_own(call, file, given, message):
+def test_what_cannot_be_read_is_an_error(call, file, given, message):
     code, out, err = call("render", **given)
-    assert (code, out) == (4, "")
+    assert (code, out) == (2, "")
     assert message in err
 
 
@@ -112,12 +181,11 @@ def test_plan_then_apply_then_plan(call, cluster, file, answer):
     path = api_path("NIMService", "default", "llm")
     cluster.refuse["PATCH", path] = [dry]
     code, out, err = call("plan", files=[file])
-    assert code == 2
+    assert (code, err) == (0, "")
     assert [line for line in out.splitlines() if line.startswith("+")] == [
         f"+ create {kind} default/llm" for kind in ["NIMService", *KINDS]
     ]
     assert out.endswith("6 to create\n")
-    assert err == "FAILED: 6 to create\n"
     assert cluster.objects == {}
 
     code, out, err = call("apply", files=[file], wait=False)
@@ -132,7 +200,26 @@ def test_plan_then_apply_then_plan(call, cluster, file, answer):
     del cluster.objects[api_path("Service", "default", "llm")]
     code, out, _err = call("plan", output="json")
     (change,) = json.loads(out)["changes"]
-    assert (code, change["action"], change["kind"]) == (2, "create", "Service")
+    assert (code, change["action"], change["kind"]) == (0, "create", "Service")
+
+
+def test_plan_may_stop_a_pipeline(call, cluster, file):
+    assert call("apply", files=[file], wait=False)[0] == 0
+    assert call("plan", fail_on_changes=True) == (0, "no changes\n", "")
+    del cluster.objects[api_path("Service", "default", "llm")]
+    for options in ([], ["--check"]):
+        code, out, err = call("plan", *options, fail_on_changes="true")
+        assert (code, err) == (2, "FAILED: 1 to create\n")
+        assert out.endswith("1 to create\n")
+        assert call("plan", *options, fail_on_changes="no") == (0, out, "")
+
+
+def test_plan_of_what_cannot_be_served(call, cluster, tmp_path):
+    cluster.put(api_path("NIMService", "default", "llm"), without_storage())
+    code, out, err = call("plan")
+    assert code == 2
+    assert "! NIMService default/llm: neither external PVC name" in out
+    assert err == "FAILED: cannot be served as it is: NIMService default/llm\n"
 
 
 def test_apply_in_check_mode(call, cluster, file, answer):
@@ -158,6 +245,33 @@ def test_without_a_cluster(call, file, verb):
     code, out, err = call(verb, files=[file], kubeconfig="/nowhere")
     assert (code, out) == (4, "")
     assert err.startswith("ERROR: no usable kubeconfig /nowhere: it does not exist")
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply", "status"])
+def test_only_silence_is_unreachable(call, cluster, file, refused, verb):
+    """An API server that refuses has answered."""
+    path = api_path("NIMService", "default", "llm") if verb == "apply" else SERVICES
+    cluster.refuse["GET", path] = [refused(403, "nimservices is forbidden")]
+    code, _out, err = call(verb, **({"files": [file]} if verb == "apply" else {}))
+    assert code == 2
+    assert err.startswith("FAILED: ")
+    assert "nimservices is forbidden" in err
+    cluster.server.close()
+    code, out, err = call(verb, files=[file])
+    assert (code, out) == (4, "")
+    assert err.startswith("ERROR: the API server http://127.0.0.1:")
+
+
+def test_what_apply_has_begun_fails_also_in_silence(call, cluster, file, answer):
+    respond = cluster.server.respond
+
+    def fall_silent(request):
+        return respond(request) if not cluster.objects else answer(200, "no JSON")
+
+    cluster.server.respond = fall_silent
+    code, _out, err = call("apply", files=[file])
+    assert code == 2
+    assert err.startswith("FAILED: the API server's answer to ")
 
 
 def test_status(call, cluster, file):

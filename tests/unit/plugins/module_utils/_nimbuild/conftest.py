@@ -11,20 +11,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
-    Outcome,
-    Refusal,
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    api_path,
     key_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
+    Report,
+    conclude,
+    look,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.observer import observe
-from ansible_collections.nimops.nim.plugins.module_utils._k8s.reporter import Report, report
-from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 
 Json = dict[str, t.Any]
 
@@ -121,12 +125,12 @@ class World:
 
     @staticmethod
     def _split(key: str) -> tuple[str, str, str]:
-        kind, name = key.split("/")
-        return kind, NAMESPACE, name
+        kind, namespace, name = key.split("/")
+        return kind, namespace, name
 
     @property
     def cr(self) -> Json:
-        return t.cast(Json, self.get("NIMBuild/engine"))
+        return t.cast(Json, self.get("NIMBuild/nim/engine"))
 
     @property
     def status(self) -> Json:
@@ -143,7 +147,7 @@ class World:
     @property
     def profiles(self) -> list[Json]:
         """What the cache lists."""
-        return t.cast(Json, self.get("NIMCache/llama"))["status"]["profiles"]  # type: ignore[no-any-return]
+        return t.cast(Json, self.get("NIMCache/nim/llama"))["status"]["profiles"]  # type: ignore[no-any-return]
 
     def condition(self, kind: str) -> tuple[str, str, str] | None:
         """(status, reason, message) of a condition."""
@@ -159,43 +163,44 @@ class World:
             path = f"{api_path('Pod', NAMESPACE, name)}/log"
             self.cluster.refuse["GET", path] = [self.answer(200, self.log)]
         cr = copy.deepcopy(self.cr)
-        answers = observe(self.client, cr)
-        plan = plan_for(cr, answers)
+        live = LiveCluster(self.client, NAMESPACE)
+        seen = look(KIND, cr, live)
         meanwhile()
-        outcome = self._write(plan)
-        said = report(self.client, cr, answers, outcome, dry=False)
+        outcome = self._write(seen.plan)
+        said = conclude(KIND, cr, seen.answers, outcome, live)
         events = [self.cluster.objects[path] for path in set(self.cluster.objects) - before]
         told = [(item["type"], item["reason"]) for item in events if item["kind"] == "Event"]
-        asked = [key for key in answers if key != "operator"]
+        asked = [key for key in seen.answers if key != "operator"]
         return Pass(asked, list(outcome.written), outcome.deleted, said, told)
 
-    def _write(self, plan: Json) -> Outcome:
-        refusals = [Refusal(**item) for item in plan["refusals"]]
+    def _write(self, plan: Plan) -> Outcome:
+        refusals = list(plan.refusals)
         written: dict[str, Json] = {}
-        for item in plan["adopt"]:
+        for item in plan.adopt:
             self.client.patch(api_path(*self._split(key_of(item))), item)
-        for item in plan["apply"]:
+        for item in plan.apply:
             key = key_of(item)
             if key in self.refused:
-                refusals.append(Refusal(*key.split("/"), self.refused[key]))
+                kind, _namespace, name = key.split("/")
+                refusals.append(Refusal(kind, name, self.refused[key]))
             else:
                 written[key] = self.client.apply(api_path(*self._split(key)), item, "nimops.nim")
-        pruned = [key_of(item) for item in plan["prune"]]
+        pruned = [key_of(item) for item in plan.prune]
         for key in pruned:
             self.remove(key)
-        return Outcome(written, pruned, refusals, self.failure or plan["failure"])
+        return Outcome(written, pruned, refusals, self.failure or plan.failure)
 
     def set_pod(
         self, name: str, phase: str = "Running", ready: bool = False, **status: t.Any
     ) -> None:
         """The status of a pod."""
-        pod = t.cast(Json, self.get(f"Pod/{name}"))
+        pod = t.cast(Json, self.get(f"Pod/nim/{name}"))
         conditions = [{"type": "Ready", "status": str(ready)}]
         self.put(pod | {"status": {"phase": phase, "conditions": conditions} | status})
 
     def set_cache(self, **status: t.Any) -> None:
         """Fields of the status of the cache."""
-        cache = t.cast(Json, self.get("NIMCache/llama"))
+        cache = t.cast(Json, self.get("NIMCache/nim/llama"))
         self.put(cache | {"status": {**cache["status"], **status}})
 
     def become_built(self) -> World:

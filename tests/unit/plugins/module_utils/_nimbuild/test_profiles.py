@@ -7,13 +7,14 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import Profile
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.app import NIMBuildApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimbuild.profiles import (
     MAX_BUILT,
-    check_room,
+    check_capacity,
     list_in_cache,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import Profile
 
 ETCD_LIMIT = 1536 << 10
 
@@ -37,12 +38,14 @@ def with_version(cache: t.Any) -> t.Any:
         pytest.param([built(n) for n in range(MAX_BUILT - 1)], built(99), "", id="the last"),
         pytest.param([cached(n) for n in range(200)], built(), "", id="many that were cached"),
         pytest.param(
-            [built(n) for n in range(MAX_BUILT)], built(99), "32 are the most", id="too many"
+            [built(n) for n in range(MAX_BUILT)], built(99), "the maximum is 32", id="too many"
         ),
-        pytest.param([], built(tag="x" * 20_000), "16384 bytes of a built profile", id="too large"),
-        pytest.param([], built(tag="ü" * 5_000), "16384 bytes of a built profile", id="in bytes"),
         pytest.param(
-            [cached(n, 10_000) for n in range(80)], built(), "786432 bytes of profiles", id="full"
+            [], built(tag="x" * 20_000), "16384 bytes for a built profile", id="too large"
+        ),
+        pytest.param([], built(tag="ü" * 5_000), "16384 bytes for a built profile", id="in bytes"),
+        pytest.param(
+            [cached(n, 10_000) for n in range(80)], built(), "786432 bytes for profiles", id="full"
         ),
     ],
 )
@@ -51,10 +54,10 @@ def test_room_in_the_status_of_a_cache(
 ) -> None:
     full = cache(*listed)
     if not said:
-        check_room(full, entry)
+        check_capacity(full, entry)
         return
     with pytest.raises(NimError, match=said) as raised:
-        check_room(full, entry)
+        check_capacity(full, entry)
     assert raised.value.reason == "NIMCacheFull"
     assert str(raised.value).startswith("NIMCache llama ")
 
@@ -66,7 +69,7 @@ def test_many_builds_leave_the_status_writable(cache: t.Any, build: t.Any) -> No
     while count < 1000:
         profile = Profile(f"id-{count}", {"tag": "x" * 16_000})
         try:
-            patch = list_in_cache(build(), on, profile)
+            patch = list_in_cache(NIMBuildApp(build()), on, profile)
         except NimError:
             break
         assert patch is not None
@@ -78,4 +81,4 @@ def test_many_builds_leave_the_status_writable(cache: t.Any, build: t.Any) -> No
 
 def test_what_is_listed_already_needs_no_room(cache: t.Any, build: t.Any) -> None:
     on = with_version(cache(*(built(n) for n in range(MAX_BUILT))))
-    assert list_in_cache(build(), on, Profile("built-3")) is None
+    assert list_in_cache(NIMBuildApp(build()), on, Profile("built-3")) is None

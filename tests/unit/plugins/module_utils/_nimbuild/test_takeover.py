@@ -122,8 +122,8 @@ def test_next_step(
     for pod in pods:
         cluster.put(pod)
     done = cluster.reconcile()
-    assert done.applied == [f"Pod/{name}" for name in applied]
-    assert done.pruned == [f"Pod/{name}" for name in pruned]
+    assert done.applied == [f"Pod/nim/{name}" for name in applied]
+    assert done.pruned == [f"Pod/nim/{name}" for name in pruned]
     assert cluster.state == state
     if cluster.condition(FAILED):
         assert cluster.condition(FAILED) == ("False", "Reconciled", "")
@@ -170,7 +170,7 @@ def test_a_ready_one_is_left_as_it_is(world: Make) -> None:
 
 def test_the_config_map_that_the_reference_made_is_taken_over(world: Make) -> None:
     cluster = world().become_built().print_manifest()
-    live = cluster.get("ConfigMap/llama-manifest")
+    live = cluster.get("ConfigMap/nim/llama-manifest")
     live["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "k8s-nim-operator"
     fields = {
         "f:metadata": {"f:labels": {"f:app.kubernetes.io/managed-by": {}}},
@@ -182,6 +182,6 @@ def test_the_config_map_that_the_reference_made_is_taken_over(world: Make) -> No
     }  # fmt: skip
     live["metadata"]["managedFields"] = [entry]
     cluster.put(live)
-    assert cluster.reconcile().applied == ["ConfigMap/llama-manifest"]
-    data = cluster.get("ConfigMap/llama-manifest")["data"]
+    assert cluster.reconcile().applied == ["ConfigMap/nim/llama-manifest"]
+    data = cluster.get("ConfigMap/nim/llama-manifest")["data"]
     assert sorted(data) == ["local_model_manifest.yaml", "model_manifest.yaml"]

@@ -10,23 +10,24 @@ import typing as t
 from dataclasses import dataclass, field
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     Assessment,
     Desired,
     Outcome,
     Refusal,
-    key_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
-    BEGIN_MARK,
-    END_MARK,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.status import assess
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+    BEGIN_MARK,
+    END_MARK,
+)
 
 Json = dict[str, t.Any]
 
@@ -112,7 +113,9 @@ class World:
     def observe(self) -> tuple[list[str], Observed]:
         answers: Json = {"operator": {"version": ""}}
         asked: list[str] = []
-        while new := [r for r in reads(self.cr, Observed(answers)) if r.key not in answers]:
+        while new := [
+            r for r in reads(NIMCacheApp(self.cr, Observed(answers))) if r.key not in answers
+        ]:
             for read in new:
                 asked.append(read.key)
                 answers[read.key] = {
@@ -127,7 +130,7 @@ class World:
     def reconcile(self) -> Pass:
         before = copy.deepcopy(self.cr)
         keys, observed = self.observe()
-        want = desired(self.cr, observed)
+        want = desired(NIMCacheApp(self.cr, observed))
         plan = make_plan(self.cr, want, observed)
         written: dict[str, Json] = {}
         refusals = list(plan.refusals)
@@ -141,7 +144,7 @@ class World:
         for key in pruned:
             self.objects.pop(key)
         outcome = Outcome(written, pruned, refusals, self.failure)
-        assessment = assess(self.cr, observed, outcome)
+        assessment = assess(NIMCacheApp(self.cr, observed), outcome)
         assert self.cr == before, "the inputs were changed"
         old = (self.cr.get("status") or {}).get("conditions")
         status = copy.deepcopy(assessment.status)
@@ -151,18 +154,18 @@ class World:
 
     def run_pod(self, log: str | None = None, phase: str = "Running") -> None:
         """The probe pod comes up and prints."""
-        self.objects["Pod/llama-pod"]["status"] = {"phase": phase}
+        self.objects["Pod/nim/llama-pod"]["status"] = {"phase": phase}
         self.log = f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n" if log is None else log
 
     def set_job(self, *conditions: str, **status: int) -> None:
         """The Job's status; conditions by name are true."""
         listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
-        self.objects["Job/llama-job"]["status"] = {**status, "conditions": listed}
+        self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
 
     def become_ready(self) -> World:
         """The usual way to Ready."""
         self.reconcile()
-        if "Pod/llama-pod" in self.objects:
+        if "Pod/nim/llama-pod" in self.objects:
             self.run_pod()
         self.reconcile()
         self.set_job("Complete", succeeded=1)

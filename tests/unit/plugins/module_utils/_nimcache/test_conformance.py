@@ -52,19 +52,19 @@ def test_objects_and_status(
     docs = yaml.safe_load_all((CONFORMANCE / "cases" / f"{case}.yaml").read_text())
     cr = next(doc for doc in docs if doc and doc["kind"] == "NIMCache")
     cr["metadata"]["uid"] = "u-cache"
-    name = cr["metadata"]["name"]
+    name, namespace = cr["metadata"]["name"], cr["metadata"]["namespace"]
     cluster = world(cr)
     cluster.nodes = list(
         yaml.safe_load_all((CONFORMANCE / "environment" / "nodes.yaml").read_text())
     )
 
     cluster.reconcile()
-    cluster.objects[f"Pod/{name}-pod"]["status"] = {"phase": "Running"}
+    cluster.objects[f"Pod/{namespace}/{name}-pod"]["status"] = {"phase": "Running"}
     cluster.log = (CONFORMANCE / "environment" / "manifest.yaml").read_text()
     cluster.reconcile()
-    cluster.objects[f"Job/{name}-job"]["status"] = {"succeeded": 1}
+    cluster.objects[f"Job/{namespace}/{name}-job"]["status"] = {"succeeded": 1}
     cluster.reconcile()
-    cluster.objects[f"NIMCache/{name}"] = cluster.cr
+    cluster.objects[f"NIMCache/{namespace}/{name}"] = cluster.cr
 
     recorded = json.loads((CONFORMANCE / "expected" / f"{case}.json").read_text())["objects"]
     kinds = ("NIMCache", "Job", "ConfigMap", "PersistentVolumeClaim")
@@ -75,7 +75,7 @@ def test_objects_and_status(
     }
     made = {harness.key(item): harness.normal(item) for item in cluster.objects.values()}
     assert set(expected) <= set(made)
-    assert not [key for key in made if key.startswith("Pod/")]
+    assert not [key for key in made if key.startswith("Pod/nim/")]
     for key, item in expected.items():
         want = dict(harness.flatten(harness.mask(item)))
         have = dict(harness.flatten(harness.mask(made[key])))

@@ -8,14 +8,14 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.job import (
     build_job,
     profiles_of,
 )
 
 Json = dict[str, t.Any]
-
 NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "ngc-secret", "authSecret": "ngc-api-secret"}
 HF = {
     "endpoint": "https://hf.co", "namespace": "org", "authSecret": "hf-secret",
@@ -42,7 +42,8 @@ def pod_of(
     orchestrator: str = "Kubernetes",
 ) -> Json:
     return t.cast(
-        Json, build_job(cr, cache_type, profiles, orchestrator)["spec"]["template"]["spec"]
+        Json,
+        build_job(NIMCacheApp(cr), cache_type, profiles, orchestrator)["spec"]["template"]["spec"],
     )
 
 
@@ -134,12 +135,12 @@ def test_sub_path_on_every_mount_of_the_claim(cache: t.Callable[..., Json]) -> N
     assert pod_of(cr)["volumes"][0]["persistentVolumeClaim"] == {"claimName": "shared"}
 
 
-def test_users_environment_wins_and_stands_first(cache: t.Callable[..., Json]) -> None:
+def test_environment_of_the_user_wins_and_comes_first(cache: t.Callable[..., Json]) -> None:
     cr = cache(env=[{"name": "X", "value": "1"}, {"name": "NIM_CACHE_PATH", "value": "/mine"}])
     assert main_of(cr)["env"] == cr["spec"]["env"]
 
 
-def test_a_name_stands_once(cache: t.Callable[..., Json]) -> None:
+def test_each_variable_is_listed_once(cache: t.Callable[..., Json]) -> None:
     """Server-side apply refuses a second variable of a name; a container uses the last."""
     own = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
     image = {"repository": "r", "tag": "1"}
@@ -154,7 +155,7 @@ def test_a_name_stands_once(cache: t.Callable[..., Json]) -> None:
     assert [item for item in main["env"] if item.get("value") == ""] == []
 
 
-def test_a_native_image_wins_over_the_user(cache: t.Callable[..., Json]) -> None:
+def test_variables_of_a_native_image_win_over_the_users(cache: t.Callable[..., Json]) -> None:
     cr = cache(
         env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
     )
@@ -224,21 +225,8 @@ def test_custom_ca(cache: t.Callable[..., Json]) -> None:
     ]  # fmt: skip
 
 
-def test_no_cert_map_no_init_container(cache: t.Callable[..., Json]) -> None:
+def test_no_init_container_without_certificates(cache: t.Callable[..., Json]) -> None:
     assert "initContainers" not in pod_of(cache(proxy={"httpProxy": "http://p:1"}))
-
-
-@pytest.mark.parametrize(
-    ("spec", "selector"),
-    [
-        ({}, {"feature.node.kubernetes.io/pci-10de.present": "true"}),
-        ({"nodeSelector": {}}, None),
-        ({"nodeSelector": {"a": "true"}}, {"a": "true"}),
-    ],
-    ids=["unset", "empty", "given"],
-)
-def test_node_selector(cache: t.Callable[..., Json], spec: Json, selector: Json | None) -> None:
-    assert pod_of(cache(**spec)).get("nodeSelector") == selector
 
 
 def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
@@ -264,11 +252,6 @@ def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
     assert container["envFrom"] == [{"secretRef": {"name": "ngc-api-secret"}}]
 
 
-def test_no_pull_secret_leaves_an_empty_entry(cache: t.Callable[..., Json]) -> None:
-    source = {"ngc": {"modelPuller": "x", "authSecret": "y"}}
-    assert pod_of(cache(source=source))["imagePullSecrets"] == [{"name": ""}]
-
-
 @pytest.mark.parametrize(
     ("orchestrator", "spec", "scc", "seccomp"),
     [
@@ -285,7 +268,7 @@ def test_orchestrators(
     scc: str | None,
     seccomp: Json | None,
 ) -> None:
-    template = build_job(cache(**spec), "", ["a"], orchestrator)["spec"]["template"]
+    template = build_job(NIMCacheApp(cache(**spec)), "", ["a"], orchestrator)["spec"]["template"]
     annotations = template["metadata"]["annotations"]
     assert annotations.pop("sidecar.istio.io/inject") == "false"
     assert annotations == ({"openshift.io/scc": scc} if scc else {})
@@ -294,7 +277,9 @@ def test_orchestrators(
 
 def test_cert_config_is_refused(cache: t.Callable[..., Json]) -> None:
     with pytest.raises(NimError) as raised:
-        build_job(cache(certConfig={"name": "c", "mountPath": "/c"}), "", ["a"], "Kubernetes")
+        build_job(
+            NIMCacheApp(cache(certConfig={"name": "c", "mountPath": "/c"})), "", ["a"], "Kubernetes"
+        )
     assert str(raised.value) == (
         "Deprecated field 'CertConfig' is used. Please migrate to 'Proxy' field on NIMCache.\""
     )
@@ -306,4 +291,4 @@ def test_cert_config_is_refused(cache: t.Callable[..., Json]) -> None:
 def test_profiles_can_be_read_back(
     cache: t.Callable[..., Json], profiles: list[str], found: list[str]
 ) -> None:
-    assert profiles_of(build_job(cache(), "", profiles, "Kubernetes")) == found
+    assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found

@@ -6,20 +6,21 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Outcome
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import read_switches
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.rbac import build_rbac
+from ansible_collections.nimops.nim.plugins.module_utils._components.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nimcache.status import assess
-from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 
 
 def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
     """A pass of an operator with these switches."""
     answers = {**world.observe()[1].answers, "operator": read_switches(environment)}
-    plan = plan_for(world.cr, answers)
-    outcome = Outcome(failure=plan["failure"], failure_reason=plan["failure_reason"] or "Failed")
-    return plan, assess(world.cr, Observed(answers), outcome)
+    _wanted, plan = plan_for(KIND, world.cr, Observed(answers))
+    outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason or "Failed")
+    return plan, assess(NIMCacheApp(world.cr, Observed(answers)), outcome)
 
 
 @pytest.mark.parametrize(
@@ -37,19 +38,19 @@ def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
 def test_root_may_be_forbidden(world: t.Any, spec: t.Any, said: str, value: str) -> None:
     made = world(**spec)
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
-    assert (plan["apply"], plan["adopt"], plan["prune"]) == ([], [], [])
+    assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     conditions = {item["type"]: item for item in found.status["conditions"]}
     assert (found.status["state"], found.error, found.in_transit) == ("NotReady", "", False)
     assert conditions["Stalled"]["reason"] == "Forbidden"
     assert said in conditions["Stalled"]["message"]
     assert "NIMOPS_ROOT_USER" in conditions["NIM_CACHE_RECONCILE_FAILED"]["message"]
-    assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0]["apply"]
+    assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0].apply
 
 
-def test_what_is_cached_stays(world: t.Any) -> None:
+def test_cached_model_stays_when_the_spec_becomes_forbidden(world: t.Any) -> None:
     made = world(userID=0).become_ready()
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER="forbid")
-    assert (plan["apply"], plan["prune"]) == ([], [])
+    assert (plan.apply, plan.prune) == ([], [])
     assert found.status["state"] == "Ready"
     assert {"Stalled"} <= {item["type"] for item in found.status["conditions"]}
 
@@ -58,16 +59,10 @@ def test_what_is_cached_stays(world: t.Any) -> None:
     ("environment", "granted"),
     [({}, ["anyuid", "nonroot"]), ({"NIMOPS_ROOT_USER": "forbid"}, ["nonroot"])],
 )
-def test_the_shared_account_may_not_run_as_root_either(
+def test_forbidden_root_applies_to_the_shared_role(
     world: t.Any, environment: t.Any, granted: list[str]
 ) -> None:
     """Whoever may make pods in the namespace can use it."""
     plan, _found = plan_and_assess(world(proxy={"httpProxy": "http://p"}), **environment)
-    (role,) = (item for item in plan["apply"] if item["kind"] == "Role")
+    (role,) = (item for item in plan.apply if item["kind"] == "Role")
     assert role["rules"][0]["resourceNames"] == granted
-
-
-def test_what_was_granted_before_is_taken_away(cache: t.Any) -> None:
-    rule = {"resources": ["securitycontextconstraints"], "resourceNames": ["anyuid"]}
-    _account, role, _binding = build_rbac(cache(), {"rules": [rule]}, is_root=False)
-    assert role.manifest["rules"][0]["resourceNames"] == ["nonroot"]

@@ -9,7 +9,7 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
     MAX_LISTED,
@@ -21,7 +21,7 @@ Make = t.Callable[..., t.Any]
 FAILED = "NIM_CACHE_RECONCILE_FAILED"
 COMPLETED = "NIM_CACHE_JOB_COMPLETED"
 PENDING = "NIM_CACHE_JOB_PENDING"
-JOB, CLAIM = "Job/llama-job", "PersistentVolumeClaim/llama-pvc"
+JOB, CLAIM = "Job/nim/llama-job", "PersistentVolumeClaim/nim/llama-pvc"
 NGC = {"modelPuller": "x:1", "authSecret": "s"}
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_written_twice(world: Make) -> None:
     before = cluster.cr["status"]
     done = cluster.reconcile()
     assert cluster.cr["status"] == before
-    assert (done.events, done.assessment.stamps) == ([], [])
+    assert (done.events, done.assessment.triggers) == ([], [])
 
 
 def test_a_job_found_running_counts_as_made(started: t.Any) -> None:
@@ -185,7 +185,7 @@ def test_nothing_selected(world: Make) -> None:
     cluster.reconcile()
     cluster.run_pod()
     done = cluster.reconcile()
-    assert (done.applied, done.pruned) == (["ConfigMap/llama-manifest"], ["Pod/llama-pod"])
+    assert (done.applied, done.pruned) == (["ConfigMap/nim/llama-manifest"], ["Pod/nim/llama-pod"])
     status, reason, message = cluster.condition(FAILED)
     assert (status, reason) == ("True", "ReconcileFailed")
     assert message.startswith("no profiles are selected for caching: none of 3 fits; ")
@@ -292,7 +292,7 @@ def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
     cluster = world()
     cluster.reconcile()
     waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
-    cluster.objects["Pod/llama-pod"]["status"] = {
+    cluster.objects["Pod/nim/llama-pod"]["status"] = {
         "phase": "Pending",
         "containerStatuses": [{"state": {"waiting": waiting}}],
     }
@@ -302,7 +302,10 @@ def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
         "waiting for Pod llama-pod to run: ImagePullBackOff Back-off pulling image",
     )
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    cluster.objects["Pod/llama-pod"]["status"] = {"phase": "Pending", "conditions": [unschedulable]}
+    cluster.objects["Pod/nim/llama-pod"]["status"] = {
+        "phase": "Pending",
+        "conditions": [unschedulable],
+    }
     cluster.reconcile()
     assert cluster.condition("Reconciling")[2].endswith("to run: Unschedulable")
 
@@ -372,19 +375,19 @@ def build(name: str, cache: str) -> Json:
 def test_what_uses_the_cache_is_woken(world: Make) -> None:
     cluster = world()
     told = service("told", "llama", **{"nimops.nim/cache-state": "llama=PVC-Created"})
-    cluster.users["NIMService"] = [service("a", "llama"), service("b", "other"), told, {
+    cluster.users["NIMService/nim/*"] = [service("a", "llama"), service("b", "other"), told, {
         "metadata": {"name": "c"}, "spec": {"storage": {"pvc": {}}},
     }]  # fmt: skip
-    cluster.users["NIMBuild"] = [build("engine", "llama"), build("another", "other")]
-    stamps = cluster.reconcile().assessment.stamps
+    cluster.users["NIMBuild/nim/*"] = [build("engine", "llama"), build("another", "other")]
+    stamps = cluster.reconcile().assessment.triggers
     assert [(s.kind, s.name, s.key, s.value) for s in stamps] == [
         ("NIMBuild", "engine", "nimops.nim/cache-state", "llama=PVC-Created"),
         ("NIMService", "a", "nimops.nim/cache-state", "llama=PVC-Created"),
     ]
-    assert cluster.reconcile().assessment.stamps == []
+    assert cluster.reconcile().assessment.triggers == []
     cluster.become_ready()
     del cluster.objects[CLAIM]
-    stamps = cluster.reconcile().assessment.stamps
+    stamps = cluster.reconcile().assessment.triggers
     assert [(s.name, s.value) for s in stamps] == [
         ("engine", "llama=NotReady"), ("a", "llama=NotReady"), ("told", "llama=NotReady"),
     ]  # fmt: skip
@@ -449,7 +452,7 @@ def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world: Make
     cluster.reconcile()
     cluster.run_pod(large_manifest(1100))
     done = cluster.reconcile()
-    assert "what is kept of it in a ConfigMap has 1" in cluster.condition(FAILED)[2]
+    assert "the part that a ConfigMap stores has 1" in cluster.condition(FAILED)[2]
     assert (done.applied, done.pruned, done.assessment.error) == ([], [], "")
     cluster.run_pod()
     cluster.reconcile()
@@ -467,5 +470,5 @@ def test_the_status_lists_no_more_profiles_than_it_can_hold(world: Make) -> None
     listed = cluster.cr["status"]["profiles"]
     assert len(json.dumps(listed)) < MAX_LISTED + 2000
     assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[2].endswith(
-        f"status.profiles has room for the first {len(listed)} of 900 profiles"
+        f"status.profiles only has room for the first {len(listed)} of 900 profiles"
     )

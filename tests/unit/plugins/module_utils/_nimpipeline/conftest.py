@@ -10,15 +10,16 @@ import typing as t
 from dataclasses import dataclass, field
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     Assessment,
     Outcome,
     Refusal,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import owner_reference
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.status import assess
@@ -73,7 +74,9 @@ class World:
 
     def observe(self) -> Observed:
         answers: Json = {}
-        while new := [r for r in reads(self.cr, Observed(answers)) if r.key not in answers]:
+        while new := [
+            r for r in reads(NIMPipelineApp(self.cr, Observed(answers))) if r.key not in answers
+        ]:
             for read in new:
                 answers[read.key] = {
                     "object": lambda name=read.name: copy.deepcopy(self.services.get(name)),
@@ -85,7 +88,7 @@ class World:
     def reconcile(self, failure: str = "") -> Assessment:
         before = copy.deepcopy(self.cr)
         observed = self.observe()
-        plan = make_plan(self.cr, desired(self.cr, observed), observed)
+        plan = make_plan(self.cr, desired(NIMPipelineApp(self.cr, observed)), observed)
         refusals, written, deleted = list(plan.refusals), {}, []
         for manifest in plan.apply:
             name = manifest["metadata"]["name"]
@@ -93,17 +96,19 @@ class World:
                 refusals.append(Refusal("NIMService", name, self.refused[name]))
             else:
                 self.services[name] = self.serve(manifest)
-                written[f"NIMService/{name}"] = self.services[name]
+                written[f"NIMService/ns/{name}"] = self.services[name]
         for reference in plan.prune:
             name = reference["metadata"]["name"]
             if name in self.undeletable:
                 refusals.append(Refusal("NIMService", name, self.undeletable[name]))
             else:
                 del self.services[name]
-                deleted.append(f"NIMService/{name}")
-        self.applied = [key.removeprefix("NIMService/") for key in written]
-        self.pruned = [key.removeprefix("NIMService/") for key in deleted]
-        said = assess(self.cr, observed, Outcome(written, deleted, refusals, failure))
+                deleted.append(f"NIMService/ns/{name}")
+        self.applied = [key.removeprefix("NIMService/ns/") for key in written]
+        self.pruned = [key.removeprefix("NIMService/ns/") for key in deleted]
+        said = assess(
+            NIMPipelineApp(self.cr, observed), Outcome(written, deleted, refusals, failure)
+        )
         assert self.cr == before, "the inputs were changed"
         old = (self.cr.get("status") or {}).get("conditions")
         conditions = stamp(said.status["conditions"], old, "2026-01-01T00:00:00Z", 1)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import (
     desired as service_desired,
 )
@@ -56,7 +58,7 @@ def load(case: str) -> tuple[Json, dict[str, Json]]:
 def build(cr: Json) -> dict[str, Json]:
     return {
         child.manifest["metadata"]["name"]: child.manifest
-        for child in desired(cr, Observed({})).children
+        for child in desired(NIMPipelineApp(cr, Observed({}))).children
     }
 
 
@@ -104,11 +106,13 @@ def test_zero_values_of_the_reference_mean_nothing_to_a_service(case: str) -> No
             {**head, "metadata": {"name": name, "namespace": "ns", "uid": "u2"}, "spec": spec}
             for spec in (ours["spec"] | {"inferencePlatform": "standalone"}, recorded[name]["spec"])
         ]
-        bare, typed = (service_desired(service, answers) for service in pair)
+        bare, typed = (service_desired(NIMServiceApp(service, answers)) for service in pair)
         assert [child.manifest["kind"] for child in bare.children][-1] == "Deployment"
         assert normal(bare.children) == normal(typed.children)
         assert bare.unwanted == typed.unwanted
-        assert service_reads(pair[0], answers) == service_reads(pair[1], answers)
+        assert service_reads(NIMServiceApp(pair[0], answers)) == service_reads(
+            NIMServiceApp(pair[1], answers)
+        )
 
 
 def observe_store(spec: Json) -> Observed:
@@ -121,7 +125,7 @@ def observe_store(spec: Json) -> Observed:
         "spec": {"source": {"ngc": {"modelPuller": "x"}}, "storage": {}},
         "status": {"state": "Ready", "pvc": f"{cache}-pvc"},
     }
-    return Observed({f"NIMCache/{cache}": ready})
+    return Observed({f"NIMCache/ns/{cache}": ready})
 
 
 def normal(children: t.Any) -> t.Any:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.desired import desired
-from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.reads import reads
 
 
 def test_enabled_services_are_created_and_then_left_alone(make: t.Any) -> None:
     world = make.world("a", make.entry("b", enabled=False), {"name": "c"})
     world.reconcile()
     assert (world.applied, list(world.services)) == (["a"], ["a"])
-    assert world.asked == ["NIMService", "NIMService/a"]
+    assert world.asked == ["NIMService/ns/*", "NIMService/ns/a"]
     world.reconcile()
     assert (world.applied, world.pruned) == ([], [])
 
@@ -27,7 +24,7 @@ def test_enabled_services_are_created_and_then_left_alone(make: t.Any) -> None:
     [[{"name": "a", "enabled": False}], [], ["b"]],
     ids=["disabled", "removed", "renamed"],
 )
-def test_what_is_wanted_no_more_is_deleted(make: t.Any, entries: t.Any) -> None:
+def test_unwanted_service_is_deleted(make: t.Any, entries: t.Any) -> None:
     world = make.world("a")
     world.reconcile()
     world.cr["spec"] = make.pipeline(*entries)["spec"]
@@ -38,14 +35,14 @@ def test_what_is_wanted_no_more_is_deleted(make: t.Any, entries: t.Any) -> None:
     assert world.pruned == []
 
 
-def test_what_others_own_is_neither_written_nor_deleted(make: t.Any) -> None:
+def test_services_of_others_are_neither_written_nor_deleted(make: t.Any) -> None:
     other = make.pipeline(name="other", uid="u2")
     world = make.world("mine", "taken")
     for name, owner in (("taken", other), ("free", None), ("also", other)):
         world.services[name] = make.service(owner, name)
     world.reconcile()
     assert (world.applied, world.pruned) == (["mine"], [])
-    assert world.asked == ["NIMService", "NIMService/mine", "NIMService/taken"]
+    assert world.asked == ["NIMService/ns/*", "NIMService/ns/mine", "NIMService/ns/taken"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +54,7 @@ def test_what_others_own_is_neither_written_nor_deleted(make: t.Any) -> None:
         pytest.param({"multiNode": {}}, ("multiNode",), id="an empty block"),
     ],
 )
-def test_a_change_reaches_the_service(make: t.Any, change: t.Any, path: t.Any) -> None:
+def test_changed_entry_updates_the_service(make: t.Any, change: t.Any, path: t.Any) -> None:
     world = make.world("a")
     world.reconcile()
     spec = world.cr["spec"]["services"][0]["spec"]
@@ -70,7 +67,7 @@ def test_a_change_reaches_the_service(make: t.Any, change: t.Any, path: t.Any) -
     assert value == wanted
 
 
-def test_what_somebody_edits_is_put_right(make: t.Any) -> None:
+def test_edited_service_is_corrected(make: t.Any) -> None:
     world = make.world("a")
     world.reconcile()
     world.services["a"]["spec"]["image"]["tag"] = "edited"
@@ -78,7 +75,7 @@ def test_what_somebody_edits_is_put_right(make: t.Any) -> None:
     assert world.services["a"]["spec"]["image"]["tag"] == "1.0"
 
 
-def test_a_service_on_its_way_out_is_waited_for(make: t.Any) -> None:
+def test_waits_for_a_terminating_service(make: t.Any) -> None:
     world = make.world("a")
     world.services["a"] = make.service(world.cr, "a", deletionTimestamp="2026-01-01T00:00:00Z")
     world.reconcile()
@@ -86,10 +83,3 @@ def test_a_service_on_its_way_out_is_waited_for(make: t.Any) -> None:
     del world.services["a"]
     world.reconcile()
     assert world.applied == ["a"]
-
-
-def test_one_that_is_being_deleted_wants_and_reads_nothing(make: t.Any) -> None:
-    cr = make.pipeline("a", deletionTimestamp="2026-01-01T00:00:00Z")
-    assert reads(cr, Observed({})) == []
-    found = desired(cr, Observed({"NIMService": [make.service(cr, "b")]}))
-    assert (found.children, found.unwanted) == ([], [])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import (
     enabled_entries,
     find_problems,
@@ -19,7 +20,7 @@ SYNTAX = "cannot be the name of a NIMService: use lower-case letters, digits and
 def twice(first: int, last: int) -> tuple[str, str]:
     return (
         "NameDuplicate",
-        f'spec.services[{first}].name: "a" stands in spec.services[{last}] again, and the last one'
+        f'spec.services[{first}].name: "a" is also in spec.services[{last}], and the last one'
         " counts: rename or remove one of them",
     )
 
@@ -38,7 +39,7 @@ def twice(first: int, last: int) -> tuple[str, str]:
             [
                 (
                     "NameMissing",
-                    "spec.services[0].name: missing; say what the NIMService shall be called",
+                    "spec.services[0].name: missing; set the name of the NIMService",
                 )
             ],
             id="without a name",
@@ -49,7 +50,7 @@ def twice(first: int, last: int) -> tuple[str, str]:
             [
                 (
                     "NameMissing",
-                    f"spec.services[{index}].name: missing; say what the NIMService shall be called",
+                    f"spec.services[{index}].name: missing; set the name of the NIMService",
                 )
                 for index in (0, 1)
             ],
@@ -73,19 +74,24 @@ def twice(first: int, last: int) -> tuple[str, str]:
 )
 def test_entries(make: t.Any, entries: t.Any, served: t.Any, problems: t.Any) -> None:
     cr = make.pipeline(*entries)
-    assert list(served_entries(cr)) == served
-    assert [(problem.reason, problem.message) for problem in find_problems(cr)] == problems
+    assert list(served_entries(NIMPipelineApp(cr))) == served
+    assert [
+        (problem.reason, problem.message) for problem in find_problems(NIMPipelineApp(cr))
+    ] == problems
 
 
 def test_the_last_of_a_name_counts(make: t.Any) -> None:
     cr = make.pipeline(make.entry("a", spec={"first": 1}), make.entry("a", spec={"last": 1}))
-    assert served_entries(cr)["a"].fields["spec"] == {"last": 1}
+    assert served_entries(NIMPipelineApp(cr))["a"].fields["spec"] == {"last": 1}
 
 
 def test_what_cannot_be_served_is_enabled_all_the_same(make: t.Any) -> None:
-    assert list(enabled_entries(make.pipeline("a", "A", {"enabled": True}))) == ["a", "A"]
+    assert list(enabled_entries(NIMPipelineApp(make.pipeline("a", "A", {"enabled": True})))) == [
+        "a",
+        "A",
+    ]
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
 def test_no_services(make: t.Any, spec: t.Any) -> None:
-    assert served_entries(make.pipeline() | {"spec": spec}) == {}
+    assert served_entries(NIMPipelineApp(make.pipeline() | {"spec": spec})) == {}

@@ -7,6 +7,7 @@ import copy
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.entries import served_entries
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.nim_service import (
     build_nim_service,
@@ -14,9 +15,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.nim_servic
 
 
 def build(cr: t.Any) -> t.Any:
-    (entry,) = served_entries(cr).values()
+    (entry,) = served_entries(NIMPipelineApp(cr)).values()
     before = copy.deepcopy(cr)
-    built = build_nim_service(cr, entry)
+    built = build_nim_service(NIMPipelineApp(cr), entry)
     assert cr == before, "the inputs were changed"
     return built
 

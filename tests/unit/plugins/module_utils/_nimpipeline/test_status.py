@@ -6,8 +6,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Event, Outcome
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event, Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimpipeline.status import assess
 
 NO = 'NIMService.apps.nvidia.com "b" is invalid: spec.storage: Required value'
@@ -82,7 +83,9 @@ def test_a_disabled_service_does_not_count(make: t.Any) -> None:
 
 def test_a_service_that_vanished_is_not_ready(make: t.Any) -> None:
     cr = make.pipeline("a")
-    said = assess(cr, Observed({"NIMService": [], "NIMService/a": None}), Outcome())
+    said = assess(
+        NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
+    )
     assert said.status["states"] == {"a": "NotReady"}
 
 
@@ -215,7 +218,7 @@ def test_what_a_service_told_is_waited_for(make: t.Any, told: str, is_behind: bo
 
 def test_a_service_that_is_gone_told_nothing(make: t.Any) -> None:
     cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
-    assert not assess(cr, Observed({"NIMService/a": None}), Outcome()).in_transit
+    assert not assess(NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()).in_transit
 
 
 @pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])
@@ -227,9 +230,3 @@ def test_a_foreign_service_on_its_way_out_is_waited_for(
     world.services["a"] = make.service(None, "a", **when)
     assert world.reconcile().in_transit is expected
     assert world.summary[1] == {"a": "NotReady" if leaves else "Failed"}
-
-
-def test_the_status_of_one_that_is_being_deleted_stays(make: t.Any) -> None:
-    cr = make.pipeline("a", deletionTimestamp="2026-01-01T00:00:00Z") | {"status": {"state": "x"}}
-    said = assess(cr, Observed({}), Outcome())
-    assert (said.status, said.events) == ({"state": "x"}, [])

@@ -13,6 +13,7 @@ import copy
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 
 Json = dict[str, t.Any]
 
@@ -50,10 +51,31 @@ def build_cache(source: Json | None = None, status: Json | None = None, **pvc: t
 
 def observe(*objects: Json, **answers: t.Any) -> t.Any:
     """What was observed: these objects, and other answers by key."""
-    from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
-    from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+        KINDS,
+        object_key,
+    )
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+        Observed,
+        list_key,
+    )
 
-    return Observed({key_of(item): item for item in objects} | answers)
+    lists = {
+        list_key(name, _home(name)) if name in KINDS else name: answers[name] for name in answers
+    }
+    found = {
+        object_key(
+            item["kind"], item["metadata"].get("namespace", "ns"), item["metadata"]["name"]
+        ): item
+        for item in objects
+    }
+    return Observed(found | lists)
+
+
+def _home(kind: str) -> str:
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+
+    return "ns" if KINDS[kind].is_namespaced else ""
 
 
 def rolled_out(cr: Json, **status: t.Any) -> Json:
@@ -61,14 +83,14 @@ def rolled_out(cr: Json, **status: t.Any) -> Json:
     from ansible_collections.nimops.nim.plugins.module_utils._nimservice.deployment import (
         build_deployment,
     )
-    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model_store import (
         Store,
         select_store,
     )
 
-    store = select_store(cr, observe())
+    store = select_store(NIMServiceApp(cr, observe()))
     assert isinstance(store, Store)
-    live = build_deployment(cr, observe(), store)
+    live = build_deployment(NIMServiceApp(cr, observe()), store)
     live["metadata"]["generation"] = 3
     count = live["spec"].setdefault("replicas", 1)
     counts = {"updatedReplicas": count, "availableReplicas": count, "observedGeneration": 3}
@@ -77,12 +99,29 @@ def rolled_out(cr: Json, **status: t.Any) -> Json:
 
 def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
     """The live Service."""
-    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.service import (
+    from ansible_collections.nimops.nim.plugins.module_utils._nimservice.expose.service import (
         build_service,
     )
 
-    service = build_service(cr, observe(), "llm")
+    service = build_service(NIMServiceApp(cr, observe()), "llm")
     return service | {"spec": service["spec"] | {"clusterIP": address}}
+
+
+def inference(predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.Any:
+    """What was observed of an InferenceService whose pods are ready."""
+    ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
+    return observe(
+        {
+            "kind": "InferenceService",
+            "metadata": {
+                "name": "llm",
+                "namespace": "ns",
+                "ownerReferences": [{"controller": True, "uid": owner}],
+            },
+            "spec": {"predictor": predictor or {}},
+            "status": {"deploymentMode": "Standard"} | ready | status,
+        }
+    )
 
 
 class Cluster:
@@ -94,11 +133,13 @@ class Cluster:
 
     def look(self, cr: Json) -> Json:
         """The answers to what a pass reads."""
-        from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
         from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
         answers: Json = dict(self.answers)
-        while new := [r for r in reads(cr, Observed(answers)) if r.key not in answers]:
+        while new := [
+            r for r in reads(NIMServiceApp(cr, Observed(answers))) if r.key not in answers
+        ]:
             for read in new:
                 is_object = read.how in ("object", "presence")
                 answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
@@ -106,16 +147,20 @@ class Cluster:
 
     def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
         """What was deleted. ``refuse``: a kind that the API server does not know."""
-        from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
-        from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+            key_of,
+        )
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+        from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kind import KIND
 
-        plan = plan_for(cr, self.look(cr))
-        assert (plan["refusals"], plan["failure"]) == ([], "")
-        for item in plan["apply"]:
+        _wanted, plan = plan_for(KIND, cr, Observed(self.look(cr)))
+        assert (plan.refusals, plan.failure) == ([], "")
+        for item in plan.apply:
             if item["kind"] != refuse:
                 self.objects[key_of(item)] = stored = copy.deepcopy(item)
                 stored["metadata"].pop("resourceVersion", None)  # what is to be made has none yet
-        gone = [key_of(item) for item in plan["prune"]]
+        gone = [key_of(item) for item in plan.prune]
         for key in gone:
             del self.objects[key]
         return gone
@@ -129,6 +174,7 @@ def make() -> t.Any:
         cluster = Cluster
         cr = staticmethod(build_cr)
         cache = staticmethod(build_cache)
+        inference = staticmethod(inference)
         observe = staticmethod(observe)
         rolled_out = staticmethod(rolled_out)
         with_address = staticmethod(with_address)

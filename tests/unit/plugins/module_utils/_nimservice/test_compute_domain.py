@@ -6,7 +6,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.compute_domain import (
     build_domain,
     creates_domain,
@@ -47,14 +48,22 @@ def live(name: str, template: str = "made-by-hand", **status: t.Any) -> t.Any:
 )
 def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> None:
     cr = make.cr(spec)
-    assert (creates_domain(cr), domain_name(cr)) == (creates, name)
+    assert (creates_domain(NIMServiceApp(cr)), domain_name(NIMServiceApp(cr))) == (creates, name)
     if not name:
-        assert domain_template(cr, make.observe()) == ""
-        assert domain_status(cr, make.observe()) == {}
+        assert domain_template(NIMServiceApp(cr, make.observe())) == ""
+        assert domain_status(NIMServiceApp(cr, make.observe())) == {}
+
+
+def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
+    given = live("llm")
+    given["metadata"]["annotations"] = {"nvidia.com/last-applied-hash": "x", "other": "y"}
+    made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given)))
+    assert made["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "x"
+    assert "other" not in made["metadata"]["annotations"]
 
 
 def test_build_domain(make: t.Any) -> None:
-    made = build_domain(make.cr(domain_spec(4, create=True)), make.observe())
+    made = build_domain(NIMServiceApp(make.cr(domain_spec(4, create=True)), make.observe()))
     assert (made["apiVersion"], made["kind"]) == ("resource.nvidia.com/v1beta1", "ComputeDomain")
     assert made["metadata"]["name"] == "llm"
     assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot"}
@@ -75,12 +84,15 @@ def test_build_domain(make: t.Any) -> None:
     ],
 )
 def test_domain_template(make: t.Any, spec: t.Any, template: str) -> None:
-    assert domain_template(make.cr(spec), make.observe(live("shared", "test-template"))) == template
+    assert (
+        domain_template(NIMServiceApp(make.cr(spec), make.observe(live("shared", "test-template"))))
+        == template
+    )
 
 
 def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
     with pytest.raises(NimError, match=r"spec\.multiNode\.computeDomain\.name") as raised:
-        domain_template(make.cr(NAMED), make.observe())
+        domain_template(NIMServiceApp(make.cr(NAMED), make.observe()))
     assert 'computedomains.resource.nvidia.com "shared" not found' in str(raised.value)
     assert raised.value.reason == "ComputeDomainFailed"
 
@@ -107,4 +119,6 @@ def test_a_domain_that_is_named_must_exist(make: t.Any) -> None:
     ],
 )
 def test_domain_status(make: t.Any, status: t.Any, wanted: t.Any) -> None:
-    assert domain_status(make.cr(CREATE), make.observe(live("llm", **status))) == wanted
+    assert (
+        domain_status(NIMServiceApp(make.cr(CREATE), make.observe(live("llm", **status)))) == wanted
+    )

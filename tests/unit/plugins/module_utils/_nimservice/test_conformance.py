@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import key_of
-from ansible_collections.nimops.nim.plugins.module_utils._common.drift import has_wanted
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 
 Json = dict[str, t.Any]
@@ -178,7 +179,8 @@ def differing(want: t.Any, ours: t.Any, at: str = "") -> set[str]:
 def test_desired_is_what_the_reference_made(case: str) -> None:
     cr, observed, expected = load(case)
     ours = {
-        key_of(child.manifest): scrub(child.manifest) for child in desired(cr, observed).children
+        key_of(child.manifest): scrub(child.manifest)
+        for child in desired(NIMServiceApp(cr, observed)).children
     }
     assert set(ours) == set(expected)
     for key, want in expected.items():
@@ -196,7 +198,7 @@ def test_known_gaps_are_all_real() -> None:
     changed: dict[str, set[str]] = {}
     for case in CASES:
         cr, observed, expected = load(case)
-        for child in desired(cr, observed).children:
+        for child in desired(NIMServiceApp(cr, observed)).children:
             kind = child.manifest["kind"]
             want = expected[key_of(child.manifest)]
             theirs, ours = leaves(want), leaves(child.manifest)

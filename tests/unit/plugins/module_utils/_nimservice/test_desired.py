@@ -7,7 +7,8 @@ import copy
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 
 GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
@@ -55,20 +56,15 @@ OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "Ser
     ],
 )
 def test_desired_kinds(make: t.Any, spec: t.Any, children: list[str], unwanted: list[str]) -> None:
-    wanted = desired(make.cr(spec), make.observe())
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe()))
     assert [child.manifest["kind"] for child in wanted.children] == children
     assert wanted.unwanted == [(kind, "llm") for kind in unwanted]
     left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
     assert left_alone == [kind for kind in children if kind == "PersistentVolumeClaim"]
 
 
-def test_a_deleted_one_wants_nothing(make: t.Any) -> None:
-    wanted = desired(make.cr(EVERYTHING, deletionTimestamp="2026-01-01T00:00:00Z"), make.observe())
-    assert (wanted.children, wanted.unwanted) == ([], [])
-
-
 def test_children_are_owned_and_in_the_namespace(make: t.Any) -> None:
-    for child in desired(make.cr(EVERYTHING), make.observe()).children:
+    for child in desired(NIMServiceApp(make.cr(EVERYTHING), make.observe())).children:
         metadata = child.manifest["metadata"]
         assert metadata["namespace"] == "ns"
         assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
@@ -77,9 +73,9 @@ def test_children_are_owned_and_in_the_namespace(make: t.Any) -> None:
 def test_nothing_given_is_changed(make: t.Any) -> None:
     cr, observed = make.cr(EVERYTHING), make.observe()
     before = copy.deepcopy((cr, observed.answers))
-    first = desired(cr, observed)
+    first = desired(NIMServiceApp(cr, observed))
     assert (cr, observed.answers) == before
-    assert desired(cr, observed) == first
+    assert desired(NIMServiceApp(cr, observed)) == first
 
 
 def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
@@ -94,7 +90,9 @@ def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
         "storage": {"emptyDir": {}, "nimCache": {}, "pvc": {}},
         "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
     }
-    assert desired(make.cr(zeros), make.observe()) == desired(make.cr(), make.observe())
+    assert desired(NIMServiceApp(make.cr(zeros), make.observe())) == desired(
+        NIMServiceApp(make.cr(), make.observe())
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
         pytest.param(
             {"storage": {"nimCache": {"name": "cache", "profile": "p"}}},
             {"status": {"state": "Ready", "pvc": "x", "profiles": [BAD_PROFILE]}},
-            "no number of GPUs",
+            "not a number of GPUs",
             id="count of GPUs",
         ),
     ],
@@ -125,7 +123,7 @@ def test_a_failure_of_the_workload_keeps_what_comes_before(
     make: t.Any, spec: t.Any, cache: t.Any, message: str
 ) -> None:
     """As the reference does: the Service, the routes and the rights are there, the pods are not."""
-    wanted = desired(make.cr(spec), make.observe(make.cache(**cache)))
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(make.cache(**cache))))
     assert [child.manifest["kind"] for child in wanted.children] == BASE
     assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
     assert message in str(wanted.failure)
@@ -135,7 +133,7 @@ def test_a_failure_of_the_workload_keeps_what_comes_before(
 def test_a_claim_that_exists_is_taken_as_it_is(make: t.Any, size: str) -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     cr = make.cr({"storage": {"pvc": {"create": True, "size": size}}})
-    wanted = desired(cr, make.observe(claim))
+    wanted = desired(NIMServiceApp(cr, make.observe(claim)))
     assert [child.manifest["kind"] for child in wanted.children] == [*BASE, "Deployment"]
     assert wanted.failure is None
 
@@ -143,7 +141,7 @@ def test_a_claim_that_exists_is_taken_as_it_is(make: t.Any, size: str) -> None:
 def test_desired_refuses_a_route_without_a_port(make: t.Any) -> None:
     expose = {"router": {"hostDomainName": "example.com", "gateway": GATEWAY}}
     with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
-        desired(make.cr({"expose": expose}), make.observe())
+        desired(NIMServiceApp(make.cr({"expose": expose}), make.observe()))
     assert raised.value.reason == "GRPCRouteFailed"
 
 
@@ -152,4 +150,4 @@ def test_nothing_is_made_under_a_name_that_children_cannot_bear(make: t.Any, nam
     cr = make.cr()
     cr["metadata"]["name"] = name
     with pytest.raises(NimError, match=r"metadata\.name: "):
-        desired(cr, make.observe())
+        desired(NIMServiceApp(cr, make.observe()))

@@ -7,13 +7,14 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Outcome, Refusal
-from ansible_collections.nimops.nim.plugins.module_utils._common.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.gpu import build_resources
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.pod.gpu import build_resources
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import Store
 
 CREATED = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
 NAMED, SHARED = {"resourceClaimTemplateName": "gpus"}, {"resourceClaimName": "mine"}
@@ -30,8 +31,8 @@ def claim(name: str, made_for: str = "", status: t.Any = None, **metadata: t.Any
 
 
 def children(cr: t.Any, observed: t.Any) -> dict[str, t.Any]:
-    manifests = [child.manifest for child in desired(cr, observed).children]
-    return {f"{item['kind']}/{item['metadata']['name']}": item for item in manifests}
+    manifests = [child.manifest for child in desired(NIMServiceApp(cr, observed)).children]
+    return {f"{item['kind']}/ns/{item['metadata']['name']}": item for item in manifests}
 
 
 @pytest.mark.parametrize(
@@ -39,21 +40,24 @@ def children(cr: t.Any, observed: t.Any) -> dict[str, t.Any]:
     [
         pytest.param([], [], id="none"),
         pytest.param(None, [], id="unset"),
-        pytest.param([SHARED], ["ResourceClaim"], id="by name: it is among all claims"),
+        pytest.param([SHARED], ["ResourceClaim/ns/*"], id="by name: it is among all claims"),
         pytest.param(
             [NAMED, CREATED, NAMED],
             [
-                "ResourceClaim",
-                "ResourceClaimTemplate/gpus",
-                "ResourceClaimTemplate/claimtemplate-df94b6548-1",
+                "ResourceClaim/ns/*",
+                "ResourceClaimTemplate/ns/gpus",
+                "ResourceClaimTemplate/ns/claimtemplate-df94b6548-1",
             ],
             id="templates",
         ),
     ],
 )
 def test_only_a_service_with_devices_reads_more(make: t.Any, resources: t.Any, more: t.Any) -> None:
-    plain = [read.key for read in reads(make.cr(), make.observe())]
-    found = [read.key for read in reads(make.cr({"draResources": resources}), make.observe())]
+    plain = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
+    found = [
+        read.key
+        for read in reads(NIMServiceApp(make.cr({"draResources": resources}), make.observe()))
+    ]
     assert found == plain + more
 
 
@@ -61,7 +65,7 @@ def test_a_template_is_made_before_the_pods_that_need_it(make: t.Any) -> None:
     labels, annotations = {"team": "a"}, {"note": "b"}
     spec = {"draResources": [CREATED], "labels": labels, "annotations": annotations}
     found = children(make.cr(spec), make.observe())
-    assert list(found)[-2:] == [f"ResourceClaimTemplate/{TEMPLATE}", "Deployment/llm"]
+    assert list(found)[-2:] == [f"ResourceClaimTemplate/ns/{TEMPLATE}", "Deployment/ns/llm"]
     template, deployment = (found[key] for key in list(found)[-2:])
     for metadata in (template["metadata"], template["spec"]["metadata"]):
         assert labels.items() <= metadata["labels"].items()
@@ -82,7 +86,7 @@ def test_claims_are_used_by_every_container_but_those_that_end_first(make: t.Any
         "sidecarContainers": [helper],
         "resources": {"limits": {"cpu": 1}, "claims": [{"name": "x"}]},
     }
-    pod = children(make.cr(spec), make.observe())["Deployment/llm"]["spec"]["template"]["spec"]
+    pod = children(make.cr(spec), make.observe())["Deployment/ns/llm"]["spec"]["template"]["spec"]
     shared = pod["resourceClaims"][1]["name"]
     used = [{"name": POD_CLAIM, "request": "gpu"}, {"name": shared}]
     assert [item["resources"] for item in pod["containers"]] == [
@@ -95,26 +99,39 @@ def test_claims_are_used_by_every_container_but_those_that_end_first(make: t.Any
 def test_a_profile_adds_no_gpus_to_devices(make: t.Any) -> None:
     listed = {"state": "Ready", "pvc": "x", "profiles": [{"name": "p", "config": {"tp": "2"}}]}
     store = Store({}, cache=make.cache(status=listed), profile="p")
-    assert build_resources(make.cr(), store)
-    assert build_resources(make.cr({"draResources": [SHARED]}), store) == {}
+    assert build_resources(NIMServiceApp(make.cr()), store)
+    assert build_resources(NIMServiceApp(make.cr({"draResources": [SHARED]})), store) == {}
 
 
 def test_labels_follow_where_they_can(make: t.Any) -> None:
     """The spec of a template is immutable, the labels of its claims are part of it."""
     old = make.cr({"draResources": [CREATED]})
-    live = children(old, make.observe())[f"ResourceClaimTemplate/{TEMPLATE}"]
+    live = children(old, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"] |= {"resourceVersion": "1"}
     new = make.cr({"draResources": [CREATED], "labels": {"team": "b"}})
-    made = children(new, make.observe(live))[f"ResourceClaimTemplate/{TEMPLATE}"]
+    made = children(new, make.observe(live))[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     assert made["metadata"]["labels"]["team"] == "b"
     assert made["spec"] == live["spec"]
+
+
+def test_the_reference_finds_its_hash_again(make: t.Any) -> None:
+    """Without it, the reference operator crashes when it gets the template back."""
+    cr = make.cr({"draResources": [CREATED]})
+    live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    live["metadata"]["annotations"] |= {
+        "nvidia.com/last-applied-hash": "1",
+        "nvidia.com/parent-spec-hash": "2",
+    }
+    made = children(cr, make.observe(live))[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    assert made["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "1"
+    assert "nvidia.com/parent-spec-hash" not in made["metadata"]["annotations"]
 
 
 def test_devices_that_are_not_clear_leave_out_the_workload_only(make: t.Any) -> None:
     selector = {"key": "k", "op": "LessThan", "value": {"stringValue": "x"}}
     device = {"name": "gpu", "attributeSelectors": [selector]}
     cr = make.cr({"draResources": [{"claimCreationSpec": {"devices": [device]}}]})
-    found = desired(cr, make.observe())
+    found = desired(NIMServiceApp(cr, make.observe()))
     assert {"Service", "ServiceAccount"} <= {item.manifest["kind"] for item in found.children}
     assert "Deployment" not in {item.manifest["kind"] for item in found.children}
     assert found.failure is not None
@@ -129,10 +146,10 @@ def test_while_the_cache_is_not_ready_there_is_no_template(make: t.Any) -> None:
 
 def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make: t.Any) -> None:
     cr = make.cr({"draResources": [CREATED]})
-    live = children(cr, make.observe())[f"ResourceClaimTemplate/{TEMPLATE}"]
+    live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"]["ownerReferences"][0]["uid"] = "former"
     seen = make.observe(live)
-    refusals = make_plan(cr, desired(cr, seen), seen).refusals
+    refusals = make_plan(cr, desired(NIMServiceApp(cr, seen)), seen).refusals
     assert [item.name for item in refusals] == [TEMPLATE]
 
 
@@ -153,9 +170,9 @@ def test_nothing_is_made_of_what_cannot_be(
     make: t.Any, resources: t.Any, answers: t.Any, message: str
 ) -> None:
     cr, seen = make.cr({"draResources": resources}), make.observe(**answers)
-    wanted = desired(cr, seen)
+    wanted = desired(NIMServiceApp(cr, seen))
     assert (wanted.children, wanted.unwanted) == ([], [])
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     failed = said.status["conditions"][1]
     assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
     assert message in failed["message"]
@@ -166,7 +183,7 @@ def test_nothing_is_made_of_what_cannot_be(
 
 
 def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make: t.Any) -> None:
-    assert desired(make.cr({"draResources": [CREATED]}), make.observe()).children
+    assert desired(NIMServiceApp(make.cr({"draResources": [CREATED]}), make.observe())).children
 
 
 def world(make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live: t.Any) -> t.Any:
@@ -182,7 +199,7 @@ def world(make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live:
 def test_ready_tells_of_the_claims(make: t.Any) -> None:
     cr = make.cr({"draResources": [CREATED, SHARED]})
     seen = world(make, cr, claim("c", POD_CLAIM), claim("mine", status={}), templates=[TEMPLATE])
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     assert said.status["state"] == "Ready"
     assert said.status["draResourceStatuses"] == [
         {
@@ -216,7 +233,7 @@ def test_what_pods_wait_for_is_told(
     cr = make.cr({"draResources": resources})
     conditions = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}] if stuck else []
     seen = world(make, cr, *claims, templates=templates, availableReplicas=0, conditions=conditions)
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     ready, *_, last = said.status["conditions"]
     assert (said.status["state"], ready["reason"]) == ("NotReady", "NotReady")
     assert last["type"] == ("Stalled" if stuck else "Reconciling")
@@ -230,7 +247,7 @@ def test_what_pods_wait_for_is_told(
 
 def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
     cr = make.cr({"draResources": [SHARED], "replicas": 0})
-    said = assess(cr, world(make, cr), Outcome())
+    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
     assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
     assert not said.in_transit
 
@@ -245,21 +262,23 @@ def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
 def test_claims_that_are_about_to_vanish_are_looked_after(make: t.Any, found: t.Any) -> None:
     cr = make.cr({"draResources": [CREATED]})
     seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     assert (said.status["state"], said.in_transit) == ("Ready", True)
 
 
 def test_without_a_workload_there_are_no_claims_to_tell_of(make: t.Any) -> None:
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": [{"name": "old"}]})
-    seen = make.observe(ResourceClaim=[], **{"Deployment/llm": None})
-    assert "draResourceStatuses" not in assess(cr, seen, Outcome()).status
+    seen = make.observe(ResourceClaim=[], **{"Deployment/ns/llm": None})
+    assert "draResourceStatuses" not in assess(NIMServiceApp(cr, seen), Outcome()).status
 
 
 def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
     going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
     old = [{"name": "old", "resourceClaimTemplateStatus": going}]
     cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
-    said = assess(cr, make.observe(), Outcome(failure="the API server cannot be reached"))
+    said = assess(
+        NIMServiceApp(cr, make.observe()), Outcome(failure="the API server cannot be reached")
+    )
     assert said.status["draResourceStatuses"] == old
     assert not said.in_transit
 
@@ -267,7 +286,7 @@ def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
 def test_a_template_that_is_refused_says_so(make: t.Any) -> None:
     cr = make.cr({"draResources": [CREATED]})
     refusal = Refusal("ResourceClaimTemplate", TEMPLATE, "compilation failed")
-    said = assess(cr, world(make, cr), Outcome(refusals=[refusal]))
+    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
     failed = said.status["conditions"][1]
     assert failed["reason"] == "ResourceClaimTemplateFailed"
     assert failed["message"] == f'ResourceClaimTemplate "{TEMPLATE}": compilation failed'
@@ -277,7 +296,7 @@ GROUPS = {"parallelism": {"pipeline": 3}}
 SEVERAL = {"multiNode": GROUPS}
 OURS = {"multiNode": GROUPS | {"computeDomain": {"create": True}}}
 THEIRS = {"multiNode": GROUPS | {"computeDomain": {"name": "shared"}}}
-SET, CHANNELS = "LeaderWorkerSet/llm-lws", "cd-claimtemplate-df94b6548"
+SET, CHANNELS = "LeaderWorkerSet/ns/llm-lws", "cd-claimtemplate-df94b6548"
 CHANNEL = "claim-df94b6548-2-5cb744997d-0"
 SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}}
 
@@ -318,26 +337,29 @@ def group_world(
         pytest.param(
             OURS,
             [],
-            ["ResourceClaim", f"ResourceClaimTemplate/{CHANNELS}"],
+            ["ResourceClaim/ns/*", f"ResourceClaimTemplate/ns/{CHANNELS}"],
             id="a ComputeDomain of ours",
         ),
-        pytest.param(THEIRS, [], ["ResourceClaim"], id="one of others, not known yet"),
+        pytest.param(THEIRS, [], ["ResourceClaim/ns/*"], id="one of others, not known yet"),
         pytest.param(
             THEIRS,
             [domain()],
-            ["ResourceClaim", "ResourceClaimTemplate/test-template"],
+            ["ResourceClaim/ns/*", "ResourceClaimTemplate/ns/test-template"],
             id="one of others",
         ),
         pytest.param(
             OURS | {"draResources": [CREATED]},
             [],
-            ["ResourceClaim", *(f"ResourceClaimTemplate/{name}" for name in (TEMPLATE, CHANNELS))],
+            [
+                "ResourceClaim/ns/*",
+                *(f"ResourceClaimTemplate/ns/{name}" for name in (TEMPLATE, CHANNELS)),
+            ],
             id="and devices",
         ),
     ],
 )
 def test_reads_of_a_compute_domain(make: t.Any, spec: t.Any, known: t.Any, more: list[str]) -> None:
-    found = [read.key for read in reads(make.cr(spec), make.observe(*known))]
+    found = [read.key for read in reads(NIMServiceApp(make.cr(spec), make.observe(*known)))]
     assert [key for key in found if key.startswith("ResourceClaim")] == more
     assert len(set(found)) == len(found)
 
@@ -347,7 +369,7 @@ def test_groups_claim_devices_and_a_channel(make: t.Any) -> None:
     resources = [CREATED | {"requests": ["gpu"]}, SHARED]
     side = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
     found = children(make.cr(THEIRS | side | {"draResources": resources}), make.observe(domain()))
-    assert list(found)[4] == f"ResourceClaimTemplate/{TEMPLATE}"
+    assert list(found)[4] == f"ResourceClaimTemplate/ns/{TEMPLATE}"
     assert list(found)[-1] == SET
     for role in ("leader", "worker"):
         pod = found[SET]["spec"]["leaderWorkerTemplate"][f"{role}Template"]["spec"]
@@ -366,8 +388,8 @@ def test_several_requests_of_one_claim_do_not_go_with_groups(make: t.Any) -> Non
     several = {"draResources": [NAMED, NAMED | {"requests": ["a", "b"]}]}
     assert children(make.cr(several), make.observe())
     cr, seen = make.cr(SEVERAL | several), make.observe(**{SET: None, "ResourceClaim": []})
-    assert desired(cr, seen).children == []
-    said = assess(cr, seen, Outcome())
+    assert desired(NIMServiceApp(cr, seen)).children == []
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     failed = said.status["conditions"][1]
     assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
     assert failed["message"].startswith("spec.draResources[1].requests: ")
@@ -377,7 +399,7 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
     cr = make.cr(THEIRS | {"draResources": [CREATED], "replicas": 2})
     claims = [claim(f"g{i}", POD_CLAIM) for i in range(6)] + [claim("c0", CHANNEL)]
     seen = group_world(make, cr, *claims, templates=[TEMPLATE, "test-template"])
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     assert said.status["state"] == "Ready"
     devices, channel = said.status["draResourceStatuses"]
     assert len(devices["resourceClaimTemplateStatus"]["resourceClaimStatuses"]) == 6
@@ -390,7 +412,7 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
     }
     assert not said.in_transit, "six claims are those of two groups of three"
     more = group_world(make, cr, *claims, claim("g6", POD_CLAIM), templates=[TEMPLATE])
-    assert assess(cr, more, Outcome()).in_transit
+    assert assess(NIMServiceApp(cr, more), Outcome()).in_transit
 
 
 @pytest.mark.parametrize(
@@ -406,7 +428,7 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
 def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: str) -> None:
     cr = make.cr(THEIRS | {"draResources": [CREATED]})
     seen = group_world(make, cr, templates=templates, conditions=[])
-    ready, *_ = assess(cr, seen, Outcome()).status["conditions"]
+    ready, *_ = assess(NIMServiceApp(cr, seen), Outcome()).status["conditions"]
     waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 
@@ -415,16 +437,18 @@ def test_without_the_api_of_claims_none_is_called_missing(make: t.Any) -> None:
     """An older cluster, where a ComputeDomain works with an older API."""
     cr = make.cr(OURS)
     seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
-    said = assess(cr, seen, Outcome())
+    said = assess(NIMServiceApp(cr, seen), Outcome())
     assert said.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
 
 
 def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make: t.Any) -> None:
     cr = make.cr(THEIRS | {"draResources": [SHARED]})
     live = groups(make, cr, domain())
-    seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/shared": None})
-    assert {read.key for read in reads(cr, seen)} >= {"ResourceClaim", SET}
-    said = assess(cr, seen, Outcome(failure="not found", failure_reason="ComputeDomainFailed"))
+    seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/ns/shared": None})
+    assert {read.key for read in reads(NIMServiceApp(cr, seen))} >= {"ResourceClaim/ns/*", SET}
+    said = assess(
+        NIMServiceApp(cr, seen), Outcome(failure="not found", failure_reason="ComputeDomainFailed")
+    )
     assert said.status["state"] == "Failed"
     assert [item["name"] for item in said.status["draResourceStatuses"]] == [
         "claim-df94b6548-0-6566fbd946-0"
@@ -433,5 +457,5 @@ def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make: t
 
 def test_claims_that_nobody_asks_for_any_more_are_not_told(make: t.Any) -> None:
     cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
-    said = assess(cr, make.observe(make.rolled_out(cr)), Outcome())
+    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert "draResourceStatuses" not in said.status

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.endpoints import (
     cluster_endpoint,
     external_endpoint,
@@ -28,18 +29,18 @@ BALANCED = {"service": {"type": "LoadBalancer", "port": 80}}
 def test_cluster_endpoint(make: t.Any, address: str, port: int, wanted: str) -> None:
     live = make.with_address(make.cr(), address)
     cr = make.cr({"expose": {"service": {"port": port}}})
-    assert cluster_endpoint(cr, make.observe(live)) == wanted
+    assert cluster_endpoint(NIMServiceApp(cr, make.observe(live))) == wanted
 
 
 @pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
 def test_no_server_of_somebody_else_is_asked(make: t.Any, owners: t.Any) -> None:
     live = make.with_address(make.cr())
     live["metadata"]["ownerReferences"] = owners
-    assert cluster_endpoint(make.cr(), make.observe(live)) == ""
+    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe(live))) == ""
 
 
 def test_cluster_endpoint_without_service(make: t.Any) -> None:
-    assert cluster_endpoint(make.cr(), make.observe()) == ""
+    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe())) == ""
 
 
 def ingress(host: str = "", service: str = "llm", **given: str) -> dict[str, t.Any]:
@@ -97,4 +98,4 @@ def test_external_endpoint(make: t.Any, expose: t.Any, live: t.Any, wanted: str)
     cr = make.cr({"expose": expose})
     if live and "kind" not in live:
         live = make.with_address(cr) | {"status": {"loadBalancer": {"ingress": [live]}}}
-    assert external_endpoint(cr, make.observe(*([live] if live else []))) == wanted
+    assert external_endpoint(NIMServiceApp(cr, make.observe(*([live] if live else [])))) == wanted

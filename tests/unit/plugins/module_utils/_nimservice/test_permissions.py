@@ -6,17 +6,19 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Outcome
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._common.meta import CACHE_NAMES
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._components.nim_metadata import CACHE_NAMES
+from ansible_collections.nimops.nim.plugins.module_utils._components.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.permissions import (
     refuse_forbidden,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
-from ansible_collections.nimops.nim.plugins.module_utils._planner import plan_for
 
 HARDENED = {
     "NIMOPS_HOST_PATHS": "/data",
@@ -127,12 +129,12 @@ def expose(router: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
 )
 def test_what_a_hardened_operator_forbids(make: t.Any, spec: t.Any, said: list[str]) -> None:
     cr = make.cr(spec)
-    refuse_forbidden(cr, make.observe())
+    refuse_forbidden(NIMServiceApp(cr, make.observe()))
     if not said:
-        refuse_forbidden(cr, make.observe(**told(**HARDENED)))
+        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
         return
     with pytest.raises(NimError) as raised:
-        refuse_forbidden(cr, make.observe(**told(**HARDENED)))
+        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
     assert raised.value.reason == "Forbidden"
     assert all(text in str(raised.value) for text in said), str(raised.value)
 
@@ -140,7 +142,7 @@ def test_what_a_hardened_operator_forbids(make: t.Any, spec: t.Any, said: list[s
 @pytest.mark.parametrize("name", CACHE_NAMES)
 def test_names_of_what_caches_share_are_nobody_elses(make: t.Any, name: str) -> None:
     with pytest.raises(NimError, match=name) as raised:
-        refuse_forbidden(make.cr(name=name), make.observe())
+        refuse_forbidden(NIMServiceApp(make.cr(name=name), make.observe()))
     assert raised.value.reason == "NameReserved"
 
 
@@ -150,10 +152,10 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
     cluster = make.cluster()
     cluster.run_pass(cr)
     answers = cluster.look(cr) | told(NIMOPS_ROOT_USER="forbid")
-    plan = plan_for(cr, answers)
-    assert (plan["apply"], plan["adopt"], plan["prune"]) == ([], [], [])
-    outcome = Outcome(failure=plan["failure"], failure_reason=plan["failure_reason"])
-    said = assess(cr, Observed(answers), outcome)
+    _wanted, plan = plan_for(KIND, cr, Observed(answers))
+    assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
+    outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason)
+    said = assess(NIMServiceApp(cr, Observed(answers)), outcome)
     assert (said.error, said.in_transit, said.status["state"]) == ("", False, "Failed")
     failed, stalled = (item for item in said.status["conditions"] if item["status"] == "True")
     assert (failed["type"], stalled["type"]) == ("Failed", "Stalled")
@@ -176,7 +178,7 @@ def test_pods_of_images_users_must_not_be_root(make: t.Any, value: str, is_set: 
     observed = make.observe(**told(NIMOPS_ROOT_USER=value))
     (picker,) = (
         child.manifest
-        for child in desired(make.cr(expose(EPP)), observed).children
+        for child in desired(NIMServiceApp(make.cr(expose(EPP)), observed)).children
         if (child.manifest["kind"], child.manifest["metadata"]["name"]) == ("Deployment", "llm-epp")
     )
     pod = picker["spec"]["template"]["spec"]

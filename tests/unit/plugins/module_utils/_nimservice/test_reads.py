@@ -6,23 +6,24 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 
 MODELS = "http://10.0.0.1:8000/v1/models"
 PROTOCOL = "protocol/registry.example/nim:1.0"
 CHILDREN = [
-    "Node?node.vmware.com/tkg",
-    "Node?vsphere-tanzu",
-    "ServiceAccount/llm",
-    "Role/llm",
-    "RoleBinding/llm",
-    "Service/llm",
-    "Deployment/llm",
-    "Ingress/llm",
-    "HTTPRoute/llm",
-    "GRPCRoute/llm",
-    "HorizontalPodAutoscaler/llm",
-    "ServiceMonitor/llm",
+    "Node/*?node.vmware.com/tkg",
+    "Node/*?vsphere-tanzu",
+    "ServiceAccount/ns/llm",
+    "Role/ns/llm",
+    "RoleBinding/ns/llm",
+    "Service/ns/llm",
+    "Deployment/ns/llm",
+    "Ingress/ns/llm",
+    "HTTPRoute/ns/llm",
+    "GRPCRoute/ns/llm",
+    "HorizontalPodAutoscaler/ns/llm",
+    "ServiceMonitor/ns/llm",
 ]
 READY = {
     "state": "Ready",
@@ -32,7 +33,7 @@ READY = {
 
 
 def keys(cr: t.Any, observed: t.Any) -> list[str]:
-    return [read.key for read in reads(cr, observed)]
+    return [read.key for read in reads(NIMServiceApp(cr, observed))]
 
 
 @pytest.mark.parametrize(
@@ -40,17 +41,19 @@ def keys(cr: t.Any, observed: t.Any) -> list[str]:
     [
         pytest.param({}, [], id="least: leftovers of features too"),
         pytest.param(
-            {"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/llm-pvc"], id="claim"
+            {"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/ns/llm-pvc"], id="claim"
         ),
         pytest.param(
             {"storage": {"pvc": {"create": True, "name": "p"}}},
-            ["PersistentVolumeClaim/p"],
+            ["PersistentVolumeClaim/ns/p"],
             id="named claim",
         ),
         pytest.param({"storage": {"pvc": {"name": "p"}}}, [], id="the user's claim"),
-        pytest.param({"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/cache"], id="cache"),
         pytest.param(
-            {"expose": {"service": {"name": "front"}}}, ["Service/front"], id="named Service"
+            {"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/ns/cache"], id="cache"
+        ),
+        pytest.param(
+            {"expose": {"service": {"name": "front"}}}, ["Service/ns/front"], id="named Service"
         ),
         pytest.param({"storage": {}}, [], id="no store"),
     ],
@@ -64,16 +67,12 @@ def test_a_new_one_has_no_leftovers(make: t.Any) -> None:
     assert keys(make.cr(), make.observe()) == CHILDREN[:7]
     assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
         *CHILDREN[:7],
-        "ServiceMonitor/llm",
+        "ServiceMonitor/ns/llm",
     ]
 
 
-def test_nothing_is_read_for_a_deleted_one(make: t.Any) -> None:
-    assert keys(make.cr(deletionTimestamp="x"), make.observe()) == []
-
-
 def test_the_registry_is_asked_for_a_new_image(make: t.Any) -> None:
-    assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/llm": None}))
+    assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/ns/llm": None}))
 
 
 @pytest.mark.parametrize(

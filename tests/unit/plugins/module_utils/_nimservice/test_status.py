@@ -8,15 +8,16 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.conditions import stamp
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import (
+from ansible_collections.nimops.nim.plugins.module_utils._components.pod import image_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Annotation,
     Event,
     Outcome,
     Refusal,
-    Stamp,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import LATER
-from ansible_collections.nimops.nim.plugins.module_utils._common.pods import image_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import LATER
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
 
@@ -76,12 +77,12 @@ def around(
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_ready(make: t.Any, status: t.Any) -> None:
     cr = make.cr(status=status)
-    said = assess(cr, around(make, cr, model=None if status else NAMED), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
     assert {"observedGeneration": 2} | said.status == READY
     assert said.events == (
         [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
     )
-    assert (said.in_transit, said.error, said.stamps) == (False, "", [])
+    assert (said.in_transit, said.error, said.triggers) == (False, "", [])
 
 
 CACHE = {"storage": {"nimCache": {"name": "cache"}}}
@@ -134,7 +135,9 @@ NO_WRITE = Refusal("Deployment", "llm", "denied")
             {"model": None},
             Outcome(),
             "NotReady",
-            not_ready("NotReady", "Waiting for the model: the model server has not been asked yet"),
+            not_ready(
+                "NotReady", "Waiting for the model: the model server has not been queried yet"
+            ),
             (True, ""),
             id="model not asked",
         ),
@@ -204,7 +207,7 @@ def test_not_ready_yet(
     then: tuple[bool, str],
 ) -> None:
     cr = make.cr(spec)
-    said = assess(cr, around(make, cr, **live), outcome)
+    said = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
     assert said.status["state"] == state
     assert said.status["conditions"] == wanted
     assert "model" not in said.status
@@ -213,25 +216,29 @@ def test_not_ready_yet(
 
 def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
     cr = make.cr()
-    said = assess(cr, around(make, cr, availableReplicas=["1"]), Outcome(failure="x"))
+    said = assess(
+        NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
+    )
     assert "availableReplicas" not in said.status
 
 
 def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
     cr = make.cr(status=READY)
-    said = assess(cr, around(make, cr, availableReplicas=0), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
     assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
 
 
 def test_a_cache_in_progress(make: t.Any) -> None:
     cr = make.cr(CACHE)
-    said = assess(cr, around(make, cr, make.cache(status={"state": "InProgress"})), Outcome())
+    said = assess(
+        NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
+    )
     text = "NIMCache cache not ready"
     assert said.status["conditions"] == not_ready("NIMCacheNotReady", text)
     assert said.events == [
         Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
     ]
-    assert (said.in_transit, said.seldom) == (True, True)
+    assert (said.in_transit, said.slowly) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -256,8 +263,8 @@ def test_a_cache_may_be_ahead_of_what_is_read(
     noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
     cr = make.cr(CACHE, **noted)
     live = [] if seen is None else [make.cache(status=seen)]
-    said = assess(cr, around(make, cr, *live), Outcome())
-    assert (said.in_transit, said.seldom) == looks
+    said = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
+    assert (said.in_transit, said.slowly) == looks
 
 
 @pytest.mark.parametrize(
@@ -272,7 +279,7 @@ def test_one_that_turns_bad_says_why_and_what_runs(
     make: t.Any, spec: t.Any, outcome: Outcome, reason: str
 ) -> None:
     cr = make.cr(spec, READY)
-    said = assess(cr, around(make, cr, model=None), outcome)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
     assert said.status["state"] == "Failed"
     assert said.status["conditions"][1]["reason"] == reason
     assert (said.status["model"], said.status["availableReplicas"]) == (MODEL, 1)
@@ -280,7 +287,7 @@ def test_one_that_turns_bad_says_why_and_what_runs(
 
 
 def test_an_error_is_told_in_two_events(make: t.Any) -> None:
-    said = assess(make.cr(), make.observe(), Outcome(failure="x"))
+    said = assess(NIMServiceApp(make.cr(), make.observe()), Outcome(failure="x"))
     text = "NIMService llm failed, msg: x"
     assert said.events == [
         Event("Warning", "Failed", text),
@@ -290,7 +297,7 @@ def test_an_error_is_told_in_two_events(make: t.Any) -> None:
 
 def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> None:
     cr = make.cr(status=READY, generation=3)
-    said = assess(cr, around(make, cr, model=DOWN), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
     assert said.status == READY | {
         "conditions": [
             *IS_READY,
@@ -347,7 +354,7 @@ def test_the_picker_is_told_of_beside_ready(
     make: t.Any, status: t.Any, live: t.Any, condition: t.Any, in_transit: bool
 ) -> None:
     cr = make.cr(EPP, status)
-    said = assess(cr, around(make, cr, picker(cr, **live)), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
     more = [condition] if condition else []
     ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
     assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
@@ -356,7 +363,7 @@ def test_the_picker_is_told_of_beside_ready(
 
 def test_without_pods_the_picker_is_not_worth_a_word(make: t.Any) -> None:
     cr = make.cr(EPP)
-    said = assess(cr, around(make, cr, picker(cr), availableReplicas=0), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", PART)
 
 
@@ -365,15 +372,61 @@ def test_readiness_counts_what_was_written(make: t.Any) -> None:
     cr = make.cr(status=READY)
     written = copy.deepcopy(make.rolled_out(make.cr()))
     written["metadata"]["generation"] = 4
-    said = assess(cr, around(make, cr), Outcome(written={"Deployment/llm": written}))
+    written["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
+    said = assess(
+        NIMServiceApp(cr, around(make, cr)), Outcome(written={"Deployment/ns/llm": written})
+    )
     assert said.status["state"] == "NotReady"
     assert "spec update to be observed" in said.status["conditions"][0]["message"]
     assert said.status["model"] == MODEL
 
 
+def test_ready_stays_ready_while_its_pods_stay(make: t.Any) -> None:
+    """As at a takeover: much of the Deployment is written, nothing of its pods."""
+    cr = make.cr(status=READY)
+    written = copy.deepcopy(make.rolled_out(cr))
+    written["metadata"]["generation"] = 4
+    written["spec"]["progressDeadlineSeconds"] = 900
+    outcome = Outcome(written={"Deployment/ns/llm": written})
+    assert assess(NIMServiceApp(cr, around(make, cr)), outcome).status["state"] == "Ready"
+    unobserved = make.observe(written, make.with_address(cr))
+    said = assess(NIMServiceApp(cr, unobserved), Outcome())
+    assert said.status["state"] == "Ready"
+    pending = assess(NIMServiceApp(make.cr(), unobserved), Outcome())
+    assert pending.status["state"] == "NotReady"
+
+
+@pytest.mark.parametrize("kind", ["InferenceService", "LeaderWorkerSet"])
+def test_groups_and_kserve_stay_ready_while_their_pods_stay(make: t.Any, kind: str) -> None:
+    on_kserve = kind == "InferenceService"
+    cr = make.cr({"inferencePlatform": "kserve"} if on_kserve else GROUPS, READY)
+
+    def live(generation: int) -> t.Any:
+        if on_kserve:
+            return inference("True", generation=generation, **ADDRESSES)
+        return live_groups(generation, **AVAILABLE)
+
+    written = {f"{kind}/ns/{live(2)['metadata']['name']}": live(2)}
+    observed = make.observe(live(1)) if on_kserve else see_groups(make, cr, live(1))
+    said = assess(NIMServiceApp(cr, observed), Outcome(written=written))
+    assert said.status["state"] == "Ready"
+
+
+def test_a_service_whose_name_is_taken_is_ready_under_its_own(make: t.Any) -> None:
+    cr = make.cr({"expose": {"service": {"name": "front"}}})
+    taken = {"kind": "Service", "metadata": {"name": "front"}}
+    observed = make.observe(taken, make.with_address(cr), make.rolled_out(cr), **{MODELS: NAMED})
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert said.status["state"] == "Ready"
+    assert said.status["model"]["clusterEndpoint"] == "10.0.0.1:8000"
+    (stalled,) = (item for item in said.status["conditions"] if item["type"] == "Stalled")
+    assert (stalled["status"], stalled["reason"]) == ("True", "ServiceFailed")
+    assert 'Service "front" exists and is somebody else\'s' in stalled["message"]
+
+
 def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
     cr = make.cr({"replicas": 0})
-    said = assess(cr, make.observe(make.rolled_out(cr)), Outcome())
+    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
     assert ("availableReplicas" in said.status, said.in_transit) == (False, False)
 
@@ -381,7 +434,7 @@ def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
 def test_endpoints_follow_without_asking_the_model(make: t.Any) -> None:
     gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
     cr = make.cr({"expose": {"router": gateway}}, READY)
-    said = assess(cr, around(make, cr, model=None), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
     assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
 
 
@@ -396,24 +449,21 @@ def test_conditions_of_others_stay_and_the_stray_one_goes(make: t.Any) -> None:
     stray = other | {"type": "NIM_CACHE_PVC_CREATED"}
     stalled = other | {"type": "Stalled"}
     cr = make.cr(status=READY | {"conditions": [stray, other, *IS_READY, stalled]})
-    said = assess(cr, around(make, cr, model=None), Outcome())
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
     assert said.status["conditions"] == [other, *IS_READY]
 
 
 def test_an_unknown_workload_keeps_the_count(make: t.Any) -> None:
-    said = assess(make.cr(status=READY), make.observe(), Outcome(failure="the API is away"))
+    said = assess(
+        NIMServiceApp(make.cr(status=READY), make.observe()), Outcome(failure="the API is away")
+    )
     assert said.status["availableReplicas"] == 1
 
 
 def test_a_missing_workload_has_no_count(make: t.Any) -> None:
     cr = make.cr(CACHE, READY)
-    said = assess(cr, make.observe(**{"Deployment/llm": None}), Outcome())
+    said = assess(NIMServiceApp(cr, make.observe(**{"Deployment/ns/llm": None})), Outcome())
     assert "availableReplicas" not in said.status
-
-
-def test_a_deleted_one_keeps_its_status(make: t.Any) -> None:
-    cr = make.cr(status=READY, deletionTimestamp="x")
-    assert assess(cr, make.observe(), Outcome(failure="x")).status == READY
 
 
 OLD_ROLLING = {"state": "NotReady", "conditions": not_ready("NotReady", "1 of 9")}
@@ -435,19 +485,22 @@ def test_events_tell_of_changes_only(
     make: t.Any, status: t.Any, outcome: Outcome, told: int
 ) -> None:
     cr = make.cr(status=status)
-    assert len(assess(cr, around(make, cr, availableReplicas=0), outcome).events) == told
+    assert (
+        len(assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), outcome).events)
+        == told
+    )
 
 
 def test_a_second_pass_changes_nothing(make: t.Any) -> None:
     """What was written once, with its times, comes out the same."""
     cr = make.cr()
-    first = assess(cr, around(make, cr), Outcome()).status
+    first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
     written = first | {
         "observedGeneration": 2,
         "conditions": stamp(first["conditions"], None, "t1", 2),
     }
     cr = make.cr(status=written)
-    second = assess(cr, around(make, cr, model=None), Outcome()).status
+    second = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome()).status
     assert (
         second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
         == written
@@ -504,14 +557,16 @@ def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
 )
 def test_on_kserve_not_ready(make: t.Any, live: t.Any, answers: t.Any, message: str) -> None:
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(cr, make.observe(*filter(None, [live]), **answers), Outcome())
+    said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", message)
     assert (said.in_transit, said.error) == (True, "")
 
 
 def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
     cr = make.cr({"inferencePlatform": "kserve"})
-    (event,) = assess(cr, make.observe(inference("False", "no GPU")), Outcome()).events
+    (event,) = assess(
+        NIMServiceApp(cr, make.observe(inference("False", "no GPU"))), Outcome()
+    ).events
     assert event == Event("Normal", "NotReady", "NIMService llm not ready yet, msg: no GPU")
 
 
@@ -535,20 +590,23 @@ def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
 def test_on_kserve_ready(make: t.Any, mode: str, more: list[Event]) -> None:
     cr = make.cr({"inferencePlatform": "kserve"})
     live = inference("True", "", deploymentMode=mode, **ADDRESSES)
-    said = assess(cr, make.observe(live, **ASKED), Outcome())
+    said = assess(NIMServiceApp(cr, make.observe(live, **ASKED)), Outcome())
     model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
     pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
     assert said.status == {"state": "Ready", "conditions": pair, "model": model}
     assert said.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
     settled = make.cr(cr["spec"], said.status | {"observedGeneration": 2})
-    assert assess(settled, make.observe(live), Outcome()).events == []
+    assert assess(NIMServiceApp(settled, make.observe(live)), Outcome()).events == []
 
 
 def test_on_kserve_a_change_counts_as_not_ready(make: t.Any) -> None:
     """Its status is that of what ran before."""
     cr = make.cr({"inferencePlatform": "kserve"}, READY)
-    written = {"InferenceService/llm": inference("True", generation=2, **ADDRESSES)}
-    said = assess(cr, make.observe(inference("True", **ADDRESSES)), Outcome(written=written))
+    changed = inference("True", generation=2, **ADDRESSES)
+    written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
+    said = assess(
+        NIMServiceApp(cr, make.observe(inference("True", **ADDRESSES))), Outcome(written=written)
+    )
     assert said.status["state"] == "NotReady"
 
 
@@ -556,7 +614,7 @@ def test_on_kserve_a_missing_api_is_named(make: t.Any) -> None:
     text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
     refusal = Refusal("InferenceService", "llm", text)
     cr = make.cr({"inferencePlatform": "kserve"})
-    said = assess(cr, make.observe(), Outcome(refusals=[refusal]))
+    said = assess(NIMServiceApp(cr, make.observe()), Outcome(refusals=[refusal]))
     assert said.status["conditions"][1]["reason"] == "DeploymentFailed"
     assert said.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
 
@@ -587,7 +645,7 @@ def see_groups(make: t.Any, cr: t.Any, *live: t.Any) -> t.Any:
 
 def test_groups_that_are_ready(make: t.Any) -> None:
     cr = make.cr(GROUPS)
-    said = assess(cr, see_groups(make, cr, live_groups(**AVAILABLE)), Outcome())
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
     assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
     assert said.in_transit is False
@@ -595,7 +653,7 @@ def test_groups_that_are_ready(make: t.Any) -> None:
 
 def test_groups_that_are_not(make: t.Any) -> None:
     cr = make.cr(GROUPS, status=READY)
-    said = assess(cr, see_groups(make, cr, live_groups()), Outcome())
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
     assert "availableReplicas" not in said.status
     assert said.status["model"] == MODEL
@@ -612,8 +670,10 @@ def test_groups_that_are_not(make: t.Any) -> None:
 def test_groups_that_were_written_just_now(make: t.Any, generation: int, state: str) -> None:
     """Their status does not say which generation it is about."""
     cr = make.cr(GROUPS)
-    written = {"LeaderWorkerSet/llm-lws": live_groups(generation, **AVAILABLE)}
-    said = assess(cr, see_groups(make, cr, live_groups(**AVAILABLE)), Outcome(written=written))
+    written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
+    said = assess(
+        NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome(written=written)
+    )
     assert said.status["state"] == state
 
 
@@ -646,7 +706,7 @@ NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
 )
 def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) -> None:
     refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
-    said = assess(make.cr(GROUPS), make.observe(), Outcome(refusals=[refusal]))
+    said = assess(NIMServiceApp(make.cr(GROUPS), make.observe()), Outcome(refusals=[refusal]))
     text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
     assert said.status["conditions"] == has_failed(reason, text)
     assert said.error == text
@@ -667,7 +727,10 @@ def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) 
 def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str) -> None:
     """Server-side apply refuses it, so nothing is made that lacks it."""
     text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
-    said = assess(make.cr(GROUPS), make.observe(), Outcome(refusals=[Refusal(kind, "llm", text)]))
+    said = assess(
+        NIMServiceApp(make.cr(GROUPS), make.observe()),
+        Outcome(refusals=[Refusal(kind, "llm", text)]),
+    )
     assert said.error == f'{kind} "llm": {text}{hint}'
 
 
@@ -688,7 +751,7 @@ def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, in_tran
     """No watch tells of its nodes, so it is looked at until all are there."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
-    said = assess(cr, see_groups(make, cr, *live), Outcome())
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
     assert said.status["state"] == "Ready"
     assert said.status["computeDomainStatus"] == {"name": "llm"} | shown
     assert said.in_transit is in_transit
@@ -704,7 +767,7 @@ def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, in_tran
 )
 def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool) -> None:
     cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
-    said = assess(cr, make.observe(**answers), Outcome(failure="the API is away"))
+    said = assess(NIMServiceApp(cr, make.observe(**answers)), Outcome(failure="the API is away"))
     assert ("computeDomainStatus" in said.status) is kept
 
 
@@ -712,7 +775,7 @@ GOES = (
     'PersistentVolumeClaim "llm-pvc" is deleted too, and with it the models, unless its volume has'
     " the reclaim policy Retain"
 )
-STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not made for this NIMService'
+STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not created for this NIMService'
 OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
 
 
@@ -736,16 +799,18 @@ def test_what_deletion_takes_along_is_told_before(
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"] |= {"ownerReferences": owners} if owners else {}
     cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
-    assert assess(cr, make.observe(claim), Outcome()).status.get("onDeletion") == wanted
+    assert (
+        assess(NIMServiceApp(cr, make.observe(claim)), Outcome()).status.get("onDeletion") == wanted
+    )
 
 
 def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
     claim["metadata"]["ownerReferences"] = [OWNER]
-    outcome = Outcome(written={"PersistentVolumeClaim/llm-pvc": claim})
+    outcome = Outcome(written={"PersistentVolumeClaim/ns/llm-pvc": claim})
     cr = make.cr({"storage": {"pvc": {"create": True}}})
-    assert assess(cr, make.observe(), Outcome()).status.get("onDeletion") is None
-    assert assess(cr, make.observe(), outcome).status["onDeletion"] == GOES
+    assert assess(NIMServiceApp(cr, make.observe()), Outcome()).status.get("onDeletion") is None
+    assert assess(NIMServiceApp(cr, make.observe()), outcome).status["onDeletion"] == GOES
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
@@ -753,8 +818,8 @@ def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
 def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, late: bool) -> None:
     """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
     cr = make.cr(status=status)
-    said = assess(cr, around(make, cr, model=DOWN | {"late": late}), Outcome())
-    assert (said.in_transit, said.seldom) == (True, late)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
+    assert (said.in_transit, said.slowly) == (True, late)
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
@@ -762,14 +827,14 @@ def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status:
     """Of another layout, a workload would have to be made again."""
     cr = make.cr(status=status)
     observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
-    children = {child.manifest["kind"] for child in desired(cr, observed).children}
+    children = {child.manifest["kind"] for child in desired(NIMServiceApp(cr, observed)).children}
     assert "Service" in children
     assert "Deployment" not in children
-    said = assess(cr, observed, Outcome())
-    assert (said.status["state"], said.in_transit, said.seldom) == ("NotReady", True, True)
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert (said.status["state"], said.in_transit, said.slowly) == ("NotReady", True, True)
     ready = said.status["conditions"][0]
     assert ready["reason"] == "RegistryAwaited"
-    assert "which does not answer at once" in ready["message"]
+    assert "which is slow to answer" in ready["message"]
 
 
 def owned_by(kind: str, **more: t.Any) -> t.Any:
@@ -792,6 +857,6 @@ def test_a_changed_state_wakes_the_pipeline(
     make: t.Any, owners: t.Any, status: t.Any, wakes: bool
 ) -> None:
     cr = make.cr(status=status, **owners)
-    said = assess(cr, around(make, cr), Outcome())
-    stamp = Stamp("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
-    assert said.stamps == ([stamp] if wakes else [])
+    said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
+    stamp = Annotation("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
+    assert said.triggers == ([stamp] if wakes else [])

@@ -7,7 +7,8 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import (
     MODE_ANNOTATION,
     check_mode,
@@ -18,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode
 )
 
 KSERVE = {"inferencePlatform": "kserve"}
-CONTROLLERS = "Deployment?control-plane=kserve-controller-manager"
+CONTROLLERS = "Deployment/*?control-plane=kserve-controller-manager"
 CONFIG = "ConfigMap/kserve/inferenceservice-config"
 
 
@@ -35,7 +36,7 @@ ONE = {CONTROLLERS: [controller("kserve")]}
 OURS = {"labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"}}
 SOME = (0, 1, 10, 11, 12, 13, 14, 15)
 OWNED = {"ownerReferences": [{"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}]}
-INFERENCE = "InferenceService/llm"
+INFERENCE = "InferenceService/ns/llm"
 GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
 
 
@@ -95,7 +96,9 @@ def asked_for(make: t.Any, annotation: str | None = None, **spec: t.Any) -> t.An
     ],
 )
 def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) -> None:
-    assert deployment_mode(asked_for(make, annotation), make.observe(**answers)) == mode
+    assert (
+        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers))) == mode
+    )
 
 
 @pytest.mark.parametrize("mode", ["Standard", "RawDeployment", "Knative", "Serverless"])
@@ -106,8 +109,8 @@ def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) ->
 )
 def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> None:
     cr, observed = asked_for(make, "ModelMesh"), make.observe(live(mode), **answers)
-    assert deployment_mode(cr, observed) == mode
-    assert mode_reads(cr, observed) == []
+    assert deployment_mode(NIMServiceApp(cr, observed)) == mode
+    assert mode_reads(NIMServiceApp(cr, observed)) == []
 
 
 @pytest.mark.parametrize(
@@ -177,14 +180,14 @@ def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> 
             "Standard",
             {
                 CONTROLLERS: [controller("a", "llm"), controller("b", **OURS)],
-                "InferenceService": [],
+                "InferenceService/ns/*": [],
             },
             "no KServe controller deployment found",
             id="the label only",
         ),
         pytest.param(
             None,
-            {CONTROLLERS: [], "InferenceService": None},
+            {CONTROLLERS: [], "InferenceService/ns/*": None},
             'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1":'
             " install KServe, for spec.inferencePlatform: kserve",
             id="no KServe at all",
@@ -193,7 +196,7 @@ def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> 
 )
 def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: str) -> None:
     with pytest.raises(NimError) as raised:
-        deployment_mode(asked_for(make, annotation), make.observe(**answers))
+        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers)))
     assert str(raised.value).startswith(message) or message in str(raised.value)
 
 
@@ -211,7 +214,7 @@ def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
     answers = settings("kserve", "Knative") | settings("a", "Standard")
     for found in ([*others, *ONE[CONTROLLERS]], [*ONE[CONTROLLERS], *others]):
         observed = make.observe(**answers, **{CONTROLLERS: found})
-        assert deployment_mode(asked_for(make), observed) == "Knative"
+        assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,7 @@ def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
 )
 def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
     observed = make.observe(**settings("odh", "Knative"), **{CONTROLLERS: found})
-    assert deployment_mode(asked_for(make), observed) == "Knative"
+    assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
 
 
 @pytest.mark.parametrize(
@@ -255,12 +258,12 @@ def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
         ),
         pytest.param(
             {INFERENCE: None, CONTROLLERS: [controller("a", **OURS)]},
-            [CONTROLLERS, "InferenceService"],
+            [CONTROLLERS, "InferenceService/ns/*"],
             id="one of ours",
         ),
         pytest.param(
             {INFERENCE: None, CONTROLLERS: []},
-            [CONTROLLERS, "InferenceService"],
+            [CONTROLLERS, "InferenceService/ns/*"],
             id="none: is there a KServe?",
         ),
         pytest.param(
@@ -270,7 +273,9 @@ def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
     ],
 )
 def test_reads(make: t.Any, answers: t.Any, reads: list[str]) -> None:
-    assert [read.key for read in mode_reads(asked_for(make), make.observe(**answers))] == reads
+    assert [
+        read.key for read in mode_reads(NIMServiceApp(asked_for(make), make.observe(**answers)))
+    ] == reads
 
 
 KNATIVE = "cannot be set when KServe runs in knative mode"
@@ -307,13 +312,13 @@ KNATIVE = "cannot be set when KServe runs in knative mode"
 def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -> None:
     cr = make.cr(KSERVE | spec)
     for mode in ("Standard", "RawDeployment", "ModelMesh"):
-        check_mode(cr, mode)
+        check_mode(NIMServiceApp(cr), mode)
     for mode in ("Knative", "Serverless"):
         if not messages:
-            check_mode(cr, mode)
+            check_mode(NIMServiceApp(cr), mode)
             continue
         with pytest.raises(NimError) as raised:
-            check_mode(cr, mode)
+            check_mode(NIMServiceApp(cr), mode)
         assert str(raised.value) == "; ".join(f"{field} {KNATIVE}" for field in messages)
 
 
@@ -328,7 +333,7 @@ def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -
 )
 def test_what_knative_ignores(make: t.Any, mode: str, fields: list[str]) -> None:
     cr = make.cr(KSERVE | {"userID": 5})
-    assert ignored_fields(cr, make.observe(live(mode))) == fields
+    assert ignored_fields(NIMServiceApp(cr, make.observe(live(mode)))) == fields
 
 
 def test_only_two_modes_are_deployments() -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.desired import Outcome
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.dra import find_fault
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.workload import count_pods
 
 KSERVE = {"inferencePlatform": "kserve"}
-INFERENCE, DEPLOYMENT, SERVICE = "InferenceService/llm", "Deployment/llm", "Service/llm"
-NODES = ["Node?node.vmware.com/tkg", "Node?vsphere-tanzu"]
-IDENTITY = ["ServiceAccount/llm", "Role/llm", "RoleBinding/llm"]
+INFERENCE, DEPLOYMENT, SERVICE = "InferenceService/ns/llm", "Deployment/ns/llm", "Service/ns/llm"
+NODES = ["Node/*?node.vmware.com/tkg", "Node/*?vsphere-tanzu"]
+IDENTITY = ["ServiceAccount/ns/llm", "Role/ns/llm", "RoleBinding/ns/llm"]
 EXPOSED = {
     "expose": {
         "service": {"port": 8000, "grpcPort": 81},
@@ -31,7 +31,7 @@ EXPOSED = {
     "scale": {"enabled": True, "hpa": {"maxReplicas": 2}},
     "replicas": None,
 }
-ROUTES = ["GRPCRoute/llm", "HTTPRoute/llm", "HorizontalPodAutoscaler/llm"]
+ROUTES = ["GRPCRoute/ns/llm", "HTTPRoute/ns/llm", "HorizontalPodAutoscaler/ns/llm"]
 MONITORED = {"metrics": {"enabled": True}}
 PROTOCOL = "protocol/registry.example/nim:1.0"
 STATUS = {"state": "Ready", "observedGeneration": 2}
@@ -60,7 +60,7 @@ def settle(cluster: t.Any, cr: t.Any) -> list[list[str]]:
 
 
 def said(cluster: t.Any, cr: t.Any) -> str:
-    status = assess(cr, Observed(cluster.look(cr)), Outcome()).status
+    status = assess(NIMServiceApp(cr, Observed(cluster.look(cr))), Outcome()).status
     return str(status["conditions"][0]["message"])
 
 
@@ -69,22 +69,22 @@ def said(cluster: t.Any, cr: t.Any) -> str:
     [
         pytest.param({}, [INFERENCE], id="plain"),
         pytest.param(EXPOSED, [INFERENCE], id="neither routes nor autoscaler"),
-        pytest.param(MONITORED, [INFERENCE, "ServiceMonitor/llm"], id="metrics"),
+        pytest.param(MONITORED, [INFERENCE, "ServiceMonitor/ns/llm"], id="metrics"),
         pytest.param(
             {"storage": {"pvc": {"create": True, "size": "1Gi"}}},
-            [INFERENCE, "PersistentVolumeClaim/llm-pvc"],
+            [INFERENCE, "PersistentVolumeClaim/ns/llm-pvc"],
             id="claim",
         ),
     ],
 )
-def test_what_there_is_on_kserve(make: t.Any, cluster: t.Any, spec: t.Any, more: list[str]) -> None:
+def test_children_on_kserve(make: t.Any, cluster: t.Any, spec: t.Any, more: list[str]) -> None:
     settle(cluster, make.cr(KSERVE | spec))
     assert sorted(cluster.objects) == sorted(IDENTITY + more)
 
 
-def test_metrics_off_again(make: t.Any, cluster: t.Any) -> None:
+def test_metrics_switched_off(make: t.Any, cluster: t.Any) -> None:
     settle(cluster, make.cr(KSERVE | MONITORED))
-    assert settle(cluster, make.cr(KSERVE, STATUS))[0] == ["ServiceMonitor/llm"]
+    assert settle(cluster, make.cr(KSERVE, STATUS))[0] == ["ServiceMonitor/ns/llm"]
 
 
 def test_without_a_store_there_is_no_workload(make: t.Any, cluster: t.Any) -> None:
@@ -106,32 +106,32 @@ def test_to_kserve(make: t.Any, cluster: t.Any) -> None:
 def test_to_kserve_from_several_nodes(make: t.Any, cluster: t.Any) -> None:
     settle(cluster, make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}))
     deleted = settle(cluster, make.cr(KSERVE, STATUS))
-    files = ["ConfigMap/llm-mpi-config", "ConfigMap/llm-mpi-start-script"]
-    assert deleted == [[], [*files, "LeaderWorkerSet/llm-lws"], [SERVICE], []]
+    files = ["ConfigMap/ns/llm-mpi-config", "ConfigMap/ns/llm-mpi-start-script"]
+    assert deleted == [[], [*files, "LeaderWorkerSet/ns/llm-lws"], [SERVICE], []]
 
 
 def test_back_from_kserve(make: t.Any, cluster: t.Any) -> None:
     settle(cluster, make.cr(KSERVE))
     theirs = ("Service", "HTTPRoute")
-    cluster.objects |= {f"{kind}/llm": of_kserve(kind) for kind in theirs}
+    cluster.objects |= {f"{kind}/ns/llm": of_kserve(kind) for kind in theirs}
     cr = make.cr(EXPOSED, STATUS)
     assert cluster.run_pass(cr) == []
     assert DEPLOYMENT in cluster.objects
     assert said(cluster, cr) == 'Waiting for inferenceservice "llm" to be replaced'
     assert cluster.run_pass(cr) == [INFERENCE]
     assert settle(cluster, cr)[-1] == []
-    assert [cluster.objects[f"{kind}/llm"] for kind in theirs] == [of_kserve(k) for k in theirs]
+    assert [cluster.objects[f"{kind}/ns/llm"] for kind in theirs] == [of_kserve(k) for k in theirs]
     assert said(cluster, cr) == 'Waiting for service "llm" to be replaced'
-    del cluster.objects["Service/llm"]
+    del cluster.objects["Service/ns/llm"]
     cluster.run_pass(cr)
     assert said(cluster, cr) == 'Waiting for httproute "llm" to be replaced'
-    del cluster.objects["HTTPRoute/llm"]
+    del cluster.objects["HTTPRoute/ns/llm"]
     settle(cluster, cr)
     assert sorted(cluster.objects) == sorted([*IDENTITY, SERVICE, DEPLOYMENT, *ROUTES])
-    assert cluster.objects["HTTPRoute/llm"]["metadata"]["ownerReferences"][0]["uid"] == "u1"
+    assert cluster.objects["HTTPRoute/ns/llm"]["metadata"]["ownerReferences"][0]["uid"] == "u1"
 
 
-def test_one_that_goes_slowly_keeps_the_service_back(make: t.Any, cluster: t.Any) -> None:
+def test_service_waits_for_a_slowly_terminating_workload(make: t.Any, cluster: t.Any) -> None:
     settle(cluster, make.cr(KSERVE))
     cluster.objects[INFERENCE]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert settle(cluster, make.cr({}, STATUS))[-1] == []
@@ -139,7 +139,7 @@ def test_one_that_goes_slowly_keeps_the_service_back(make: t.Any, cluster: t.Any
     assert DEPLOYMENT in cluster.objects
 
 
-def test_what_the_reference_left_goes(make: t.Any, cluster: t.Any) -> None:
+def test_leftovers_of_the_reference_are_deleted(make: t.Any, cluster: t.Any) -> None:
     """It has the workloads of both platforms run, with the Service of one."""
     settle(cluster, make.cr(KSERVE))
     inference = cluster.objects.pop(INFERENCE)
@@ -160,7 +160,7 @@ def test_what_the_reference_left_goes(make: t.Any, cluster: t.Any) -> None:
         pytest.param(KSERVE, {}, "Deployment", INFERENCE, id="no Deployment"),
     ],
 )
-def test_the_old_one_serves_while_the_new_one_cannot_be_made(
+def test_old_workload_serves_while_the_new_one_cannot_be_created(
     make: t.Any, cluster: t.Any, before: t.Any, after: t.Any, refused: str, left: str
 ) -> None:
     settle(cluster, make.cr(before))
@@ -186,19 +186,19 @@ def test_the_old_one_serves_while_the_new_one_cannot_be_made(
         ),
     ],
 )
-def test_what_cannot_be_served_leaves_what_runs(
+def test_invalid_spec_leaves_the_running_workload(
     make: t.Any, cluster: t.Any, spec: t.Any, message: str
 ) -> None:
     settle(cluster, make.cr())
     cr = make.cr(KSERVE | spec, STATUS)
-    wanted = desired(cr, Observed(cluster.look(cr)))
+    wanted = desired(NIMServiceApp(cr, Observed(cluster.look(cr))))
     assert str(wanted.failure) == message
     kinds = [child.manifest["kind"] for child in wanted.children]
     assert kinds == ["ServiceAccount", "Role", "RoleBinding"]
     assert wanted.unwanted in ([], [("ServiceMonitor", "llm")])
 
 
-def test_objects_of_others_are_left_alone(make: t.Any, cluster: t.Any) -> None:
+def test_foreign_objects_are_left_alone(make: t.Any, cluster: t.Any) -> None:
     """Not ours, as KServe's are for an InferenceService of that name."""
     cluster.objects[SERVICE] = of_kserve("Service")
     cluster.objects[DEPLOYMENT] = {"kind": "Deployment", "metadata": {"name": "llm"}, "spec": {}}
@@ -206,7 +206,7 @@ def test_objects_of_others_are_left_alone(make: t.Any, cluster: t.Any) -> None:
     assert {SERVICE, DEPLOYMENT} < set(cluster.objects)
 
 
-def test_an_inference_service_of_somebody_else_holds_nothing(make: t.Any, cluster: t.Any) -> None:
+def test_foreign_inference_service_does_not_block(make: t.Any, cluster: t.Any) -> None:
     cluster.objects[INFERENCE] = {
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": "ns", "uid": "u9"},
@@ -219,7 +219,7 @@ def test_an_inference_service_of_somebody_else_holds_nothing(make: t.Any, cluste
     cluster.objects[SERVICE] = of_kserve("Service")
     (refused,) = [
         child.manifest["kind"]
-        for child in desired(cr, Observed(cluster.look(cr))).children
+        for child in desired(NIMServiceApp(cr, Observed(cluster.look(cr)))).children
         if child.manifest["kind"] == "Service"
     ]
     assert refused == "Service", "the plan refuses it and says whose it is"
@@ -229,7 +229,7 @@ def reads_of(cluster: t.Any, cr: t.Any) -> set[str]:
     return set(cluster.look(cr)) - {"operator", *NODES, *IDENTITY, SERVICE}
 
 
-def test_what_is_read_once_all_is_settled(make: t.Any, cluster: t.Any) -> None:
+def test_reads_of_a_settled_service(make: t.Any, cluster: t.Any) -> None:
     """Neither platform is looked for on the other."""
     cr = make.cr({}, STATUS)
     settle(cluster, cr)
@@ -241,32 +241,17 @@ def test_what_is_read_once_all_is_settled(make: t.Any, cluster: t.Any) -> None:
         "status": {"deploymentMode": "Standard"},
     }
     cr = make.cr(KSERVE, STATUS)
-    assert reads_of(cluster, cr) == {INFERENCE, "ServiceMonitor/llm", PROTOCOL}
+    assert reads_of(cluster, cr) == {INFERENCE, "ServiceMonitor/ns/llm", PROTOCOL}
 
 
-def test_a_new_standalone_service_is_not_looked_for_on_kserve(make: t.Any, cluster: t.Any) -> None:
+def test_new_standalone_service_does_not_read_inference_services(
+    make: t.Any, cluster: t.Any
+) -> None:
     assert INFERENCE not in reads_of(cluster, make.cr())
     assert INFERENCE in reads_of(cluster, make.cr({}, STATUS))
 
 
 URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
-
-
-def inference(make: t.Any, predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.Any:
-    """What was observed of one whose pods are ready."""
-    ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
-    return make.observe(
-        {
-            "kind": "InferenceService",
-            "metadata": {
-                "name": "llm",
-                "namespace": "ns",
-                "ownerReferences": [{"controller": True, "uid": owner}],
-            },
-            "spec": {"predictor": predictor or {}},
-            "status": {"deploymentMode": "Standard"} | ready | status,
-        }
-    )
 
 
 @pytest.mark.parametrize(
@@ -280,21 +265,18 @@ def inference(make: t.Any, predictor: t.Any = None, owner: str = "u1", **status:
         pytest.param(URLS | {"conditions": []}, [], id="not ready"),
     ],
 )
-def test_where_the_model_is_asked(make: t.Any, status: t.Any, asked: list[str]) -> None:
-    found = reads(make.cr(KSERVE), inference(make, **status))
+def test_url_of_the_model(make: t.Any, status: t.Any, asked: list[str]) -> None:
+    found = reads(NIMServiceApp(make.cr(KSERVE), make.inference(**status)))
     assert [read.url for read in found if read.how == "http"] == asked
     assert {read.namespace for read in found if read.how == "http"} <= {"ns"}
-
-
-@pytest.mark.parametrize(("predictor", "count"), [({}, 1), ({"minReplicas": 3}, 3)])
-def test_how_many_pods_have_claims(make: t.Any, predictor: t.Any, count: int) -> None:
-    assert count_pods(make.cr(KSERVE), inference(make, predictor)) == count
 
 
 @pytest.mark.parametrize(
     ("requests", "is_bad"), [(["a"], False), (["a", "a"], False), (["a", "b"], True)]
 )
-def test_several_requests_of_a_claim_do_not_go(make: t.Any, requests: t.Any, is_bad: bool) -> None:
+def test_several_requests_of_a_claim_are_refused(
+    make: t.Any, requests: t.Any, is_bad: bool
+) -> None:
     claim = {"resourceClaimTemplateName": "x", "requests": requests}
-    fault = find_fault(make.cr(KSERVE | {"draResources": [claim]}), make.observe())
-    assert ("as an InferenceService takes one" in str(fault)) is is_bad
+    fault = find_fault(NIMServiceApp(make.cr(KSERVE | {"draResources": [claim]}), make.observe()))
+    assert ("because an InferenceService accepts one" in str(fault)) is is_bad

@@ -7,30 +7,31 @@ import copy
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._common.policy import read_switches
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.group_env import group_env
+from ansible_collections.nimops.nim.plugins.module_utils._components.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.predictor import (
     build_inference_service,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.store import (
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.model_store import (
     Store,
     select_store,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.pod.group_env import group_env
 
 SIDE = {"name": "side", "image": {"repository": "r/side", "tag": "1"}, "env": [{"name": "A"}]}
 VISIBILITY = "networking.kserve.io/visibility"
 VERSION = "app.kubernetes.io/operator-version"
 HPA = {"enabled": True, "hpa": {"minReplicas": 1, "maxReplicas": 3}}
-TKGS = {"Node?vsphere-tanzu": [{"metadata": {"name": "a"}}]}
+TKGS = {"Node/*?vsphere-tanzu": [{"metadata": {"name": "a"}}]}
 
 
 def made(make: t.Any, spec: t.Any = None, mode: str = "Standard", **answers: t.Any) -> t.Any:
     cr = make.cr({"inferencePlatform": "kserve"} | (spec or {}))
     observed: Observed = make.observe(**answers)
-    store = select_store(cr, observed)
+    store = select_store(NIMServiceApp(cr, observed))
     assert isinstance(store, Store)
-    return build_inference_service(cr, observed, store, mode)
+    return build_inference_service(NIMServiceApp(cr, observed), store, mode)
 
 
 def predictor(*args: t.Any, **answers: t.Any) -> t.Any:
@@ -214,7 +215,9 @@ def reference(make: t.Any, spec: t.Any) -> t.Any:
     for where in ("initContainers", "containers"):
         for item in live["spec"]["predictor"].get(where, []):
             if item["name"] == "side":
-                item["env"] += [{"name": e["name"], "value": "0"} for e in group_env(make.cr())]
+                item["env"] += [
+                    {"name": e["name"], "value": "0"} for e in group_env(NIMServiceApp(make.cr()))
+                ]
     live["metadata"]["annotations"] |= {
         "nvidia.com/parent-spec-hash": "x",
         "nvidia.com/last-applied-hash": "y",
@@ -226,13 +229,13 @@ def reference(make: t.Any, spec: t.Any) -> t.Any:
 def test_what_the_reference_made_runs_on(make: t.Any) -> None:
     spec = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
     live = reference(make, spec)
-    assert made(make, spec, **{"InferenceService/llm": live}) == live
+    assert made(make, spec, **{"InferenceService/ns/llm": live}) == live
 
 
 def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
-    found = made(make, spec | {"schedulerName": "x"}, **{"InferenceService/llm": live})
+    found = made(make, spec | {"schedulerName": "x"}, **{"InferenceService/ns/llm": live})
     fresh = made(make, spec | {"schedulerName": "x"})
     assert found["spec"] == fresh["spec"]
     assert found["metadata"]["annotations"] == live["metadata"]["annotations"]
@@ -241,7 +244,7 @@ def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
 def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make: t.Any) -> None:
     own = {"env": [{"name": "NIM_MULTI_NODE", "value": "0"}]}
     live = made(make, own)
-    found = made(make, {}, **{"InferenceService/llm": live})
+    found = made(make, {}, **{"InferenceService/ns/llm": live})
     assert found["spec"] == made(make)["spec"]
 
 
@@ -249,6 +252,6 @@ def test_nothing_given_is_changed(make: t.Any) -> None:
     spec = {"sidecarContainers": [SIDE]}
     live = reference(make, spec)
     before = copy.deepcopy(live)
-    first = made(make, spec, "Knative", **{"InferenceService/llm": live})
+    first = made(make, spec, "Knative", **{"InferenceService/ns/llm": live})
     assert live == before
-    assert made(make, spec, "Knative", **{"InferenceService/llm": live}) == first
+    assert made(make, spec, "Knative", **{"InferenceService/ns/llm": live}) == first

@@ -6,7 +6,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._common.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.scaling import (
     build_scaling,
 )
@@ -42,7 +43,7 @@ BY_MEMORY = {
     ],
 )
 def test_replicas(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
-    assert build_scaling(make.cr(spec)) == wanted
+    assert build_scaling(NIMServiceApp(make.cr(spec))) == wanted
 
 
 @pytest.mark.parametrize(
@@ -73,11 +74,11 @@ def test_replicas(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
 )
 def test_autoscaling(make: t.Any, hpa: t.Any, wanted: t.Any) -> None:
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": hpa}})
-    assert build_scaling(cr) == wanted
+    assert build_scaling(NIMServiceApp(cr)) == wanted
 
 
 def test_a_target_that_is_no_quantity(make: t.Any) -> None:
     metrics = [PODS, metric("cpu", type="Value", value="many")]
     cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
     with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):
-        build_scaling(cr)
+        build_scaling(NIMServiceApp(cr))

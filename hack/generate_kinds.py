@@ -1,0 +1,540 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Write the files that name our kinds, from the declarations in plugins/module_utils/_*/kind.py.
+
+These are: watches.yaml, a playbook and a role for each kind, the RBAC of the operator and of users,
+the lists of config/*/kustomization.yaml, and the tables of kinds of the engine and the plugins.
+--check writes nothing, and exits 1 if a file would change. This needs no cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import re
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+UTILS = ROOT / "plugins/module_utils"
+PACKAGE = "nimops_declarations"
+
+LICENSE = """\
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+GENERATED = "Written by `make generate`."
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use")
+ANNOTATIONS_POLICY = "config/admission/runtime_annotations.yaml"
+RULES_OF_POLICY = re.compile(r"^(    resourceRules:\n(?:      .*\n)+)", re.M)
+PEOPLE = {
+    "admin": "get list watch create update patch delete deletecollection",
+    "editor": "get list watch create update patch delete",
+    "viewer": "get list watch",
+}
+
+
+@dataclass
+class Kinds:
+    """The declarations, sorted by name, and the resources that they refer to."""
+
+    declared: list[Any]
+    abouts: dict[str, str]
+    folders: dict[str, str]
+    resources: dict[str, Any] = field(default_factory=dict)
+
+
+def load() -> Kinds:
+    """Import each declaration from this checkout, not from an installed collection."""
+    package = types.ModuleType(PACKAGE)
+    package.__path__ = [str(UTILS)]
+    sys.modules[PACKAGE] = package
+    sys.dont_write_bytecode = True
+    declared, abouts, folders = [], {}, {}
+    for file in sorted(UTILS.glob("_*/kind.py")):
+        folder = file.parent.name
+        if folder == "_engine":
+            continue
+        module = importlib.import_module(f"{PACKAGE}.{folder}.kind")
+        kind = module.KIND
+        declared.append(kind)
+        abouts[kind.name] = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
+        folders[kind.name] = folder
+    declared.sort(key=lambda kind: kind.name)
+    api = importlib.import_module(f"{PACKAGE}._engine.api_resources")
+    resources = {kind: item for kind, item in api.KINDS.items() if kind not in api.SERVED}
+    for kind in declared:
+        resources |= kind.resources
+    for kind in declared:
+        resources[kind.name] = api.ApiResource(kind.api_version, kind.plural, kind.is_namespaced)
+    return Kinds(declared, abouts, folders, resources)
+
+
+# tables of the collection
+
+
+def served_kinds(kinds: Kinds) -> str:
+    """The table of `api_resources.py`."""
+
+    def rows(names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            item = kinds.resources[name]
+            quoted = f'"{item.version}", "{item.plural}", {item.is_namespaced}, {item.is_cached}'
+            yield f'    "{name}": ({quoted}),\n'
+
+    needed = sorted({name for kind in kinds.declared for name in kind.resources})
+    body = "".join(rows(needed))
+    return (
+        f'{LICENSE}"""The kinds that we serve, and further kinds that they need. {GENERATED}"""\n\n'
+        "from __future__ import annotations\n\n"
+        "Row = tuple[str, str, bool, bool]\n"
+        '"""apiVersion, plural, whether it is namespaced, whether it is read through the cache"""'
+        "\n\n"
+        "SERVED: dict[str, Row] = {\n"
+        f"{''.join(rows(kind.name for kind in kinds.declared))}"
+        "}\n"
+        f"NEEDED: dict[str, Row] = {{{chr(10) + body if body else ''}}}\n"
+    )
+
+
+def registry(kinds: Kinds) -> str:
+    """The table of `_kinds.py`."""
+    imports = "".join(
+        f"from .{folder}.kind import KIND as {name.upper()}\n"
+        for name, folder in sorted(kinds.folders.items(), key=lambda item: item[1])
+    )
+    names = "".join(f"    {kind.name.upper()},\n" for kind in kinds.declared)
+    return (
+        f'{LICENSE}"""The kinds that we serve. {GENERATED}"""\n\n'
+        "from __future__ import annotations\n\n"
+        "import typing as t\n\n"
+        "from ._base.errors import NimError\n"
+        "from ._engine.desired import Manifest\n"
+        "from ._engine.kind import AnyKind\n"
+        "from ._engine.observed import Read\n"
+        f"{imports}\n"
+        f"_ALL: tuple[AnyKind, ...] = (\n{names})\n"
+        "_BY_NAME = {kind.name: kind for kind in _ALL}\n\n\n"
+        "def kind_names() -> list[str]:\n"
+        '    """The kinds that we serve."""\n'
+        "    return sorted(_BY_NAME)\n\n\n"
+        "def kind_of(resource: t.Mapping[str, t.Any]) -> AnyKind:\n"
+        '    """The kind of a custom resource; NimError if we do not serve it."""\n'
+        '    kind = resource.get("kind")\n'
+        "    if kind not in _BY_NAME:\n"
+        "        raise NimError(f\"kind {kind!r} is not one of {', '.join(kind_names())}\")\n"
+        "    return _BY_NAME[kind]\n\n\n"
+        "def assumed_objects() -> list[tuple[Read, Manifest]]:\n"
+        '    """The objects that an unknown cluster is assumed to have."""\n'
+        "    return [item for kind in _ALL for item in kind.assumed]\n"
+    )
+
+
+# what the operator runs
+
+
+def watches(kinds: Kinds) -> str:
+    """watches.yaml."""
+    past = sorted(
+        (item.group, name, item.version.rpartition("/")[2])
+        for name, item in kinds.resources.items()
+        if not item.is_cached and any(name in kinds_of(kind) for kind in kinds.declared)
+    )
+    entries = "".join(
+        f"    - {{group: {group or chr(34) * 2}, version: {version}, kind: {name}}}\n"
+        for group, name, version in past
+    )
+    text = f"---\n# {GENERATED}\n"
+    for number, kind in enumerate(kinds.declared):
+        text += (
+            f"{chr(10) if number else ''}"
+            f"- group: {kind.group}\n"
+            f"  version: {kind.version}\n"
+            f"  kind: {kind.name}\n"
+            f"  playbook: playbooks/{kind.singular}.yml\n"
+            "  finalizer:\n"
+            f"    name: {kind.finalizer}\n"
+            f"    playbook: playbooks/{kind.singular}.yml\n"
+            f"  reconcilePeriod: {kind.reconcile_period}\n"
+            "  maxRunnerArtifacts: 5\n"
+            "  manageStatus: false\n"
+            "  snakeCaseParameters: false\n"
+            "  markUnsafe: true\n"
+            "  watchDependentResources: true\n"
+        )
+        if kind.watches_annotations:
+            text += "  watchAnnotationsChanges: true\n"
+        text += (
+            "  blacklist: *past_the_cache\n"
+            if number
+            else f"  blacklist: &past_the_cache\n{entries}"
+        )
+    return text
+
+
+def kinds_of(kind: Any) -> set[str]:
+    """The kinds of objects that a kind accesses."""
+    return {access.kind for access in kind.access}
+
+
+def playbook(kind: Any) -> str:
+    """The playbook that watches.yaml runs."""
+    scope = "name and namespace" if kind.is_namespaced else "name"
+    return f"""\
+---
+# watches.yaml runs this for each {kind.name}; it only gets the {scope}
+# of the resource. {GENERATED}
+- name: Reconcile the {kind.name}
+  hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: Reconcile the {kind.name}
+      ansible.builtin.import_role:
+        name: nimops.nim.{kind.singular}
+        rolespec_validate: false
+      vars:
+        {kind.singular}_resource:
+          kind: {kind.name}
+          metadata: "{{{{ ansible_operator_meta }}}}"
+"""
+
+
+def role(kind: Any, about: str) -> Iterator[tuple[str, str]]:
+    """The files of a role."""
+    home, variable = f"roles/{kind.singular}", f"{kind.singular}_resource"
+    yield (
+        f"{home}/meta/main.yml",
+        f"""\
+---
+# {GENERATED}
+galaxy_info:
+  author: The nimops.nim authors
+  description: Reconcile custom resources of {kind.group}
+  license: Apache-2.0
+  min_ansible_version: "2.18"
+dependencies: []
+""",
+    )
+    place = (
+        "C(metadata.name) and C(metadata.namespace)" if kind.is_namespaced else "C(metadata.name)"
+    )
+    yield (
+        f"{home}/meta/argument_specs.yml",
+        f"""\
+---
+# {GENERATED}
+argument_specs:
+  main:
+    short_description: Reconcile one {kind.name}
+    author:
+      - The nimops.nim authors (@nimops)
+    options:
+      {variable}:
+        description:
+          - The {kind.name}, as the API server returns it.
+          - A playbook can pass the result of M(kubernetes.core.k8s_info).
+          - If it only has C(kind) and {place}, and no C(spec), it is read from the cluster.
+        type: dict
+        required: true
+""",
+    )
+    yield (
+        f"{home}/tasks/main.yml",
+        f"""\
+---
+# {GENERATED}
+- name: Reconcile the {kind.name}
+  ansible.builtin.import_role:
+    name: nimops.nim.reconcile
+    rolespec_validate: false
+  vars:
+    reconcile_resource: "{{{{ {variable} }}}}"
+""",
+    )
+    namespace = "        namespace: nim\n" if kind.is_namespaced else ""
+    yield (
+        f"{home}/README.md",
+        f"""\
+# nimops.nim.{kind.singular}
+
+{about}
+
+One pass over one {kind.name}: reads what it depends on, writes what differs, and reports the status. The operator runs this
+role for each event. Some work takes several passes: a playbook repeats the role until `status` says that it is done.
+
+| variable | meaning |
+|---|---|
+| `{variable}` | the {kind.name} as the API server returns it, or only its `kind` and the `metadata` that identify it |
+
+```yaml
+- name: Reconcile a {kind.name} once
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Read it
+      kubernetes.core.k8s_info:
+        api_version: {kind.api_version}
+        kind: {kind.name}
+{namespace}        name: mine
+      register: found
+
+    - name: Reconcile it
+      ansible.builtin.include_role:
+        name: nimops.nim.{kind.singular}
+      vars:
+        {variable}: "{{{{ found.resources[0] }}}}"
+```
+
+`K8S_AUTH_KUBECONFIG` or `KUBECONFIG` names the kubeconfig. {GENERATED}
+""",
+    )
+
+
+# RBAC
+
+
+@dataclass
+class Grant:
+    """Verbs on a resource, and why."""
+
+    verbs: set[str] = field(default_factory=set)
+    whys: list[str] = field(default_factory=list)
+
+    def add(self, verbs: Iterable[str], why: str) -> None:
+        self.verbs |= set(verbs)
+        if why not in self.whys:
+            self.whys.append(why)
+
+
+def verbs_of(uses: str, resource: Any) -> set[str]:
+    """The verbs for words of `USES`: server-side apply needs `patch`, and `create` for new objects."""
+    read = {"get", "list", "watch"} if resource.is_cached else {"get"}
+    meaning = {
+        "read": read,
+        "list": read | {"list"} if resource.is_cached else {"list"},
+        "write": {"create", "patch"},
+        "patch": {"patch"},
+        "delete": {"delete"},
+    }
+    return {verb for use in uses.split() for verb in meaning[use]}
+
+
+Target = tuple[str, str, str]
+"""group, resource, names of the objects that the rule is limited to"""
+
+
+def grants(kinds: Kinds) -> tuple[dict[Target, Grant], dict[Target, Grant]]:
+    """The permissions for namespaced and for cluster-scoped resources."""
+    inside: dict[Target, Grant] = {}
+    outside: dict[Target, Grant] = {}
+    for kind in kinds.declared:
+        where = inside if kind.is_namespaced else outside
+        own = {
+            "": ("get list watch patch update", "the runtime watches it, and sets its finalizer"),
+            "/status": (
+                "patch update",
+                "writes the status; the runtime reports invalid annotations there",
+            ),
+            "/finalizers": ("update", "owner references that block deletion"),
+        }
+        for part, (verbs, why) in own.items():
+            target = (kind.group, f"{kind.plural}{part}", "")
+            where.setdefault(target, Grant()).add(verbs.split(), f"{kind.name}: {why}")
+        for access in kind.access:
+            item = kinds.resources[access.kind]
+            side = inside if item.is_namespaced else outside
+            target = (item.group, item.plural, "")
+            grant = side.setdefault(target, Grant())
+            grant.add(verbs_of(access.uses, item), f"{kind.name}: {access.why}")
+        for rule in kind.rules:
+            for name in rule.resources.split():
+                grant = inside.setdefault((rule.group, name, "-" if rule.names else ""), Grant())
+                grant.add(rule.verbs.split(), f"{kind.name}: {rule.why}")
+    events = inside.setdefault(("", "events", ""), Grant())
+    events.add(("create", "patch"), "all: events, for `kubectl describe`")
+    return inside, outside
+
+
+def rules(kinds: Kinds, granted: dict[Target, Grant]) -> str:
+    """The rules as YAML, each with its reasons."""
+    text = ""
+    for (group, resource, names), grant in sorted(granted.items()):
+        for why in grant.whys:
+            text += f"  # {why}\n"
+        text += f"  - apiGroups: [{group or chr(34) * 2}]\n    resources: [{resource}]\n"
+        if names:
+            limited = sorted(
+                {
+                    name
+                    for kind in kinds.declared
+                    for rule in kind.rules
+                    if rule.group == group and resource in rule.resources.split()
+                    for name in rule.names.split()
+                }
+            )
+            text += f"    resourceNames: [{', '.join(limited)}]\n"
+        text += f"    verbs: [{', '.join(verb for verb in VERBS if verb in grant.verbs)}]\n"
+    return text
+
+
+def cluster_role(name: str, rules_text: str, comment: str) -> str:
+    """A ClusterRole."""
+    return f"""\
+{comment}apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {name}
+  labels:
+    app.kubernetes.io/name: nimops
+    app.kubernetes.io/managed-by: kustomize
+rules:
+{rules_text}"""
+
+
+def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
+    """The permissions of the operator."""
+    inside, outside = grants(kinds)
+    yield (
+        "config/rbac/role.yaml",
+        cluster_role(
+            "manager-role",
+            rules(kinds, inside),
+            "# The permissions of the operator, in all namespaces, or in one (config/overlays/namespaced).\n"
+            f"# {GENERATED} Each rule says which kind needs it, and why.\n"
+            "#\n"
+            "# Children are written by server-side apply: this needs `patch`, and `create` if the object does not exist yet.\n"
+            "# Kinds that are read through the runtime's cache need get, list and watch; those in the blacklist of watches.yaml\n"
+            "# bypass the cache, and are read one by one. Only kinds that a pass may prune need `delete`.\n",
+        ),
+    )
+    yield (
+        "config/rbac/node_role.yaml",
+        cluster_role(
+            "node-role",
+            rules(kinds, outside),
+            "# Cluster-scoped resources: omitted if the operator only works in some namespaces (config/overlays/namespaced).\n"
+            f"# {GENERATED}\n",
+        ),
+    )
+
+
+def people_roles(kind: Any) -> Iterator[tuple[str, str]]:
+    """Roles for users."""
+    for who, verbs in PEOPLE.items():
+        text = (
+            f"  - apiGroups: [{kind.group}]\n    resources: [{kind.plural}]\n"
+            f"    verbs: [{', '.join(verbs.split())}]\n"
+            f"  - apiGroups: [{kind.group}]\n    resources: [{kind.plural}/status]\n    verbs: [get]\n"
+        )
+        name = f"{kind.singular}-{who}-role"
+        yield (
+            f"config/rbac/{name.replace('-', '_')}.yaml",
+            cluster_role(name, text, f"# {GENERATED}\n"),
+        )
+
+
+def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
+    """The lists of files."""
+    people = "".join(
+        f"  - {kind.singular}_{who}_role.yaml\n" for kind in kinds.declared for who in PEOPLE
+    )
+    yield (
+        "config/rbac/kustomization.yaml",
+        f"""\
+# {GENERATED}
+resources:
+  - service_account.yaml
+  - role.yaml
+  - role_binding.yaml
+  - node_role.yaml
+  - node_role_binding.yaml
+  - leader_election_role.yaml
+  - leader_election_role_binding.yaml
+  # For users, not for the operator: docs/operate/rbac.md.
+{people}labels:
+  - pairs:
+      app.kubernetes.io/component: rbac
+""",
+    )
+    bases = "".join(f"  - bases/{kind.group}_{kind.plural}.yaml\n" for kind in kinds.declared)
+    yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
+    samples = sorted((ROOT / "config/samples").glob("*.yaml"))
+    listed = "".join(f"  - {file.name}\n" for file in samples if file.stem != "kustomization")
+    yield (
+        "config/samples/kustomization.yaml",
+        f"""\
+# Examples, one per use case; apply the ones you want with kubectl apply -n <namespace> -f.
+# {GENERATED}
+namespace: nim
+resources:
+{listed}""",
+    )
+
+
+def annotations_policy(kinds: Kinds) -> str:
+    """The policy on the runtime's annotations, for the resources of our kinds."""
+    groups: dict[str, list[str]] = {}
+    for kind in kinds.declared:
+        groups.setdefault(kind.group, []).append(kind.plural)
+    listed = "".join(
+        f"      - apiGroups: [{group}]\n"
+        '        apiVersions: ["*"]\n'
+        "        operations: [CREATE, UPDATE]\n"
+        f"        resources: [{', '.join(plurals)}]\n"
+        for group, plurals in sorted(groups.items())
+    )
+    text = (ROOT / ANNOTATIONS_POLICY).read_text()
+    head, _rules, rest = RULES_OF_POLICY.split(text)
+    return f"{head}    resourceRules:\n{listed}{rest}"
+
+
+def generate(kinds: Kinds) -> dict[str, str]:
+    """Path to content."""
+    files = {
+        "plugins/module_utils/_engine/served_kinds.py": served_kinds(kinds),
+        "plugins/module_utils/_kinds.py": registry(kinds),
+        "watches.yaml": watches(kinds),
+        ANNOTATIONS_POLICY: annotations_policy(kinds),
+    }
+    for kind in kinds.declared:
+        files[f"playbooks/{kind.singular}.yml"] = playbook(kind)
+        files |= dict(role(kind, kinds.abouts[kind.name]))
+        files |= dict(people_roles(kind))
+    return files | dict(operator_roles(kinds)) | dict(kustomizations(kinds))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Generate the files that name our kinds.")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
+    options = parser.parse_args()
+    stale = {}
+    for name, text in generate(load()).items():
+        file = ROOT / name
+        if not file.is_file() or file.read_text() != text:
+            stale[file] = text
+    for file, text in stale.items():
+        path = file.relative_to(ROOT)
+        if options.check:
+            old = file.read_text().splitlines() if file.is_file() else []
+            lines = difflib.unified_diff(old, text.splitlines(), str(path), "declared", lineterm="")
+            print("\n".join(lines))
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        print(f"wrote {path}")
+    if options.check and stale:
+        print("generated files differ from the declared kinds: run make generate", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Custom resources into a cluster, and there until Ready; documented in plugins/modules/nim_apply.py."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
+    reconcile_once,
+    submit,
+    wait_until_ready,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import custom_resources
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.diff import Change, to_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview import preview
+from ansible_collections.nimops.nim.plugins.module_utils._commands.text import (
+    name_of,
+    summarize,
+    write_plan,
+)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    CONNECTION_SPEC,
+    RESOURCES_SPEC,
+    ResourcesAction,
+)
+
+Json = dict[str, t.Any]
+
+
+class ActionModule(ResourcesAction):
+    """Writes; in check mode it only returns what it would write."""
+
+    spec = (
+        RESOURCES_SPEC
+        | CONNECTION_SPEC
+        | {
+            "wait": {"type": "bool", "default": True},
+            "wait_timeout": {"type": "int", "default": 1800},
+        }
+    )
+
+    def act(self, arguments: Json) -> Json:
+        """Apply, reconcile, wait."""
+        client, texts = self.connect(arguments), self.require_texts(arguments)
+        resources = custom_resources(texts, arguments["namespace"] or client.namespace)
+        if self._task.check_mode:
+            return self._preview(client, resources)
+        run = submit(client, resources)
+        try:
+            if arguments["wait"]:
+                wait_until_ready(client, run, arguments["wait_timeout"], self.say)
+            else:
+                reconcile_once(client, run, self.say)
+        except (ApiError, NimError) as error:
+            return {"failed": True, "changed": bool(run.wrote), "msg": str(error)}
+        states = {name_of(key): item.state for key, item in run.progress.items()}
+        return {"changed": bool(run.wrote), "states": states}
+
+    def _preview(self, client: Client, resources: list[Json]) -> Json:
+        found = preview(client, resources)
+        result: Json = {"changed": bool(found.changes), "msg": summarize(found.changes)}
+        if not self._task.diff:
+            self.say(write_plan(found.changes, found.simulated))
+            return result
+        return result | {"diff": [to_diff(change) for change in found.changes]}
+
+
+def to_diff(change: Change) -> Json:
+    """A change in the form of Ansible's diff mode."""
+    name = name_of(change.key)
+    return {
+        "before": to_yaml(change.before),
+        "after": to_yaml(change.after),
+        "before_header": name,
+        "after_header": f"{name} ({change.action})",
+    }

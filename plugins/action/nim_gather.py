@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Collects what support needs in one file; documented in plugins/modules/nim_gather.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+import typing as t
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ansible.release import __version__ as ansible_version
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.archive import Archive
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.gather import (
+    Order,
+    gather,
+)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    CONNECTION_SPEC,
+    CommandAction,
+    collection_version,
+    raise_on_signals,
+)
+
+Json = dict[str, t.Any]
+
+_SUFFIX = ".tar.gz"
+
+
+class ActionModule(CommandAction):
+    """Reads the cluster and writes one file, readable only by its owner."""
+
+    spec = CONNECTION_SPEC | {
+        "resource": {"type": "str", "default": ""},
+        "namespace": {"type": "str"},
+        "operator_namespace": {"type": "str", "default": "nimops-system"},
+        "path": {"type": "path", "default": "."},
+        "max_mib": {"type": "int", "default": 50},
+        "wait_timeout": {"type": "int", "default": 300},
+        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
+    }
+
+    def act(self, arguments: Json) -> Json:
+        """Write the file under a temporary name first, and print its path."""
+        for option in ("max_mib", "wait_timeout"):
+            if arguments[option] < 1:
+                raise NimError(f"{option}: is {arguments[option]}; use 1 or more")
+        started = datetime.now(UTC)
+        file = _find_place(arguments["path"], started)
+        if self._task.check_mode:
+            self.say(f"would write {file}")
+            return {"changed": False, "skipped": True}
+        client = self.connect(arguments)
+        with raise_on_signals(), _atomic_file(file) as stream:
+            archive = self._fill(client, arguments, stream, file, started)
+        return self._tell(file, archive, arguments["output"])
+
+    def _fill(
+        self, client: Client, arguments: Json, stream: t.BinaryIO, file: Path, started: datetime
+    ) -> Archive:
+        namespace = arguments["namespace"] or ""
+        order = Order(
+            resource=arguments["resource"],
+            namespace=namespace or (client.namespace if arguments["resource"] else ""),
+            operator_namespace=arguments["operator_namespace"],
+            seconds=arguments["wait_timeout"],
+        )
+        limit, folder = arguments["max_mib"] << 20, file.name.removesuffix(_SUFFIX)
+        archive = Archive(stream, limit, folder, int(started.timestamp()))
+        begun = time.monotonic()
+        server = gather(client, order, archive, self.say)
+        archive.close(
+            {
+                "about": {
+                    "gathered": started.isoformat(timespec="seconds"),
+                    "seconds": round(time.monotonic() - begun, 1),
+                    "resource": order.resource,
+                    "namespace": order.namespace or "all",
+                    "operator_namespace": order.operator_namespace,
+                    "max_mib": arguments["max_mib"],
+                    "wait_timeout": order.seconds,
+                    "note": "No Secret was read. Text that looked like a credential is (redacted).",
+                },
+                "versions": {
+                    "nimops.nim": collection_version(),
+                    "kubernetes": server,
+                    "ansible-core": ansible_version,
+                    "python": platform.python_version(),
+                    "kubernetes (Python package)": _client_version(),
+                },
+            }
+        )
+        return archive
+
+    def _tell(self, file: Path, archive: Archive, output: str) -> Json:
+        found = {
+            "path": str(file),
+            "bytes": archive.size,
+            "files": [item["path"] for item in archive.files],
+            "cut": archive.cut,
+            "unread": archive.unread,
+        }
+        self.say(
+            f"{len(archive.files)} files in {archive.size / (1 << 20):.1f} MiB;"
+            f" {len(archive.cut)} were cut and {len(archive.unread)} could not be read,"
+            " its index.json lists which and why"
+        )
+        self.put(json.dumps(found, indent=2) if output == "json" else str(file))
+        return {"changed": True} | found
+
+
+def _client_version() -> str:
+    return str(getattr(sys.modules.get("kubernetes"), "__version__", ""))
+
+
+def _find_place(path: str, started: datetime) -> Path:
+    """The file to write; in a folder, it is named after the time."""
+    file = Path(path).expanduser().absolute()
+    return file / f"nim-gather-{started:%Y%m%dT%H%M%SZ}{_SUFFIX}" if file.is_dir() else file
+
+
+@contextmanager
+def _atomic_file(file: Path) -> t.Iterator[t.BinaryIO]:
+    """A file of mode 0600 that gets its name when it is complete."""
+    try:
+        handle, draft = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            os.replace(draft, file)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+    except OSError as error:
+        raise NimError(f"path: {file}: {error.strerror}") from error

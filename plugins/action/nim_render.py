@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Renders the objects of custom resources without a cluster.
+
+Documented in plugins/modules/nim_render.py.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import (
+    custom_resources,
+    stored,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.diff import (
+    publish,
+    to_yaml,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
+    simulate,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.text import name_of
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    RESOURCES_SPEC,
+    ResourcesAction,
+    read_objects,
+)
+
+
+class ActionModule(ResourcesAction):
+    """Prints or writes files; contacts no cluster."""
+
+    spec = RESOURCES_SPEC | {
+        "facts": {"type": "list", "elements": "path", "default": []},
+        "native_images": {"type": "list", "elements": "str", "default": []},
+        "output": {"type": "str", "choices": ["yaml", "json"], "default": "yaml"},
+        "output_dir": {"type": "path"},
+    }
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Render everything, then fail if a resource cannot be served."""
+        texts = self.require_texts(arguments)
+        given = custom_resources(texts, arguments["namespace"] or "default")
+        facts = Facts(
+            read_objects(arguments["facts"]), arguments["native_images"], assumed_objects()
+        )
+        simulated = simulate(map(stored, given), facts.ask)
+        objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
+        changed = self._write(objects, arguments)
+        for key, found in [*simulated.notes.items(), *simulated.problems.items()]:
+            for text in found:
+                self.say(f"{name_of(key)}: {text}")
+        if simulated.problems:
+            failing = ", ".join(name_of(key) for key in simulated.problems)
+            return {"failed": True, "msg": f"cannot be served as it is: {failing} (see above)"}
+        return {"changed": changed, "count": len(objects)}
+
+    def _write(self, objects: list[dict[str, t.Any]], arguments: dict[str, t.Any]) -> bool:
+        """Write to stdout, or a file for each object; returns whether a file changed."""
+        if not arguments["output_dir"]:
+            if arguments["output"] == "json":
+                listed = {"apiVersion": "v1", "kind": "List", "items": objects}
+                self.put(json.dumps(listed, indent=2))
+            else:
+                self.put("".join(f"---\n{to_yaml(item)}" for item in objects))
+            return False
+        folder = Path(arguments["output_dir"])
+        stale = {}
+        for item in objects:
+            metadata = item["metadata"]
+            name = f"{item['kind'].lower()}-{metadata['name']}.{arguments['output']}"
+            file = folder / metadata["namespace"] / name
+            is_json = arguments["output"] == "json"
+            text = f"{json.dumps(item, indent=2)}\n" if is_json else to_yaml(item)
+            if not file.is_file() or file.read_text() != text:
+                stale[file] = text
+        if not self._task.check_mode:
+            for file, text in stale.items():
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+                self.say(f"wrote {file}")
+        return bool(stale)

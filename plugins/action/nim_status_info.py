@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All custom resources of a namespace or cluster at a glance; documented in plugins/modules/nim_status_info.py."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import UTC, datetime
+
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview import (
+    list_children,
+    list_resources,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.status.status_table import (
+    WORKLOADS,
+    list_status,
+    write_lines,
+)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    CONNECTION_SPEC,
+    CommandAction,
+)
+
+
+class ActionModule(CommandAction):
+    """Lists; writes nothing."""
+
+    spec = CONNECTION_SPEC | {
+        "namespace": {"type": "str", "default": ""},
+        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
+    }
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Print a table, or JSON."""
+        client, namespace = self.connect(arguments), arguments["namespace"]
+        resources = list_resources(client, namespace)
+        workloads = list_children(client, WORKLOADS, namespace)
+        lines = list_status(resources, workloads, datetime.now(UTC))
+        if arguments["output"] == "json":
+            self.put(json.dumps([line.to_dict() for line in lines], indent=2))
+        elif lines:
+            self.put(write_lines(lines))
+        else:
+            self.say(f"no custom resources in {namespace or 'the cluster'}")
+        return {"changed": False, "resources": [line.to_dict() for line in lines]}

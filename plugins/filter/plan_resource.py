@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The filter that turns a custom resource and what was observed into what has to be written."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed, unpack
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+DOCUMENTATION = r"""
+name: plan_resource
+author: The nimops.nim authors (@nimops)
+short_description: Plan what to write, claim and delete for a custom resource
+version_added: 0.1.0
+description:
+  - Computes the objects that a custom resource of C(apps.nvidia.com) needs, and compares them with
+    those that were observed.
+  - Reads nothing and writes nothing.
+positional: observed
+options:
+  _input:
+    description: The custom resource, as the API server returns it.
+    type: dict
+    required: true
+  observed:
+    description:
+      - What M(nimops.nim.nim_observe) returned in RV(nimops.nim.nim_observe#module:observed).
+      - A dictionary of the same structure also works. If it is empty, no object is assumed to exist.
+    type: raw
+    default: {}
+"""
+
+EXAMPLES = r"""
+- name: Show the objects that a NIMService would have on an empty cluster
+  ansible.builtin.debug:
+    msg: "{{ (nim | nimops.nim.plan_resource({})).apply | map(attribute='kind') }}"
+  vars:
+    nim:
+      apiVersion: apps.nvidia.com/v1alpha1
+      kind: NIMService
+      metadata: {name: llm, namespace: nim}
+      spec:
+        image: {repository: nvcr.io/nim/meta/llama-3.2-1b-instruct, tag: "1.12.0"}
+        authSecret: ngc-api-secret
+        storage: {emptyDir: {}}
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - C(apply) lists objects to apply by server-side apply; new objects have a C(resourceVersion) that
+      prevents overwriting an object created in the meantime, the others have the C(uid) that was read.
+      C(adopt) lists merge patches that take ownership of fields to correct (of
+      C(metadata.managedFields)) or that write what server-side apply does not accept, C(prune) references
+      to objects to delete, C(patch) merge patches of objects of other owners, such as labels of nodes.
+    - C(refusals) lists existing objects that the operator must not write, each with C(kind), C(name) and
+      C(message).
+    - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the
+      condition reason for it; both are empty if it can.
+  type: dict
+"""
+
+
+def plan_resource(
+    resource: dict[str, t.Any], observed: str | dict[str, t.Any] | None = None
+) -> dict[str, t.Any]:
+    """Filter for `plan_for`."""
+    if not isinstance(resource, dict) or "metadata" not in resource:
+        raise AnsibleFilterError("plan_resource: the input must be a whole custom resource")
+    try:
+        answers = unpack(to_native_types(observed))
+    except NimError as error:
+        raise AnsibleFilterError(f"plan_resource: {error}") from error
+    plain = to_native_types(resource)
+    try:
+        _wanted, found = plan_for(kind_of(plain), plain, Observed(answers))
+    except NimError as error:
+        raise AnsibleFilterError(f"plan_resource: {error}") from error
+    return asdict(found)
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file, by name."""
+        return {"plan_resource": plan_resource}

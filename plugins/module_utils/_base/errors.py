@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The errors that pure code raises; each maps to a condition reason."""
+
+from __future__ import annotations
+
+FORBIDDEN, NAME_RESERVED = "Forbidden", "NameReserved"
+FINAL = {FORBIDDEN, NAME_RESERVED}
+"""Reasons that retrying cannot fix: only another spec, or another operator configuration, can."""
+
+
+class NimError(Exception):
+    """A custom resource cannot be served as it is.
+
+    The text says what is wrong, where (a field path such as ``spec.storage.pvc.size``) and how to
+    fix it. ``reason`` becomes the reason of the condition that the user sees: a CamelCase word.
+    """
+
+    def __init__(self, message: str, *, reason: str = "Failed") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ApiError(Exception):
+    """The API server refused a request; ``status`` is the HTTP status, 0 if there was no answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keys that ansible-core reserves to mark values in JSON: no external document may contain one.
+
+What ansible-core makes of ``{"__ansible_unsafe": …}`` and the like depends on which decoder reads
+it: it loses text, fails, or falls back to a parser that trusts all text as templates. So we remove
+or refuse such keys before Ansible sees a document.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .errors import NimError
+
+PREFIX = "__ansible"
+OPEN_FIELD = ".eppConfig.config"
+"""The field of a router that keeps unknown fields, so no CRD validation rule can check it."""
+
+_MAX_SHOWN = 5
+
+
+def is_reserved_key(key: t.Any) -> bool:
+    """Whether ansible-core may treat a map key as reserved."""
+    return isinstance(key, str) and key.startswith(PREFIX)
+
+
+def find_reserved_keys(document: t.Any) -> list[str]:
+    """The paths of reserved keys in JSON data, such as `.spec.labels.__ansible_x`."""
+    return sorted(path for path, _holder, _key in _walk(document))
+
+
+def remove_reserved_keys(document: t.Any) -> list[str]:
+    """Remove reserved keys from JSON data in place; returns their paths."""
+    found = list(_walk(document))
+    for _path, holder, key in found:
+        del holder[key]
+    return sorted(path for path, _holder, _key in found)
+
+
+def _walk(document: t.Any) -> t.Iterator[tuple[str, dict[str, t.Any], str]]:
+    """(path, map, key) of each reserved key, except those below another one."""
+    pending: list[tuple[t.Any, str]] = [(document, "")]
+    while pending:
+        value, path = pending.pop()
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if is_reserved_key(key):
+                    yield f"{path}.{key}", value, key
+                else:
+                    pending.append((item, f"{path}.{key}"))
+        elif isinstance(value, (list, tuple)):
+            pending += [(item, f"{path}[{index}]") for index, item in enumerate(value)]
+
+
+def refuse_reserved_keys(document: t.Any) -> None:
+    """NimError that names the reserved keys, if there are any."""
+    if found := find_reserved_keys(document):
+        raise NimError(explain_reserved_keys(found))
+
+
+def explain_reserved_keys(paths: t.Sequence[str]) -> str:
+    """The message for the user about reserved keys."""
+    shown = ", ".join(path.lstrip(".")[:253] for path in paths[:_MAX_SHOWN])
+    more = f" and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
+    return f"{shown}{more}: keys that begin with {PREFIX} are reserved for Ansible: remove them"

@@ -1,0 +1,327 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The API server, by paths and plain JSON.
+
+All paths are known, so this uses the official client's configuration, authentication and connection
+pool, but neither its discovery (extra requests in each run) nor its call signatures (they differ
+between its major versions).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import typing as t
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlencode
+
+from .._base.errors import ApiError
+from .._base.reserved_keys import PREFIX, remove_reserved_keys
+from .._http.transport import explain
+
+try:
+    import kubernetes.client
+    import kubernetes.client.rest
+    import kubernetes.config.kube_config
+    import urllib3
+    import yaml
+    from urllib3.util.ssl_ import create_urllib3_context
+
+    KUBERNETES_IMPORT_ERROR: str | None = None
+except ImportError as error:
+    KUBERNETES_IMPORT_ERROR = str(error)
+
+_DEFAULT_KUBECONFIG = "~/.kube/config"
+_NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
+# Invalid in object names: the API server would refuse them, or address something else.
+_NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
+_CONNECT_SECONDS, _READ_SECONDS = 5, 30
+_MAX_PLAIN_ERROR = 300
+_MARKER = PREFIX.encode()
+
+_ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
+_SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
+"""Excludes annotations: `kubectl apply` stores the whole applied object there."""
+
+Json = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class _Server:
+    host: str
+    pool: t.Any
+    authorization: dict[str, str]
+
+
+class Client:
+    """Reads and patches by path over one connection, opened on first use. Raises `ApiError`."""
+
+    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        """Use ``kubeconfig``, else K8S_AUTH_KUBECONFIG, KUBECONFIG, or the pod's credentials."""
+        if KUBERNETES_IMPORT_ERROR:
+            raise ApiError(
+                0, f"the Python package kubernetes is missing: {KUBERNETES_IMPORT_ERROR}"
+            )
+        self._path = (
+            kubeconfig or os.environ.get("K8S_AUTH_KUBECONFIG") or os.environ.get("KUBECONFIG")
+        )
+        self._context = context or os.environ.get("K8S_AUTH_CONTEXT")
+
+    @property
+    def source(self) -> tuple[t.Any, ...] | None:
+        """A key that clients with the same connection share; None if it cannot be determined.
+
+        A connection belongs to one process. In a pod the credentials are renewed from time to time.
+        """
+        if _is_of_pod(self._path):
+            return None
+        try:
+            status = Path(self._path or _DEFAULT_KUBECONFIG).expanduser().stat()
+        except OSError:
+            return None
+        return self._path, self._context, status.st_mtime_ns, status.st_ino, os.getpid()
+
+    @cached_property
+    def namespace(self) -> str:
+        """The namespace of the kubeconfig's context, or of the pod; `default` if it names none."""
+        if _is_of_pod(self._path):
+            file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+            return file.read_text().strip() if file.is_file() else "default"
+        try:
+            found, _base = _read_kubeconfig(self._path or _DEFAULT_KUBECONFIG)
+            context = kubernetes.config.kube_config.KubeConfigLoader(
+                found, active_context=self._context
+            ).current_context["context"]
+        except Exception as error:  # as in _server
+            raise self._unusable(error) from error
+        return str(context["namespace"]) if "namespace" in context else "default"
+
+    @cached_property
+    def _server(self) -> _Server:
+        """Loaded on first use: a report with nothing to write needs no connection."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="nimops-") as folder:
+                configuration = _load_configuration(self._path, self._context, folder)
+                pool = _make_pool(configuration)
+        except Exception as error:  # the loader wraps only some errors of a bad file
+            raise self._unusable(error) from error
+        authorization = {
+            setting["key"]: setting["value"]
+            for setting in configuration.auth_settings().values()
+            if setting["in"] == "header" and setting["value"]
+        }
+        return _Server(configuration.host.rstrip("/"), pool, authorization)
+
+    def _unusable(self, error: Exception) -> ApiError:
+        return ApiError(
+            0,
+            f"no usable kubeconfig {self._path or _DEFAULT_KUBECONFIG}: {error} (name one in"
+            " the parameter kubeconfig, or in K8S_AUTH_KUBECONFIG or KUBECONFIG)",
+        )
+
+    def get(self, path: str, **query: str) -> Json | None:
+        """The object at a path; None if it, or its kind, does not exist."""
+        return self._get(path, query=query)
+
+    def get_whole(self, path: str) -> Json | None:
+        """Like `get`, but with the keys that other methods remove because Ansible reserves them."""
+        return self._get(path, whole=True)
+
+    def get_presence(self, path: str) -> Json | None:
+        """{"metadata": …} of the object at a path, None if there is none; never its contents."""
+        found = self._get(path, accept=_ACCEPT_METADATA % "")
+        if found is None:
+            return None
+        metadata = found["metadata"]
+        return {"metadata": {key: metadata[key] for key in _SHOWN_METADATA if key in metadata}}
+
+    def get_text(self, path: str, limit: int, **query: str) -> str:
+        """The text at a path (a pod's log), truncated to ``limit`` bytes."""
+        return self._call("GET", path, query=query, limit=limit).decode(errors="replace")
+
+    def list_metadata(self, path: str) -> list[Json]:
+        """[{"metadata": …}] of a collection, without the rest of the objects."""
+        items: list[Json] = []
+        query = {"limit": "500"}
+        while True:
+            page = self._call_json("GET", path, query=query, accept=_ACCEPT_METADATA % "List")
+            items += [{"metadata": item["metadata"]} for item in page.get("items") or []]
+            if not (token := (page.get("metadata") or {}).get("continue")):
+                return items
+            query["continue"] = token
+
+    def list_objects(self, path: str, **query: str) -> list[Json] | None:
+        """The objects of a collection; None if the API server does not serve the kind.
+
+        Without paging: the operator's proxy answers from its cache, which does not support pages.
+        """
+        found = self.get(path, **query)
+        return None if found is None else found.get("items") or []
+
+    def patch(self, path: str, body: Json, field_manager: str = "") -> Json:
+        """JSON merge patch; returns the patched object."""
+        query = {"fieldManager": field_manager} if field_manager else {}
+        return self._call_json("PATCH", path, body, "application/merge-patch+json", query=query)
+
+    def apply(self, path: str, body: Json, field_manager: str, *, dry: bool = False) -> Json:
+        """Forced server-side apply; returns the resulting object, hypothetical if ``dry``."""
+        query = {"fieldManager": field_manager, "force": "true"}
+        if dry:
+            query["dryRun"] = "All"
+        return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
+
+    def delete(self, path: str, uid: str = "") -> Json:
+        """Delete an object, with ``uid`` only that one, and its dependents in the background."""
+        options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        options["propagationPolicy"] = "Background"
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self._call_json("DELETE", path, options, "application/json")
+
+    def _get(self, path: str, **options: t.Any) -> Json | None:
+        try:
+            return self._call_json("GET", path, **options)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _call_json(
+        self, method: str, path: str, *args: t.Any, whole: bool = False, **options: t.Any
+    ) -> Json:
+        data = self._call(method, path, *args, **options)
+        try:
+            answer = json.loads(data)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")
+        if not whole and _MARKER in data:
+            remove_reserved_keys(answer)
+        return answer
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        content_type: str = "",
+        *,
+        query: t.Mapping[str, str] | None = None,
+        accept: str = "application/json",
+        limit: int | None = None,
+    ) -> bytes:
+        if _NO_NAME.search(path):
+            raise ApiError(404, f"{path}: no object can have such a name")
+        server = self._server
+        headers = {"Accept": accept, **server.authorization}
+        if content_type:
+            headers["Content-Type"] = content_type
+        url = f"{server.host}{path}"
+        if query:
+            url += f"?{urlencode(query)}"
+        try:
+            response = server.pool.request(
+                method,
+                url,
+                body=None if body is None else _encode(body),
+                headers=headers,
+                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+                retries=False,
+                preload_content=False,
+            )
+            try:
+                data = t.cast(bytes, response.read(limit))
+            finally:
+                response.close()
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise ApiError(
+                0, f"the API server {server.host} cannot be reached: {explain(error)}"
+            ) from error
+        if response.status >= 300:
+            raise ApiError(response.status, _explain(response.status, data))
+        return data
+
+
+def _encode(body: Json) -> bytes:
+    """JSON that is also valid YAML, which allows neither surrogates nor raw control characters."""
+    text = json.dumps(body, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode(errors="replace")
+
+
+def _is_of_pod(path: str | None) -> bool:
+    """Whether the credentials are those of the pod."""
+    return not path and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def _load_configuration(path: str | None, context: str | None, folder: str) -> t.Any:
+    """The client's configuration; inline certificates and keys are written to ``folder``."""
+    configuration = kubernetes.client.Configuration()
+    if _is_of_pod(path):
+        kubernetes.config.load_incluster_config(client_configuration=configuration)
+    else:
+        # load_kube_config has no folder parameter in old versions, and would write the file
+        found, base = _read_kubeconfig(path or _DEFAULT_KUBECONFIG)
+        kubernetes.config.kube_config.KubeConfigLoader(
+            found, active_context=context, config_base_path=base, temp_file_path=folder
+        ).load_and_set(configuration)
+    return configuration
+
+
+def _read_kubeconfig(path: str) -> tuple[t.Any, str | None]:
+    """The contents of a kubeconfig, and the folder that its relative paths start from.
+
+    Reads a single file with libyaml, which is ten times faster than the library's merger of several
+    files.
+    """
+    if os.pathsep in path:
+        found, base = kubernetes.config.kube_config.KubeConfigMerger(path).config, None
+    else:
+        file = Path(path).expanduser()
+        if not file.exists():
+            raise ApiError(0, "it does not exist")
+        found = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        base = str(file.absolute().parent)
+    if found is None:
+        raise ApiError(0, "it does not exist" if base is None else "it is empty")
+    return found, base
+
+
+def _make_pool(configuration: t.Any) -> t.Any:
+    """The official client's connection pool, with the certificates already loaded.
+
+    The pool would read the files for each connection, so they would have to outlive it, and nothing
+    would delete them: Ansible's workers end without running exit handlers.
+    """
+    pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
+    if not configuration.host.startswith("https:"):
+        return pool
+    options = pool.connection_pool_kw
+    context = create_urllib3_context(cert_reqs=options["cert_reqs"])
+    authorities = {
+        "cafile": options.pop("ca_certs", None),
+        "cadata": options.pop("ca_cert_data", None),
+    }
+    if any(authorities.values()):
+        context.load_verify_locations(**authorities)
+    else:
+        context.load_default_certs()
+    certificate, key = options.pop("cert_file", None), options.pop("key_file", None)
+    if certificate:
+        context.load_cert_chain(certificate, key, password="")
+    options["ssl_context"] = context
+    return pool
+
+
+def _explain(status: int, body: bytes) -> str:
+    """The API server's own message."""
+    try:
+        return str(json.loads(body)["message"])
+    except (TypeError, ValueError, KeyError):
+        text = body.decode(errors="replace").strip()[:_MAX_PLAIN_ERROR]
+        return f"HTTP {status}: {text}" if text else f"HTTP {status}"

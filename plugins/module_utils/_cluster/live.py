@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A real cluster, for one pass."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+from datetime import UTC, datetime
+
+from .._base.environment import count_from
+from .._base.errors import ApiError
+from .._engine.desired import Assessment, Outcome
+from .._engine.observed import Read
+from .._engine.plan import Plan
+from .._engine.status import SLOW_REQUEUE_SECONDS
+from .._http.slots import Slots
+from .._http.timeouts import Patience
+from .client import Client
+from .reader import answer
+from .settings import read_settings
+from .status_writer import emit, refetch, write_status
+from .writer import execute_plan
+
+Json = dict[str, t.Any]
+
+SLOW_REQUEUE_VARIABLE = "NIMOPS_SLOW_PAUSE"
+"""Overrides the minimum interval in seconds, for clusters where a run costs more."""
+
+
+class LiveCluster:
+    """The answers of an API server, registries and model servers, for one pass.
+
+    ``is_dry``: nothing is written. ``is_shared``: others need the same workers, so the wait for
+    slow servers is limited.
+    """
+
+    def __init__(
+        self, client: Client, namespace: str = "", *, is_dry: bool = False, is_shared: bool = True
+    ) -> None:
+        self.client = client
+        self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
+        self._is_dry = is_dry
+        self._patience = Patience(namespace, Slots()) if is_shared else None
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        if self._patience:
+            self._patience.__exit__(kind, error, trace)
+
+    def settings(self) -> Json:
+        """The operator's configuration from the environment."""
+        return read_settings()
+
+    def answer(self, read: Read) -> t.Any:
+        """The answer; empty for a read across namespaces if we have rights in some of them only."""
+        try:
+            return answer(self.client, read, self._patience)
+        except ApiError as error:
+            if error.status == 403 and read.how in ("list", "any") and not read.namespace:
+                return []
+            raise
+
+    def write(self, plan: Plan) -> Outcome:
+        """Execute a plan; in a dry run, only the planned refusals are known."""
+        if not self._is_dry:
+            return execute_plan(self.client, plan)
+        return Outcome(
+            refusals=list(plan.refusals),
+            failure=plan.failure,
+            failure_reason=plan.failure_reason or "Failed",
+        )
+
+    def write_status(self, resource: Json, status: Json) -> bool:
+        """Patch what differs; returns whether anything did."""
+        return write_status(self.client, resource, status, dry=self._is_dry)
+
+    def refetch(self, resource: Json) -> Json | None:
+        """The resource with its latest status, None if it is gone or was recreated."""
+        return refetch(self.client, resource)
+
+    def emit(self, resource: Json, assessment: Assessment) -> None:
+        """Write events, and the annotations and status patches for other resources."""
+        if not self._is_dry:
+            emit(self.client, resource, assessment, self.now())
+
+    def now(self) -> datetime:
+        """The current time."""
+        return datetime.now(UTC)

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers the reads of a kind."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._base.errors import ApiError
+from .._engine.api_resources import api_path
+from .._engine.observed import Read
+from .._http.image_registry import download_protocol
+from .._http.model_server import fetch
+from .._http.timeouts import Patience
+from .._profiles.model_manifest import LOG_LIMIT
+from .client import Client
+
+Json = dict[str, t.Any]
+
+
+def answer(client: Client, read: Read, patience: Patience | None = None) -> t.Any:
+    """The answer of the cluster, a registry or a model server to one read."""
+    if read.how == "http":
+        return fetch(read.url, namespace=read.namespace, patience=patience)
+    if read.how == "protocol":
+        return download_protocol(read.image, _read_configs(client, read), patience=patience)
+    return _READERS[read.how](client, read)
+
+
+def _read_object(client: Client, read: Read) -> Json | None:
+    found = client.get(api_path(read.kind, read.namespace, read.name))
+    return {**found, "kind": read.kind} if found else None
+
+
+def _read_presence(client: Client, read: Read) -> Json | None:
+    return client.get_presence(api_path(read.kind, read.namespace, read.name))
+
+
+def _read_list(client: Client, read: Read) -> list[Json]:
+    path = api_path(read.kind, read.namespace)
+    if not read.selector:
+        return client.list_metadata(path)
+    found = client.list_objects(path, labelSelector=read.selector) or []
+    return [{"metadata": item["metadata"]} for item in found]
+
+
+def _read_any(client: Client, read: Read) -> list[Json]:
+    path = api_path(read.kind, read.namespace)
+    found = client.list_objects(path, labelSelector=read.selector, limit="1") or []
+    return [{"metadata": item["metadata"]} for item in found]
+
+
+def _read_objects(client: Client, read: Read) -> list[Json] | None:
+    query = {"labelSelector": read.selector} if read.selector else {}
+    return client.list_objects(api_path(read.kind, read.namespace), **query)
+
+
+def _read_log(client: Client, read: Read) -> str:
+    """Empty while the container has no log: it may be starting."""
+    path = f"{api_path('Pod', read.namespace, read.name)}/log"
+    try:
+        return client.get_text(path, LOG_LIMIT, container=read.container, limitBytes=str(LOG_LIMIT))
+    except ApiError as error:
+        if error.status in (400, 404):
+            return ""
+        raise
+
+
+def _read_configs(client: Client, read: Read) -> list[str | None]:
+    """The pull Secrets' configurations; they stay here, only the registry's answer is observed."""
+    configs = []
+    for name in read.pull_secrets:
+        secret = client.get(api_path("Secret", read.namespace, name)) if name else None
+        configs.append(((secret or {}).get("data") or {}).get(".dockerconfigjson"))
+    return configs
+
+
+_READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
+    "object": _read_object,
+    "objects": _read_objects,
+    "presence": _read_presence,
+    "list": _read_list,
+    "any": _read_any,
+    "log": _read_log,
+}

@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator's configuration, from environment variables."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from .._components.policy import read_switches
+
+
+def read_settings() -> dict[str, t.Any]:
+    """The configuration that pure code gets under the key `OPERATOR`."""
+    return {
+        "version": os.environ.get("OPERATOR_VERSION", ""),
+        "version_label": os.environ.get("NIMOPS_VERSION_LABEL", ""),
+        "namespace": os.environ.get("OPERATOR_NAMESPACE", ""),
+        "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
+        **read_switches(os.environ),
+    }

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An in-memory cluster on top of a read-only one.
+
+It stores what a pass writes and answers from that. A created Job has succeeded at the next look.
+Nothing else that a cluster does by itself is simulated.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from datetime import UTC, datetime
+
+from .._engine.api_resources import ObjectKey, identity
+from .._engine.desired import Assessment, Outcome
+from .._engine.observed import Read, read_object
+from .._engine.plan import Plan
+from .._engine.status import SLOW_REQUEUE_SECONDS
+from .facts import LISTS, is_in, key_of_read, shown
+from .settings import read_settings
+
+Json = dict[str, t.Any]
+Ask = t.Callable[[Read], t.Any]
+
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)
+_SUCCEEDED = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+
+
+class SimulatedCluster:
+    """The answers of ``base``, overridden by what was written; ``has_moved``: anything changed."""
+
+    slow_period = SLOW_REQUEUE_SECONDS
+
+    def __init__(self, base: Ask) -> None:
+        self.has_moved = False
+        self._base = base
+        self._changed: dict[ObjectKey, Json | None] = {}
+
+    def put(self, manifest: Json) -> None:
+        """Add this object, or replace that of the base."""
+        key = identity(manifest)
+        if self.find(key) != manifest:
+            self.has_moved = True
+            self._changed[key] = manifest
+
+    def remove(self, key: ObjectKey) -> None:
+        """Remove this object."""
+        self.has_moved = True
+        self._changed[key] = None
+
+    def find(self, key: ObjectKey) -> Json | None:
+        """The current object."""
+        return t.cast("Json | None", self.answer(read_object(*key)))
+
+    def settings(self) -> Json:
+        """The operator's configuration from the environment."""
+        return read_settings()
+
+    def answer(self, read: Read) -> t.Any:
+        """The answer to a read."""
+        if read.how in ("object", "presence"):
+            key = key_of_read(read)
+            if key in self._changed:
+                return shown(self._changed[key], read)
+            return self._base(read)
+        found = self._base(read)
+        return self._amend(found, read) if read.how in LISTS else found
+
+    def write(self, plan: Plan) -> Outcome:
+        """Store everything in a plan."""
+        for patch in [*plan.adopt, *plan.patch]:
+            self._merge(patch)
+        written = {}
+        for manifest in plan.apply:
+            metadata = {
+                key: value
+                for key, value in manifest["metadata"].items()
+                if key not in ("resourceVersion", "uid")
+            }
+            key = identity(manifest)
+            grown = grow(self.find(key) or {}, {**manifest, "metadata": metadata})
+            if manifest["kind"] == "Job":
+                grown["status"] = copy.deepcopy(_SUCCEEDED)
+            self.put(grown)
+            written[str(key)] = grown
+        for reference in plan.prune:
+            self.remove(identity(reference))
+        return Outcome(
+            written,
+            [str(identity(reference)) for reference in plan.prune],
+            list(plan.refusals),
+            plan.failure,
+            plan.failure_reason or "Failed",
+        )
+
+    def write_status(self, resource: Json, status: Json) -> bool:
+        """Store this status; returns whether it differs."""
+        self.put({**resource, "status": status})
+        return bool(status != resource.get("status"))
+
+    def refetch(self, resource: Json) -> Json | None:
+        """The current resource."""
+        return self.find(identity(resource))
+
+    def emit(self, resource: Json, assessment: Assessment) -> None:
+        """Do nothing: there is nobody to notify."""
+
+    def now(self) -> datetime:
+        """A constant time."""
+        return _NOW
+
+    def _merge(self, patch: Json) -> None:
+        """Apply a merge patch, except for managedFields, which are not simulated."""
+        live = self.find(identity(patch))
+        wanted = {key: value for key, value in patch.items() if key != "metadata"}
+        wanted["metadata"] = {
+            key: value
+            for key, value in patch["metadata"].items()
+            if key not in ("managedFields", "resourceVersion", "uid")
+        }
+        if live is not None:
+            self.put(grow(live, wanted))
+
+    def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
+        """A list of the base, updated with the changes made here."""
+        changed = [item for item in self._changed.values() if item and is_in(item, read)]
+        if found is None and not changed:
+            return None
+        kept = [item for item in found or [] if _key_in(item, read) not in self._changed]
+        return kept + [shown(item, read) for item in changed]
+
+
+def grow(live: Json, want: t.Mapping[str, t.Any]) -> Json:
+    """The live object merged with the wanted one; lists are replaced, and null removes a field."""
+    grown = copy.deepcopy(live)
+    for key, value in want.items():
+        have = grown.get(key)
+        if value is None:
+            grown.pop(key, None)
+        elif isinstance(value, dict) and isinstance(have, dict):
+            grown[key] = grow(have, value)
+        else:
+            grown[key] = copy.deepcopy(value)
+    return grown
+
+
+def _key_in(item: Json, read: Read) -> ObjectKey:
+    """The identity of a list item, which may lack its kind."""
+    return identity({"kind": read.kind, "metadata": item["metadata"]})

@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes one status patch, events on transitions, and annotations and status of other resources."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import typing as t
+from datetime import datetime
+
+from .._base.errors import ApiError
+from .._engine.api_resources import api_path
+from .._engine.desired import Assessment, Event
+from .._engine.metadata import FIELD_MANAGER
+from .._engine.status import format_time, merge_patch
+from .client import Client
+
+MAX_EVENT_MESSAGE = 1024
+_HOME_OF_EVENTS = "default"
+"""The namespace for events of cluster-scoped objects: kubectl looks for them there."""
+_MAX_EVENT_PREFIX = 253 - 1 - 16
+"""An object name has at most 253 characters; a dot and a digest follow the prefix."""
+
+Json = dict[str, t.Any]
+
+
+def emit(client: Client, resource: Json, assessment: Assessment, now: datetime) -> None:
+    """Write events, and the annotations and status patches for other resources.
+
+    An event that the API server refuses is lost: it is not worth a failed run.
+    """
+    _write_events(client, resource, assessment.events, now)
+    _write_annotations(client, resource, assessment)
+    _write_patches(client, resource, assessment)
+
+
+def write_status(client: Client, resource: Json, status: Json, *, dry: bool) -> bool:
+    """Patch what differs; returns whether anything did.
+
+    One merge patch, with the resourceVersion that the status was computed from.
+    """
+    patch = merge_patch(resource.get("status") or {}, status)
+    if patch and not dry:
+        meta = resource["metadata"]
+        path = api_path(resource["kind"], meta.get("namespace"), meta["name"])
+        body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "status": patch}
+        client.patch(f"{path}/status", body)
+    return bool(patch)
+
+
+def refetch(client: Client, resource: Json) -> Json | None:
+    """The resource with its latest status, None if it is gone or was recreated.
+
+    Spec and generation stay those that were reconciled.
+
+    Lists by field selector, because the operator's cache, which was stale, would answer a GET by
+    name.
+    """
+    meta = resource["metadata"]
+    path = api_path(resource["kind"], meta.get("namespace"))
+    found = (client.get(path, fieldSelector=f"metadata.name={meta['name']}") or {}).get("items")
+    if not found or found[0]["metadata"].get("uid") != meta.get("uid"):
+        return None
+    version = found[0]["metadata"]["resourceVersion"]
+    return resource | {
+        "metadata": meta | {"resourceVersion": version},
+        "status": found[0].get("status") or {},
+    }
+
+
+def _write_events(client: Client, resource: Json, events: t.Sequence[Event], now: datetime) -> None:
+    for event in events:
+        body = event_of(resource, event, now)
+        path = api_path("Event", body["metadata"]["namespace"], body["metadata"]["name"])
+        with contextlib.suppress(ApiError):
+            client.apply(path, body, FIELD_MANAGER)
+
+
+def event_of(resource: Json, event: Event, now: datetime) -> Json:
+    """The Event object.
+
+    It is applied, not posted: the operator's proxy would make the custom resource the owner of a
+    posted object, and watch all Events because of it.
+    """
+    meta = resource["metadata"]
+    text = f"{event.reason}\0{event.message}\0{now.timestamp()}"
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    prefix = meta["name"][:_MAX_EVENT_PREFIX].rstrip("-.")
+    component = f"{resource['kind'].lower()}-controller"
+    home = meta.get("namespace") or _HOME_OF_EVENTS
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{prefix}.{digest}", "namespace": home},
+        "involvedObject": {
+            "apiVersion": resource["apiVersion"],
+            "kind": resource["kind"],
+            "name": meta["name"],
+            **({"namespace": meta["namespace"]} if "namespace" in meta else {}),
+            "resourceVersion": meta.get("resourceVersion", ""),
+            "uid": meta.get("uid", ""),
+        },
+        "type": event.kind,
+        "reason": event.reason,
+        "message": event.message[:MAX_EVENT_MESSAGE],
+        "count": 1,
+        "firstTimestamp": format_time(now),
+        "lastTimestamp": format_time(now),
+        "source": {"component": component},
+        "reportingComponent": component,
+        "reportingInstance": "",
+    }
+
+
+def _write_annotations(client: Client, resource: Json, assessment: Assessment) -> None:
+    home = resource["metadata"].get("namespace")
+    for item in assessment.triggers:
+        body = {"metadata": {"annotations": {item.key: item.value}}}
+        try:
+            client.patch(api_path(item.kind, item.namespace or home, item.name), body)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+
+def _write_patches(client: Client, resource: Json, assessment: Assessment) -> None:
+    """Ignores a conflict or a missing object: the observation is stale; the next pass decides."""
+    home = resource["metadata"].get("namespace")
+    for item in assessment.patches:
+        body = {"metadata": {"resourceVersion": item.version}, "status": item.status}
+        try:
+            client.patch(f"{api_path(item.kind, item.namespace or home, item.name)}/status", body)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise

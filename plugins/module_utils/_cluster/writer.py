@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Executes a plan directly: for commands, which have no tasks, and where tasks cannot do it."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from .._base.errors import ApiError
+from .._engine.api_resources import api_path, key_of
+from .._engine.desired import Outcome, Refusal
+from .._engine.metadata import FIELD_MANAGER
+from .._engine.plan import Plan
+from .client import Client
+from .private_keys import generate_keys
+from .task_results import is_race, refusal_text
+
+Json = dict[str, t.Any]
+
+_NON_BMP = re.compile("[\U00010000-\U0010ffff]")
+
+
+def needs_own_client(plan: Plan) -> bool:
+    """Whether `kubernetes.core.k8s` cannot apply this: characters beyond U+FFFF, such as emoji.
+
+    The official client escapes them as surrogate pairs. That is valid JSON, but the API server
+    parses server-side apply as YAML and refuses such escapes.
+    """
+    return bool(_NON_BMP.search(json.dumps(plan.apply, ensure_ascii=False)))
+
+
+def execute_plan(client: Client, plan: Plan) -> Outcome:
+    """Adopt, apply, delete and patch; a refused write does not stop the rest.
+
+    Raises ApiError if the API server does not answer.
+    """
+    refusals = list(plan.refusals)
+    raced: list[str] = []
+    written, deleted = {}, []
+    for patch in plan.adopt:
+        # If adopting fails now, the next pass retries it; apply the rest meanwhile.
+        _found, error = _try(client.patch, _path(patch), patch)
+        if error and is_race(error.status, ""):
+            raced.append(key_of(patch))
+    for manifest in generate_keys(plan.apply):
+        found, error = _try(client.apply, _path(manifest), manifest, FIELD_MANAGER)
+        if error:
+            _sort_error(manifest, error, raced, refusals)
+        else:
+            written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
+    for reference in plan.prune:
+        uid = reference["metadata"].get("uid") or ""
+        _found, error = _try(client.delete, _path(reference), uid)
+        if error and error.status != 404:
+            _sort_error(reference, error, raced, refusals)
+        else:
+            deleted.append(key_of(reference))
+    for patch in plan.patch:
+        _found, error = _try(client.patch, _path(patch), patch, FIELD_MANAGER)
+        if error:
+            _sort_error(patch, error, raced, refusals)
+    return Outcome(
+        written=written,
+        deleted=deleted,
+        raced=raced,
+        refusals=refusals,
+        failure=plan.failure,
+        failure_reason=plan.failure_reason or "Failed",
+    )
+
+
+def _try(call: t.Callable[..., Json], *arguments: t.Any) -> tuple[Json, ApiError | None]:
+    try:
+        return call(*arguments), None
+    except ApiError as error:
+        if not error.status:
+            raise
+        return {}, error
+
+
+def _path(manifest: Json) -> str:
+    metadata = manifest["metadata"]
+    return api_path(manifest["kind"], metadata.get("namespace"), metadata["name"])
+
+
+def _sort_error(manifest: Json, error: ApiError, raced: list[str], refusals: list[Refusal]) -> None:
+    if is_race(error.status, str(error)):
+        raced.append(key_of(manifest))
+        return
+    kind = manifest["kind"]
+    message = refusal_text(str(error), kind, manifest["apiVersion"])
+    refusals.append(Refusal(kind, manifest["metadata"]["name"], message))

@@ -1,0 +1,179 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reconciles custom resources without an operator, until they are Ready."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._base.errors import ApiError, NimError
+from ..._cluster.client import Client
+from ..._cluster.live import LiveCluster
+from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.api_resources import api_path, identity, is_served
+from ..._engine.conditions import find_condition
+from ..._engine.metadata import is_controlled_by
+from ..._engine.observed import Read
+from ..._engine.reconcile import reconcile
+from ..._kinds import kind_of
+from ..loader import to_apply
+from ..plan.preview import MANAGER, path_of, refused
+from ..text import name_of
+
+Json = dict[str, t.Any]
+
+READY, FAILED = "Ready", "Failed"
+
+_PAUSES = (0.5, 1.0, 2.0, 5.0)
+_PATIENCE = 3
+"""Passes before a failure is final if nothing is in progress: one resource may fix another."""
+
+
+@dataclass
+class Progress:
+    """The progress of a custom resource. ``is_awaited``: something is in progress."""
+
+    state: str = ""
+    message: str = ""
+    is_awaited: bool = False
+
+
+@dataclass
+class ApplyRun:
+    """``wrote``: the number of objects written, including custom resources."""
+
+    progress: dict[Key, Progress] = field(default_factory=dict)
+    wrote: int = 0
+
+    def unready(self) -> list[str]:
+        """The resources that are not Ready, and why."""
+        return [
+            f"{name_of(key)}: {reached.state or 'new'}: {reached.message}"
+            for key, reached in self.progress.items()
+            if reached.state != READY
+        ]
+
+
+def submit(client: Client, resources: t.Iterable[Json]) -> ApplyRun:
+    """Write the custom resources. Raises ApiError, and NimError if the API server refuses one."""
+    run = ApplyRun()
+    for resource in resources:
+        path = path_of(resource)
+        before = client.get(path)
+        try:
+            after = client.apply(path, to_apply(resource), MANAGER)
+        except ApiError as error:
+            raise refused(resource, error) from error
+        if before is None or _version(before) != _version(after):
+            run.wrote += 1
+        run.progress[identity(resource)] = Progress()
+    return run
+
+
+def wait_until_ready(
+    client: Client, run: ApplyRun, seconds: float, say: t.Callable[[str], None]
+) -> None:
+    """Reconcile until all are Ready. NimError after a timeout, or if no progress is possible.
+
+    ``say`` is called when a state or its message changes.
+    """
+    end = time.monotonic() + seconds
+    passes = failed = 0
+    while True:
+        wrote = run.wrote
+        reconcile_once(client, run, say)
+        if not run.unready():
+            return
+        is_over = wrote == run.wrote and _has_failed(run)
+        failed = failed + 1 if is_over else 0
+        if failed == _PATIENCE:
+            raise NimError("failed: " + "; ".join(run.unready()))
+        pause = _PAUSES[min(passes, len(_PAUSES) - 1)]
+        if time.monotonic() + pause > end:
+            raise NimError(f"not Ready after {seconds:g} s: " + "; ".join(run.unready()))
+        time.sleep(pause)
+        passes += 1
+
+
+def reconcile_once(client: Client, run: ApplyRun, say: t.Callable[[str], None]) -> None:
+    """Reconcile each custom resource once."""
+    for key in list(run.progress):
+        _reconcile(client, run, key, say)
+
+
+def _has_failed(run: ApplyRun) -> bool:
+    """Whether no resource that is not Ready is still in progress."""
+    return all(
+        reached.state == READY or (reached.state == FAILED and not reached.is_awaited)
+        for reached in run.progress.values()
+    )
+
+
+def _reconcile(client: Client, run: ApplyRun, key: Key, say: t.Callable[[str], None]) -> None:
+    """One pass over one custom resource."""
+    kind, namespace, name = key
+    resource = client.get(api_path(kind, namespace, name))
+    if resource is None:
+        raise NimError(f"{name_of(key)} was deleted by somebody else")
+    done = reconcile(kind_of(resource), resource, _ExternalCluster(client))
+    said, outcome = done.report, done.outcome
+    run.wrote += len(outcome.written) + len(outcome.deleted)
+    for child in [*done.look.answers.values(), *outcome.written.values()]:
+        _follow(run, resource, child)
+    reached = Progress(
+        said.status.get("state") or "", _explain(said.status, said.error), bool(said.period)
+    )
+    if reached != run.progress[key]:
+        told = f"{name_of(key)}: {reached.state}: {reached.message}".rstrip(": ")
+        say(told)
+    run.progress[key] = reached
+
+
+def _follow(run: ApplyRun, resource: Json, child: t.Any) -> None:
+    """Also reconcile those of our custom resources that a custom resource has created."""
+    if not isinstance(child, dict) or not is_served(child):
+        return
+    if is_controlled_by(child, resource):
+        run.progress.setdefault(identity(child), Progress())
+
+
+class _ExternalCluster(LiveCluster):
+    """The cluster as the operator sees it, wherever this runs, for a single interactive user."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, is_shared=False)
+
+    def answer(self, read: Read) -> t.Any:
+        """The answer; from outside, models are reached through the API server."""
+        said = super().answer(read)
+        if read.how != "http" or said["status"] or not read.name:
+            return said
+        path = f"{api_path('Service', read.namespace, read.name)}/proxy/{_path_of_url(read.url)}"
+        try:
+            return {"status": 200, "body": self.client.get_text(path, 1 << 20), "error": ""}
+        except ApiError as error:
+            return {**said, "status": error.status} if error.status == 404 else said
+
+
+def _path_of_url(url: str) -> str:
+    return url.split("/", 3)[3]
+
+
+def _version(resource: Json) -> str:
+    return str(resource["metadata"].get("resourceVersion"))
+
+
+def _explain(status: Json, error: str) -> str:
+    """The most informative message of a status."""
+    if error:
+        return error
+    conditions = status.get("conditions")
+    for kind, wanted in (("Failed", "True"), ("Stalled", "True"), ("Reconciling", "True")):
+        found = find_condition(conditions, kind)
+        if found and found["status"] == wanted and found["message"]:
+            return str(found["message"]).strip()
+    ready = find_condition(conditions, "Ready")
+    return str((ready or {}).get("message") or "").strip()

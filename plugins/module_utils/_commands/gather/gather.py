@@ -1,0 +1,457 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Collects what support needs from a cluster, within a time and a size limit.
+
+Objects come before logs: they are small and the most useful. Anything unreadable is recorded, and
+the rest continues. Of Secrets, only the metadata is read, and only their existence is kept.
+Everything else is redacted before it is added to the archive.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..._base.errors import ApiError, NimError
+from ..._cluster.client import Client
+from ..._engine.api_resources import KINDS, SERVED_GROUPS, collection_path
+from ..._engine.served_kinds import SERVED
+from ..._http.transport import within
+from ..plan.diff import to_yaml
+from .archive import Archive
+from .redact import redact_object, redact_text
+from .related_objects import list_references, list_related_objects
+from .support_views import (
+    Container,
+    event_concerns,
+    join_log,
+    list_containers,
+    show_definition,
+    show_event,
+    show_node,
+    sort_events,
+)
+
+Json = dict[str, t.Any]
+Say = t.Callable[[str], None]
+
+_HEAD_BYTES, _END_BYTES, _END_LINES = 1 << 20, 4 << 20, (5000, 500, 50)
+"""Of a container's log: its beginning, and if there is more, as many of the last lines as fit."""
+
+_PAGE = "500"
+_CALL_SECONDS = 60.0
+_SERVED_VERSIONS = {row[0] for row in SERVED.values()}
+_EXTRA_KINDS = {
+    "ControllerRevision": ("apps/v1", "controllerrevisions"),
+    "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices"),
+    "ReplicaSet": ("apps/v1", "replicasets"),
+    "StatefulSet": ("apps/v1", "statefulsets"),
+}
+"""Kinds that other controllers create from our children."""
+
+_SERVERLESS = ("serving.knative.dev/v1", ("configurations", "revisions", "services"))
+_HANDLED_SEPARATELY = {"Event", "Node", "Secret"}
+_BUILT_IN = {
+    *("v1", "apps/v1", "autoscaling/v2", "batch/v1", "discovery.k8s.io/v1", "networking.k8s.io/v1"),
+    *("rbac.authorization.k8s.io/v1", "resource.k8s.io/v1"),
+}
+"""Kinds that are served without a CustomResourceDefinition."""
+
+_OPERATOR_LABEL = ("control-plane", "controller-manager")
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to gather, within ``seconds``.
+
+    ``resource``: one custom resource, such as NIMService/llm. If empty: everything in a namespace,
+    or in the cluster if that is empty, too.
+    """
+
+    resource: str = ""
+    namespace: str = ""
+    operator_namespace: str = "nimops-system"
+    seconds: float = 300
+
+
+@dataclass(frozen=True)
+class ServedResource:
+    """A kind of objects that the API server serves."""
+
+    version: str
+    plural: str
+    kind: str
+    names: frozenset[str] = frozenset()
+    is_namespaced: bool = True
+
+    @property
+    def folder(self) -> str:
+        """The name that kubectl uses."""
+        group = self.version.partition("/")[0] if "/" in self.version else ""
+        return f"{self.plural}.{group}" if group else self.plural
+
+
+class _TimeIsUpError(Exception):
+    """The time limit is reached; the rest is left out."""
+
+
+@dataclass
+class _Findings:
+    """The results so far, for later steps."""
+
+    server: str = ""
+    served: list[ServedResource] = field(default_factory=list)
+    resources: list[Json] = field(default_factory=list)
+    secrets: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    containers: list[tuple[str, Container]] = field(default_factory=list)
+
+
+def gather(client: Client, order: Order, archive: Archive, say: Say) -> str:
+    """Fill the archive, except its index; returns the version of the API server.
+
+    ApiError if it does not answer, or does not allow reading any custom resource; NimError if the
+    requested one does not exist.
+    """
+    return _Gathering(client, order, archive, say).run()
+
+
+class _Gathering:
+    def __init__(self, client: Client, order: Order, archive: Archive, say: Say) -> None:
+        self._client = client
+        self._order = order
+        self._archive = archive
+        self._say = say
+        self._deadline = time.monotonic() + order.seconds
+        self._found = _Findings()
+
+    def run(self) -> str:
+        try:
+            self._find_server()
+            self._find_served()
+            self._find_resources()
+        except _TimeIsUpError as error:
+            raise NimError(
+                f"the API server did not list its resources within {self._order.seconds:g} s"
+            ) from error
+        steps: list[tuple[str, t.Callable[[], None]]] = [
+            ("custom resources and what belongs to them", self._take_namespaces),
+            ("the operator", self._take_operator),
+            ("nodes", self._take_nodes),
+            ("definitions of custom resources", self._take_definitions),
+            ("which secrets exist", self._take_secrets),
+            ("logs", self._take_logs),
+        ]
+        for what, take in steps:
+            try:
+                take()
+            except _TimeIsUpError:
+                why = f"timed out after {self._order.seconds:g} s"
+                self._archive.note_cut(what, why)
+                self._say(f"{what}: {why}")
+        return self._found.server
+
+    # what there is
+
+    def _find_server(self) -> None:
+        version = self._call(lambda: self._client.get("/version")) or {}
+        self._found.server = str(version.get("gitVersion") or "")
+        self._put("versions/server.yaml", version)
+
+    def _find_served(self) -> None:
+        """The kinds that are served, of those that may belong to custom resources."""
+        wanted = defaultdict(set)
+        known = {kind: (item.version, item.plural) for kind, item in KINDS.items()}
+        for kind, (version, plural) in (known | _EXTRA_KINDS).items():
+            if kind not in _HANDLED_SEPARATELY:
+                wanted[version].add(plural)
+        wanted[_SERVERLESS[0]].update(_SERVERLESS[1])
+        served = {}
+        for version in sorted(wanted):
+            found = self._read(collection_path(version), version)
+            listed = (found or {}).get("resources") or []
+            listed.sort(key=lambda item: item["name"])
+            served[version] = [item["name"] for item in listed if "/" not in item["name"]]
+            self._found.served += [
+                _served_resource(version, item)
+                for item in listed
+                if version in _SERVED_VERSIONS or item["name"] in wanted[version]
+                if "/" not in item["name"]
+                if item.get("namespaced") or version in _SERVED_VERSIONS
+            ]
+        self._put("versions/apis.yaml", served)
+
+    def _find_resources(self) -> None:
+        own = [resource for resource in self._found.served if resource.version in _SERVED_VERSIONS]
+        if self._order.resource:
+            self._found.resources = [self._get_resource(own)]
+            return
+        errors = []
+        for resource in own:
+            if self._order.namespace and not resource.is_namespaced:
+                continue
+            try:
+                self._found.resources += self._fetch(resource, self._order.namespace)
+            except ApiError as error:
+                errors.append(error)
+                self._note(f"{resource.folder} in {self._order.namespace or 'the cluster'}", error)
+        if own and len(errors) == len(own):
+            raise errors[0]
+        count = len(self._found.resources)
+        self._say(f"{count} custom resources in {self._order.namespace or 'the cluster'}")
+
+    def _get_resource(self, own: list[ServedResource]) -> Json:
+        """The one that is asked for; nothing is gathered without it."""
+        wanted, _slash, name = self._order.resource.partition("/")
+        resource = next((resource for resource in own if wanted.lower() in resource.names), None)
+        if resource is None or not name:
+            known = (
+                ", ".join(resource.kind for resource in own)
+                or f"none, as {', '.join(SERVED_GROUPS)} is not served"
+            )
+            raise NimError(
+                f"resource: {self._order.resource!r} is not a kind and name such as NIMService/llm;"
+                f" the kinds are {known}"
+            )
+        namespace = self._order.namespace if resource.is_namespaced else ""
+        path = collection_path(resource.version, resource.plural, namespace, name)
+        found = self._call(lambda: self._client.get(path))
+        if found is None:
+            shown = f"{namespace}/{name}" if namespace else name
+            raise NimError(f"{resource.kind} {shown} does not exist")
+        return {"apiVersion": resource.version, "kind": resource.kind, **found}
+
+    # what is taken
+
+    def _take_namespaces(self) -> None:
+        roots = defaultdict(list)
+        for item in self._found.resources:
+            roots[_namespace(item)].append(item)
+        for namespace in sorted(roots):
+            home = namespace or self._order.operator_namespace
+            pool = [
+                item
+                for resource in self._found.served
+                if resource.is_namespaced or not namespace
+                for item in self._list(resource, home if resource.is_namespaced else "")
+            ]
+            belongings = list_related_objects(roots[namespace], pool)
+            folder = f"namespaces/{namespace}" if namespace else "cluster"
+            self._take_objects(folder, belongings)
+            is_part = bool(self._order.resource) or not namespace
+            self._take_events(folder, home, belongings if is_part else None)
+            self._say(f"{namespace or 'cluster-scoped'}: {len(belongings)} objects")
+
+    def _take_objects(self, folder: str, items: list[Json]) -> None:
+        folders = {
+            (resource.version, resource.kind): resource.folder for resource in self._found.served
+        }
+        for item in items:
+            name, namespace = item["metadata"]["name"], _namespace(item)
+            place = f"{folder}/{folders[item['apiVersion'], item['kind']]}/{_safe(name)}"
+            self._put(f"{place}.yaml", item)
+            for kind, secret in list_references(item):
+                if kind == "Secret":
+                    self._found.secrets[namespace, secret].add(f"{item['kind']}/{name}")
+            if item["kind"] == "Pod":
+                self._found.containers += [(place, one) for one in list_containers(item)]
+
+    def _take_events(self, folder: str, namespace: str, about: list[Json] | None) -> None:
+        """Those of a namespace, or ``about`` these objects."""
+        resource = ServedResource("v1", "events", "Event")
+        found = self._list(resource, namespace)
+        kept = found if about is None else [item for item in found if event_concerns(item, about)]
+        if kept:
+            self._put(f"{folder}/events.yaml", [show_event(item) for item in sort_events(kept)])
+
+    def _take_operator(self) -> None:
+        """Its Deployment and pods, and the leases that say who works."""
+        namespace = self._order.operator_namespace
+        served = {
+            resource.kind: resource
+            for resource in self._found.served
+            if resource.version in _BUILT_IN
+        }
+        pool = {
+            kind: self._list(served[kind], namespace)
+            for kind in ("Deployment", "ReplicaSet", "Pod")
+            if kind in served
+        }
+        roots = [item for item in pool.get("Deployment", []) if _is_operator(item)]
+        if not roots:
+            why = "no Deployment with the label {}: {} was found".format(*_OPERATOR_LABEL)
+            self._archive.note_unread(f"the operator in {namespace}", why)
+        items = list_related_objects(roots, [item for found in pool.values() for item in found])
+        before, self._found.containers = self._found.containers, []
+        self._take_objects("operator", items)
+        self._found.containers += before  # of all logs, the operator's come first
+        leases = self._list(ServedResource("coordination.k8s.io/v1", "leases", "Lease"), namespace)
+        if leases:
+            self._put("operator/leases.yaml", leases)
+        if roots:
+            self._take_events("operator", namespace, items)
+        self._say(f"operator: {len(items)} objects in {namespace}")
+
+    def _take_nodes(self) -> None:
+        nodes = self._list(ServedResource("v1", "nodes", "Node"), "")
+        if nodes:
+            self._put("nodes.yaml", [show_node(item) for item in nodes])
+        self._say(f"{len(nodes)} nodes")
+
+    def _take_definitions(self) -> None:
+        """The custom resource definitions behind what is served."""
+        shown = []
+        for resource in self._found.served:
+            if resource.version in _BUILT_IN:
+                continue
+            path = f"{_DEFINITIONS}/{resource.folder}"
+            if found := self._read(path, f"the definition of {resource.folder}"):
+                shown.append(show_definition(found))
+        if shown:
+            self._put("versions/definitions.yaml", shown)
+
+    def _take_secrets(self) -> None:
+        """Whether those exist that are named somewhere."""
+        shown = []
+        for (namespace, name), users in sorted(self._found.secrets.items()):
+            what = f"Secret {namespace}/{name}"
+            path = collection_path("v1", "secrets", namespace, name)
+            try:
+                exists: bool | None = (
+                    self._call(partial(self._client.get_presence, path)) is not None
+                )
+            except ApiError as error:
+                self._note(what, error)
+                exists = None
+            shown.append(
+                {"namespace": namespace, "name": name, "exists": exists, "used_by": sorted(users)}
+            )
+        if shown:
+            self._put("secrets.yaml", shown)
+
+    def _take_logs(self) -> None:
+        count = len(self._found.containers)
+        for number, (place, container) in enumerate(self._found.containers, 1):
+            if self._archive.is_full:
+                what = f"the logs of {count - number + 1} containers"
+                self._archive.note_cut(what, "the size limit was reached")
+                self._say(f"{what}: the size limit was reached")
+                return
+            for is_previous in (False, True) if container.has_previous else (False,):
+                self._take_log(place, container, is_previous)
+            if number % 10 == 0 or number == count:
+                self._say(f"logs: {number} of {count} containers")
+
+    def _take_log(self, place: str, container: Container, is_previous: bool) -> None:
+        path = f"{place}/{container.name}{'.previous' if is_previous else ''}.log"
+        if container.waits_for and not is_previous:
+            self._archive.note_unread(path, f"it has not started: {container.waits_for}")
+            return
+        try:
+            text = self._read_log(container, is_previous, path)
+        except ApiError as error:
+            self._note(path, error)
+            return
+        self._archive.add_end(path, redact_text(text).encode(errors="replace"))
+
+    def _read_log(self, container: Container, is_previous: bool, path: str) -> str:
+        query = {"container": container.name, "timestamps": "true"}
+        if is_previous:
+            query["previous"] = "true"
+        url = f"{collection_path('v1', 'pods', container.namespace, container.pod)}/log"
+        head: str = self._call(lambda: self._client.get_text(url, _HEAD_BYTES, **query))
+        if len(head.encode()) < _HEAD_BYTES:
+            return head
+        for lines in _END_LINES:
+            query["tailLines"] = str(lines)
+            end: str = self._call(lambda: self._client.get_text(url, _END_BYTES, **query))
+            if len(end.encode()) < _END_BYTES:
+                break
+        else:
+            end = end.rpartition("\n")[0]
+        text, is_whole = join_log(head, end)
+        if not is_whole:
+            self._archive.note_cut(path, "of a long log, only the beginning and the last lines")
+        return text
+
+    # how it is read and put
+
+    def _list(self, resource: ServedResource, namespace: str) -> list[Json]:
+        """The objects of a collection; none if they cannot be read, which is noted."""
+        try:
+            return self._fetch(resource, namespace)
+        except ApiError as error:
+            self._note(f"{resource.folder} in {namespace or 'the cluster'}", error)
+            return []
+
+    def _fetch(self, resource: ServedResource, namespace: str) -> list[Json]:
+        """The objects of a collection, by namespace and name."""
+        items: list[Json] = []
+        path = collection_path(resource.version, resource.plural, namespace)
+        query = {"limit": _PAGE}
+        while True:
+            page = self._call(lambda: self._client.get(path, **query)) or {}
+            items += page.get("items") or []
+            if not (token := (page.get("metadata") or {}).get("continue")):
+                break
+            query["continue"] = token
+        shown = [{"apiVersion": resource.version, "kind": resource.kind, **item} for item in items]
+        return sorted(shown, key=lambda item: (_namespace(item), item["metadata"]["name"]))
+
+    def _read(self, path: str, what: str) -> Json | None:
+        """What is at a path; None if there is nothing, or if it cannot be read, which is noted."""
+        try:
+            found: Json | None = self._call(lambda: self._client.get(path))
+        except ApiError as error:
+            self._note(what, error)
+            return None
+        return found
+
+    def _call(self, work: t.Callable[[], t.Any]) -> t.Any:
+        """Do it in the time that is left, or in what a single call may take."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise _TimeIsUpError
+        try:
+            return within(min(left, _CALL_SECONDS), work)
+        except TimeoutError as error:
+            if left <= _CALL_SECONDS:
+                raise _TimeIsUpError from error
+            raise ApiError(0, f"no complete answer within {_CALL_SECONDS:g} s") from error
+
+    def _note(self, what: str, error: ApiError) -> None:
+        self._archive.note_unread(what, redact_text(str(error)))
+
+    def _put(self, path: str, content: t.Any) -> None:
+        self._archive.add(path, to_yaml(redact_object(content)).encode(errors="replace"))
+
+
+def _served_resource(version: str, item: Json) -> ServedResource:
+    names = {
+        item["kind"],
+        item["name"],
+        item.get("singularName") or "",
+        *item.get("shortNames", []),
+    }
+    lowered = frozenset(name.lower() for name in names if name)
+    return ServedResource(
+        version, item["name"], item["kind"], lowered, bool(item.get("namespaced"))
+    )
+
+
+def _is_operator(deployment: Json) -> bool:
+    label, value = _OPERATOR_LABEL
+    return (deployment["metadata"].get("labels") or {}).get(label) == value
+
+
+def _namespace(item: Json) -> str:
+    return item["metadata"].get("namespace") or ""
+
+
+def _safe(name: str) -> str:
+    """A name as a file name: names of some kinds may contain colons."""
+    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)

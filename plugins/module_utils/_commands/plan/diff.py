@@ -1,0 +1,231 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The changes that a simulation makes to a cluster, by object."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import typing as t
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..._base.yaml_text import dump_yaml
+from ..._cluster.simulated import Ask
+from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION, PARENT_HASH_ANNOTATION
+from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.api_resources import key_of
+from ..._engine.desired import Child, Desired
+from ..._engine.drift import has_wanted
+from ..._engine.duplicates import keep_duplicates
+from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
+from ..._engine.observed import Observed, read_object
+from ..._engine.plan import make_plan
+from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
+from .defaults import is_default
+
+Json = dict[str, t.Any]
+
+CREATE, CHANGE, ADOPT, DELETE = "create", "change", "adopt", "delete"
+
+TEMPLATES = {
+    "Deployment": "template",
+    "LeaderWorkerSet": "leaderWorkerTemplate",
+    "InferenceService": "predictor",
+}
+"""kind → the field of its spec that replaces its pods when changed"""
+
+_HASHES = (PARENT_HASH_ANNOTATION, LAST_APPLIED_ANNOTATION)
+_OWN_METADATA = ("labels", "annotations")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A changed object.
+
+    ``action``: create, change, delete, or adopt where only field ownership changes. ``parent``: the
+    custom resource that wants the change; its own key for a given one. ``before`` and ``after``
+    have the relevant fields. ``restarts``: its pods are replaced.
+    """
+
+    action: str
+    key: Key
+    parent: Key
+    before: Json | None = None
+    after: Json | None = None
+    restarts: bool = False
+
+    def diff(self) -> str:
+        """A unified diff of YAML; empty if the content is equal."""
+        return self._diff
+
+    @cached_property
+    def _diff(self) -> str:
+        lines = difflib.unified_diff(
+            to_yaml(self.before).splitlines(), to_yaml(self.after).splitlines(), lineterm="", n=3
+        )
+        return "\n".join(list(lines)[2:])
+
+    def to_dict(self) -> Json:
+        """The change as plain data."""
+        kind, namespace, name = self.key
+        return {
+            "action": self.action,
+            "kind": kind,
+            "namespace": namespace,
+            "name": name,
+            "parent": f"{self.parent[0]}/{self.parent[2]}",
+            "restarts_pods": self.restarts,
+            "diff": self.diff(),
+        }
+
+
+def find_changes(
+    simulated: SimulationResult, resources: t.Mapping[Key, Json], base: Ask
+) -> list[Change]:
+    """All changes, in the order in which they would be made.
+
+    ``resources`` are the simulated custom resources, in their new form.
+    """
+    changes = [
+        change
+        for key, resource in resources.items()
+        if (change := compare_resource(key, resource, _live(base, key)))
+    ]
+    for key, wanted in simulated.wanted.items():
+        if change := _compare_child(key, wanted, _live(base, key)):
+            changes.append(change)
+    return changes + [Change(DELETE, key, key) for key in simulated.unwanted]
+
+
+def compare_resource(key: Key, resource: Json, live: Json | None) -> Change | None:
+    """The change of a given custom resource."""
+    after = _shown_resource(resource)
+    if live is None:
+        return Change(CREATE, key, key, None, after)
+    before = _shown_resource(live)
+    return None if before == after else Change(CHANGE, key, key, before, after)
+
+
+def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None:
+    if live is None:
+        created = hide_secrets(publish(wanted.child.manifest))
+        return Change(CREATE, key, wanted.parent, None, created)
+    plan = _plan_of(wanted, live)
+    if not plan.apply and not plan.adopt:
+        return None
+    child = keep_duplicates(wanted.child, live)
+    shown, wanted_shown = _without_hashes(live), _without_hashes(child.manifest)
+    after = hide_secrets(publish(wanted_shown))
+    before = hide_secrets(publish(_before(shown, wanted_shown, _lost_fields(child, live))))
+    if before == after:
+        return Change(ADOPT, key, wanted.parent)
+    template = TEMPLATES.get(key[0], "")
+    spec, old = after.get("spec") or {}, before.get("spec") or {}
+    restarts = bool(template) and spec.get(template) != old.get(template)
+    return Change(CHANGE, key, wanted.parent, before, after, restarts)
+
+
+def _lost_fields(child: Child, live: Json) -> Json:
+    """The fields that we have applied or adopt, and do not want."""
+    managed = adopt_fields(live, child.manifest, child.applied)
+    after = live if managed is None else {"metadata": {"managedFields": managed}}
+    return unwanted_fields((own_entry(after) or {}).get("fieldsV1") or {}, child.manifest)
+
+
+def _without_hashes(item: Json) -> Json:
+    """The object without the reference operator's hashes, which say nothing about it."""
+    metadata = dict(item["metadata"])
+    annotations = metadata.pop("annotations", None) or {}
+    kept = {key: value for key, value in annotations.items() if key not in _HASHES}
+    return {**item, "metadata": metadata | ({"annotations": kept} if kept else {})}
+
+
+def _plan_of(wanted: Wanted, live: Json) -> t.Any:
+    """The plan for one child; a stand-in with its owner's identity suffices as the parent."""
+    references = wanted.child.manifest["metadata"].get("ownerReferences") or [{}]
+    kind, namespace, name = wanted.parent
+    metadata = {"name": name, "namespace": namespace, "uid": references[0].get("uid", "")}
+    parent = {"apiVersion": "", "kind": kind, "metadata": metadata}
+    return make_plan(parent, Desired([wanted.child]), Observed({key_of(live): live}))
+
+
+def _live(base: Ask, key: Key) -> Json | None:
+    return t.cast("Json | None", base(read_object(*key)))
+
+
+def _shown_resource(resource: Json) -> Json:
+    metadata = {
+        field: {name: text for name, text in found.items() if name != _LAST_APPLIED}
+        for field in _OWN_METADATA
+        if (found := resource["metadata"].get(field))
+    }
+    return {"metadata": {key: item for key, item in metadata.items() if item}} | {
+        "spec": resource.get("spec") or {}
+    }
+
+
+def _before(live: t.Any, want: t.Any, lost: Json, parents: tuple[str, ...] = ()) -> t.Any:
+    """The live values of the fields in ``want``, and of those that we would remove (``lost``)."""
+    if isinstance(want, dict) and isinstance(live, dict):
+        found = {
+            key: _before(live[key], value, lost.get(f"f:{key}") or {}, (*parents, key))
+            if key in live
+            else value
+            for key, value in want.items()
+            if key in live or has_wanted(None, value, (*parents, key))
+        }
+        gone = (name[2:] for name in lost if name.startswith("f:"))
+        return found | {
+            name: live[name]
+            for name in gone
+            if name in live and name not in want and not is_default(name, live[name])
+        }
+    if isinstance(want, list) and isinstance(live, list) and len(want) == len(live):
+        return [
+            _before(have, item, _removed_fields(have, lost), parents)
+            for have, item in zip(live, want, strict=True)
+        ]
+    return want if has_wanted(live, want, parents) else live
+
+
+def _removed_fields(item: t.Any, lost: Json) -> Json:
+    """The lost fields of one list item, which the field set identifies by its keys."""
+    for name, below in lost.items():
+        if name.startswith("k:") and isinstance(item, dict):
+            keys = json.loads(name[2:])
+            if all(item.get(key) == value for key, value in keys.items()):
+                return t.cast(Json, below)
+    return {}
+
+
+def publish(manifest: Json) -> Json:
+    """An object for people: without owners that exist in no cluster."""
+    metadata = dict(manifest["metadata"])
+    references = [
+        item
+        for item in metadata.pop("ownerReferences", None) or []
+        if not str(item.get("uid", "")).startswith(SIMULATED_UID_PREFIX)
+    ]
+    if references:
+        metadata["ownerReferences"] = references
+    return {**manifest, "metadata": metadata}
+
+
+def hide_secrets(manifest: Json) -> Json:
+    """The object; of a Secret only its keys."""
+    if manifest.get("kind") != "Secret":
+        return manifest
+    hidden = {
+        field: dict.fromkeys(manifest[field], "(hidden)")
+        for field in ("data", "stringData")
+        if manifest.get(field)
+    }
+    return manifest | hidden
+
+
+def to_yaml(value: Json | None) -> str:
+    """YAML with the keys in their order; empty for None."""
+    return "" if value is None else dump_yaml(value, sort_keys=False)

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads and previews custom resources in a live cluster, for plan and other commands."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import ApiError, NimError
+from ..._cluster.client import Client
+from ..._cluster.reader import answer
+from ..._cluster.simulated import Ask
+from ..._engine.api_resources import KINDS, api_path, identity
+from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from ..._engine.observed import Read
+from ..._kinds import kind_names
+from ..loader import stored, to_apply
+from ..render.simulation import SimulationResult, simulate
+from .diff import Change, find_changes
+
+Json = dict[str, t.Any]
+
+MANAGER = "nimops.nim.apply"
+"""Our field manager for custom resources, which are the user's; children have the operator's."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The result of applying custom resources, without doing so."""
+
+    changes: list[Change]
+    simulated: SimulationResult
+
+
+def preview(client: Client, resources: t.Iterable[Json], *, is_given: bool = True) -> Preview:
+    """What would change if these custom resources were applied (``is_given``), or as they are.
+
+    Writes nothing. Raises ApiError, and NimError if the API server refuses one.
+    """
+    ask = remember(lambda read: _read_api_server_only(client, read))
+    found: dict[Key, Json] = {}
+    for resource in resources:
+        key = identity(resource)
+        found[key] = submit_dry_run(client, resource) if is_given else resource
+    simulated = simulate(found.values(), ask)
+    given = found if is_given else {}
+    return Preview(find_changes(simulated, given, ask), simulated)
+
+
+def submit_dry_run(client: Client, resource: Json) -> Json:
+    """The custom resource as a dry run would store it, with the live status.
+
+    Without permission to write, or with a namespace that does not exist yet, it lacks the
+    validation that only the API server does.
+    """
+    path = path_of(resource)
+    live = client.get(path)
+    try:
+        found = client.apply(path, to_apply(resource), MANAGER, dry=True)
+    except ApiError as error:
+        if error.status == 403 or _lacks_namespace(error):
+            found = _merge_over(stored(resource), live)
+        else:
+            raise refused(resource, error) from error
+    if live is None:  # a dry run's uid identifies no object
+        metadata = {key: value for key, value in found["metadata"].items() if key != "uid"}
+        return {**found, "metadata": metadata}
+    return found
+
+
+def list_resources(client: Client, namespace: str) -> list[Json]:
+    """The live custom resources of a namespace, or of all if it is empty."""
+    return [
+        {"apiVersion": KINDS[kind].version, "kind": kind, **item}
+        for kind in kind_names()
+        for item in client.list_objects(api_path(kind, namespace)) or []
+    ]
+
+
+def list_children(client: Client, kinds: t.Iterable[str], namespace: str) -> list[Json]:
+    """Our objects of these kinds in a namespace, or in all if it is empty."""
+    selector = f"{MANAGED_BY_LABEL}={MANAGED_BY}"
+    return [
+        {"apiVersion": KINDS[kind].version, "kind": kind, **item}
+        for kind in kinds
+        for item in client.list_objects(api_path(kind, namespace), labelSelector=selector) or []
+    ]
+
+
+def _merge_over(resource: Json, live: Json | None) -> Json:
+    """The resource merged over the live one."""
+    if live is None:
+        return resource
+    metadata = {**live["metadata"], **to_apply(resource)["metadata"]}
+    return {**live, "spec": resource["spec"], "metadata": metadata}
+
+
+def refused(resource: Json, error: ApiError) -> Exception:
+    """The error for a custom resource that the API server refuses, with advice."""
+    kind, _namespace, name = identity(resource)
+    if not error.status:
+        return error
+    if error.status == 404 and not _lacks_namespace(error):
+        return NimError(
+            f"the cluster does not know the kind {kind}: install the CRDs of nimops.nim, see"
+            " docs/operate/install.md"
+        )
+    return NimError(f"{kind} {name}: {error}")
+
+
+def _lacks_namespace(error: ApiError) -> bool:
+    return error.status == 404 and str(error).startswith("namespaces ")
+
+
+def path_of(resource: Json) -> str:
+    """The path of a custom resource on the API server."""
+    kind, namespace, name = identity(resource)
+    return api_path(kind, namespace, name)
+
+
+def remember(ask: Ask) -> Ask:
+    """The same, but each read is made only once: a plan reflects one moment."""
+    answers: dict[Read, t.Any] = {}
+
+    def asked(read: Read) -> t.Any:
+        if read not in answers:
+            answers[read] = ask(read)
+        return answers[read]
+
+    return asked
+
+
+def _read_api_server_only(client: Client, read: Read) -> t.Any:
+    """Asks only the API server: a plan needs nothing from model servers."""
+    if read.how == "http":
+        return {"status": 0, "body": "", "error": "not asked"}
+    return answer(client, read)

@@ -1,0 +1,170 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds model manifests in a cluster: stored for a NIMCache, or in an image."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import ApiError, NimError
+from ..._cluster.client import Client
+from ..._cluster.reader import answer
+from ..._components.pod import pull_secrets
+from ..._engine.api_resources import KINDS, api_path
+from ..._engine.observed import Observed, read_nodes, read_object
+from ..._nimcache.app import NIMCacheApp
+from ..._nimcache.names import CONTAINER
+from ..._nimcache.probe import Probe, probe_image, stored_manifest
+from ..._nimcache.probe_pod import build_probe_pod
+from ..._nimcache.source import wanted_model
+from ..._profiles.manifest_pod import read_log_of
+from ..._profiles.model_manifest import ModelManifest
+from ..._profiles.profile_selection import discover_gpus
+
+Json = dict[str, t.Any]
+
+MANAGER = "nimops.nim.profiles"
+_PAUSES = (0.5, 1.0, 2.0)
+_GRACE_SECONDS = 60
+"""After this time, a pod that could not be deleted ends by itself."""
+
+
+@dataclass(frozen=True)
+class ImageLookup:
+    """An image whose manifest to read, and how its pod may run."""
+
+    image: str
+    namespace: str
+    pull_secrets: t.Sequence[str] = ()
+    service_account: str = "default"
+    node_selector: t.Mapping[str, str] | None = None
+    tolerations: t.Sequence[Json] = ()
+    seconds: int = 600
+
+    def to_cache(self, name: str) -> NIMCacheApp:
+        """The NIMCache with the same image and pod settings."""
+        spec: Json = {"source": {"ngc": {"modelPuller": self.image}}}
+        if self.node_selector is not None:
+            spec["nodeSelector"] = dict(self.node_selector)
+        if self.tolerations:
+            spec["tolerations"] = list(self.tolerations)
+        metadata = {"name": name, "namespace": self.namespace}
+        version = KINDS["NIMCache"].version
+        return NIMCacheApp(
+            {"apiVersion": version, "kind": "NIMCache", "metadata": metadata, "spec": spec}
+        )
+
+    def to_pod(self, cache: NIMCacheApp, orchestrator: str) -> Json:
+        """The probe pod of that NIMCache, but without an owner and without permissions."""
+        pod = build_probe_pod(cache, orchestrator)
+        metadata = {
+            key: value for key, value in pod["metadata"].items() if key != "ownerReferences"
+        }
+        spec = pod["spec"] | {
+            "serviceAccountName": self.service_account,
+            "automountServiceAccountToken": False,
+            "imagePullSecrets": pull_secrets(self.pull_secrets),
+            "activeDeadlineSeconds": self.seconds + _GRACE_SECONDS,
+        }
+        return {**pod, "metadata": metadata, "spec": spec}
+
+
+def read_stored(client: Client, namespace: str, name: str) -> tuple[ModelManifest, Json]:
+    """The stored manifest of a NIMCache, and the model that it wants."""
+    cache = client.get(api_path("NIMCache", namespace, name))
+    if cache is None:
+        raise NimError(f"NIMCache {namespace}/{name} does not exist")
+    cache = {"kind": "NIMCache", **cache}
+    app = NIMCacheApp(cache)
+    read = read_object("ConfigMap", namespace, app.config_map_name)
+    found = answer(client, read)
+    if found is None:
+        raise NimError(
+            f"ConfigMap {namespace}/{read.name} does not exist: NIMCache {name} has not found a"
+            " model manifest, or needs none; use its image instead"
+        )
+    manifest = stored_manifest(app.at(Observed({read.key: found})), Probe())
+    return manifest, dict(wanted_model(app))
+
+
+def find_products(client: Client) -> list[str]:
+    """The GPU products of the cluster's nodes."""
+    return discover_gpus(_observe_nodes(client).node_labels)
+
+
+def ask_image(
+    client: Client, lookup: ImageLookup, say: t.Callable[[str], None]
+) -> ModelManifest | None:
+    """The manifest of an image, None if it has none. Creates a pod for it, and deletes it again.
+
+    NimError if there is no answer in time.
+    """
+    cache = lookup.to_cache(f"nim-profiles-{secrets.token_hex(4)}")
+    pod = lookup.to_pod(cache, _find_orchestrator(client))
+    path = api_path("Pod", lookup.namespace, cache.pod_name)
+    try:
+        client.apply(path, pod, MANAGER)
+        return _await_manifest(client, cache, lookup.seconds, say)
+    finally:
+        _remove(client, path, say)
+
+
+def _await_manifest(
+    client: Client, cache: NIMCacheApp, seconds: float, say: t.Callable[[str], None]
+) -> ModelManifest | None:
+    """The output of the pod; the NIMCache's own function reports the progress."""
+    deadline = time.monotonic() + seconds
+    said, number = "", 0
+    while True:
+        probe = probe_image(cache.at(_look(client, cache)))
+        if probe.fresh or not probe.waiting:
+            return probe.fresh
+        if not probe.pod:
+            raise NimError(f"image: printed no manifest while waiting for {probe.waiting}")
+        if probe.waiting != said:
+            said = probe.waiting
+            say(f"waiting for {said}")
+        pause = _PAUSES[min(number, len(_PAUSES) - 1)]
+        number += 1
+        if time.monotonic() + pause > deadline:
+            raise NimError(f"image: no manifest after {seconds:g} s of waiting for {said}")
+        time.sleep(pause)
+
+
+def _look(client: Client, cache: NIMCacheApp) -> Observed:
+    """The pod, and its log once it runs."""
+    namespace, name = cache.namespace, cache.pod_name
+    read = read_object("Pod", namespace, name)
+    pod = answer(client, read)
+    if pod is None:
+        raise NimError(f"Pod {namespace}/{name} was deleted by somebody else")
+    answers = {read.key: pod}
+    answers |= {log.key: answer(client, log) for log in read_log_of(cache.resource, pod, CONTAINER)}
+    return Observed(answers)
+
+
+def _remove(client: Client, path: str, say: t.Callable[[str], None]) -> None:
+    try:
+        client.delete(path)
+    except ApiError as error:
+        if error.status != 404:
+            say(f"{path} could not be deleted, delete it yourself: {error}")
+
+
+def _find_orchestrator(client: Client) -> str:
+    """The Kubernetes distribution; plain Kubernetes without permission to list nodes."""
+    try:
+        return _observe_nodes(client).orchestrator
+    except ApiError as error:
+        if error.status == 403:
+            return Observed({}).orchestrator
+        raise
+
+
+def _observe_nodes(client: Client) -> Observed:
+    read = read_nodes()
+    return Observed({read.key: answer(client, read)})

@@ -1,0 +1,166 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Simulates reconciles of custom resources until nothing changes any more.
+
+It calls the functions of the kinds as a reconcile does, pass after pass, and stores the results in
+a simulated cluster. A created Job has succeeded at the next look. What only a real cluster could
+tell is assumed, and noted.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._cluster.simulated import Ask, SimulatedCluster
+from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.api_resources import identity, is_served
+from ..._engine.conditions import find_condition
+from ..._engine.desired import Child
+from ..._engine.observed import Observed
+from ..._engine.plan import Plan
+from ..._engine.reconcile import reconcile
+from ..._kinds import kind_of
+
+Json = dict[str, t.Any]
+
+SIMULATED_UID_PREFIX = "00000000-thought-of:"
+"""Prefix of the uid of a custom resource that exists in no cluster."""
+
+_MAX_PASSES = 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A desired object, and the custom resource that wants it."""
+
+    parent: Key
+    child: Child
+
+
+@dataclass
+class SimulationResult:
+    """The result for custom resources.
+
+    ``wanted``: all desired objects, in the order of creation. ``unwanted``: objects of the base to
+    delete. ``problems``: why a custom resource cannot be served, ``notes``: what was assumed or is
+    pending; both by custom resource.
+    """
+
+    wanted: dict[Key, Wanted] = field(default_factory=dict)
+    unwanted: list[Key] = field(default_factory=list)
+    problems: dict[Key, list[str]] = field(default_factory=dict)
+    notes: dict[Key, list[str]] = field(default_factory=dict)
+
+
+def simulate(resources: t.Iterable[Json], base: Ask) -> SimulationResult:
+    """Simulate these custom resources, and those that they create, in this cluster."""
+    simulation = _Simulation(SimulatedCluster(base))
+    for resource in resources:
+        simulation.add_resource(resource)
+    for _number in range(_MAX_PASSES):
+        if not simulation.run_once() and not simulation.assume():
+            break
+    return simulation.simulated
+
+
+class _Simulation:
+    """The passes over all custom resources."""
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self.cluster = cluster
+        self.simulated = SimulationResult()
+        self._resources: list[Key] = []
+        self._assumed: dict[Key, str] = {}
+
+    def add_resource(self, resource: Json) -> None:
+        """Include a custom resource from now on."""
+        key = identity(resource)
+        metadata = resource["metadata"]
+        if "uid" not in metadata:
+            live = (self.cluster.find(key) or {}).get("metadata") or {}
+            metadata = {"uid": live.get("uid") or f"{SIMULATED_UID_PREFIX}{key}", **metadata}
+        self.cluster.put({**resource, "metadata": metadata})
+        if key not in self._resources:
+            self._resources.append(key)
+
+    def run_once(self) -> bool:
+        """One pass over all; returns whether anything changed."""
+        self.cluster.has_moved = False
+        for key in list(self._resources):
+            if resource := self.cluster.find(key):
+                self._reconcile(key, resource)
+        return self.cluster.has_moved
+
+    def assume(self) -> bool:
+        """Assume the status of a pending resource, as only a cluster can tell; whether one was."""
+        for key in self._resources:
+            resource = None if key in self._assumed else self.cluster.find(key)
+            status = _assumed_status(resource) if resource else None
+            if resource is None or status is None:
+                continue
+            waits = self.simulated.notes.get(key) or ["it is not Ready"]
+            self._assumed[key] = f"assumed {status['state']}, although {waits[0]}"
+            self.cluster.put(resource | {"status": status})
+            return True
+        return False
+
+    def _reconcile(self, key: Key, resource: Json) -> None:
+        done = reconcile(kind_of(resource), resource, self.cluster)
+        plan = done.look.plan
+        refused = {(item.kind, item.name) for item in plan.refusals}
+        for child in done.look.desired.children:
+            wanted = identity(child.manifest)
+            is_left = child.create_only and done.look.answers.get(str(wanted)) is not None
+            if not is_left and (wanted.kind, wanted.name) not in refused:
+                self._note_wanted(key, wanted, child)
+        for reference in plan.prune:
+            self._note_unwanted(identity(reference))
+        self._note_texts(key, plan, done.report.status)
+
+    def _note_wanted(self, parent: Key, key: Key, child: Child) -> None:
+        known = self.simulated.wanted.get(key)
+        if known is None or known.child.manifest != child.manifest:
+            self.simulated.wanted[key] = Wanted(parent, child)
+        if is_served(child.manifest) and (made := self.cluster.find(key)):
+            self.add_resource(made)
+
+    def _note_unwanted(self, key: Key) -> None:
+        if self.simulated.wanted.pop(key, None) is None:
+            self.simulated.unwanted.append(key)
+
+    def _note_texts(self, key: Key, plan: Plan, status: Json) -> None:
+        """Record the problems and pending conditions in the status."""
+        problems = [plan.failure] if plan.failure else []
+        problems += [item.message for item in plan.refusals]
+        _keep(self.simulated.problems, key, problems)
+        notes = [self._assumed[key]] if key in self._assumed else []
+        _keep(self.simulated.notes, key, notes or ([] if problems else _pending_reasons(status)))
+
+
+def _assumed_status(resource: Json) -> Json | None:
+    """The status that its kind assumes for this resource, if it is pending."""
+    kind = kind_of(resource)
+    return kind.assumed_status(kind.app(resource, Observed({}))) if kind.assumed_status else None
+
+
+def _pending_reasons(status: Json) -> list[str]:
+    """What a status waits for that the simulation does not provide."""
+    conditions = status.get("conditions")
+    failed = find_condition(conditions, "Failed")
+    if failed and failed["status"] == "True":
+        return [failed["message"]]
+    ready = find_condition(conditions, "Ready")
+    if ready and ready["status"] == "False" and ready["reason"] not in ("NotReady", "Failed"):
+        return [ready["message"]]
+    reconciling = find_condition(conditions, "Reconciling")
+    if reconciling and status.get("state") != "NotReady":
+        return [reconciling["message"]]
+    return []
+
+
+def _keep(texts: dict[Key, list[str]], key: Key, found: list[str]) -> None:
+    texts.pop(key, None)
+    if found:
+        texts[key] = found

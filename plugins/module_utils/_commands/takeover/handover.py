@@ -1,0 +1,450 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hands a cluster over from the reference operator to ours, and back."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._base.errors import ApiError, NimError
+from ..._base.printable import printable
+from ..._cluster.client import Client
+from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path
+from ..._engine.served_kinds import SERVED
+from ..plan.preview import Preview, list_children, list_resources, preview
+from ..text import write_plan
+from .backup import CRD, WEBHOOKS, Backup, restorable
+from .installations import (
+    FORMER_REPLICAS,
+    LEASE,
+    Installation,
+    find_installations,
+    find_webhooks,
+    only,
+)
+from .return_path import KINDS as CRASHING_KINDS
+from .return_path import Obstacles, find_obstacles
+from .snapshot import POD, Comparison, Snapshot, compare, not_ready, take_snapshot
+
+Json = dict[str, t.Any]
+
+MANAGER = "nimops.nim.takeover"
+"""Our field manager for operators and definitions."""
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/"
+_PLURALS = {kind: f"{kind.lower()}s" for kind in WEBHOOKS}
+_LEASES = "coordination.k8s.io/v1"
+_PAUSE = 1.0
+_MAX_TEXT = 300
+"""Of what a pod waits for, which a registry may have written."""
+_NAMESPACE = "Namespace"
+_ORDER = (CRD, "ServiceAccount", "ConfigMap", "Secret", "Role", "ClusterRole", "RoleBinding")
+"""Kinds to apply first, in this order."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user wants.
+
+    ``manifests``: of our operator, needed unless it is installed. ``namespace`` selects among
+    several operators; empty for any. ``seconds``: the limit of each wait.
+    """
+
+    manifests: list[Json] = field(default_factory=list)
+    namespace: str = ""
+    seconds: float = 300
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The operators of the cluster, the custom resources, and what is around them."""
+
+    reference: Installation | None
+    ours: Installation | None
+    resources: list[Json]
+    webhooks: list[Json]
+    definitions: list[Json]
+    unserved: dict[str, int]
+
+    @property
+    def is_taken_over(self) -> bool:
+        """Whether ours runs, and nothing of the reference is active."""
+        is_stopped = self.reference is None or not self.reference.replicas
+        return is_stopped and not self.webhooks and bool(self.ours and self.ours.replicas)
+
+    @property
+    def is_reconciling(self) -> bool:
+        """Whether ours is the active one already, as far as the Lease tells."""
+        return bool(self.ours and self.ours.replicas and self.ours.is_leader)
+
+
+class Takeover:
+    """One takeover, or one return. ``say`` reports progress."""
+
+    def __init__(self, client: Client, order: Order, say: t.Callable[[str], None]) -> None:
+        self._client = client
+        self._order = order
+        self._say = say
+
+    # What there is
+
+    def look(self) -> Situation:
+        """Find the operators and the custom resources. NimError if there are too many operators."""
+        namespace = self._order.namespace
+        found = find_installations(
+            self._list("apps/v1", "deployments", namespace),
+            self._list(_LEASES, "leases", namespace),
+        )
+        reference = only(found, is_ours=False)
+        configurations = [
+            {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, **item}
+            for kind in WEBHOOKS
+            for item in self._client.list_objects(_WEBHOOKS + _PLURALS[kind]) or []
+        ]
+        definitions = [
+            {"apiVersion": "apiextensions.k8s.io/v1", "kind": CRD, **item}
+            for item in self._client.list_objects(_CRDS) or []
+            if item["spec"]["group"] == GROUP
+        ]
+        return Situation(
+            reference=reference,
+            ours=only(found, is_ours=True),
+            resources=list_resources(self._client, ""),
+            webhooks=find_webhooks(configurations, reference) if reference else [],
+            definitions=definitions,
+            unserved=self._count_unserved(definitions),
+        )
+
+    def preview(self, now: Situation) -> Preview:
+        """What our operator would change, written nowhere."""
+        return preview(self._client, now.resources, is_given=False)
+
+    def obstacles(self) -> Obstacles:
+        """What the reference operator could not take over."""
+        kinds = [kind for kind in CRASHING_KINDS if self._is_served(kind)]
+        return find_obstacles(
+            list_children(self._client, kinds, ""), self._client.list_objects(api_path(POD)) or []
+        )
+
+    def backup(self, now: Situation) -> Backup:
+        """What a takeover changes or removes, and the custom resources."""
+        return Backup(now.definitions, now.webhooks, now.resources)
+
+    # There
+
+    def check(self, now: Situation) -> None:
+        """NimError if a takeover would not work, or would do harm."""
+        if now.unserved:
+            found = ", ".join(f"{count} {kind}" for kind, count in sorted(now.unserved.items()))
+            raise NimError(
+                f"the cluster has {found}, which nimops.nim does not serve yet: nobody would"
+                " reconcile them. Delete them, or wait for a release that does"
+            )
+        if now.reference is None:
+            raise NimError(
+                "there is no other operator to take over from: install nimops.nim as"
+                " docs/operate/install.md says"
+            )
+        if now.reference.olm_owner:
+            raise NimError(
+                f"Deployment {now.reference.namespace}/{now.reference.name} belongs to OLM's"
+                f" ClusterServiceVersion {now.reference.olm_owner}, which would start it again:"
+                " delete its Subscription and that, which leaves CRDs and custom resources, and"
+                " install nimops.nim in its namespace"
+            )
+        self._our_namespace(now)
+        deployment = self._our_deployment() or t.cast(Installation, now.ours).deployment
+        ours = Installation(deployment, is_ours=True)
+        homes = {item["metadata"].get("namespace") or "" for item in now.resources}
+        if ours.watched_namespaces and (left := sorted(homes - ours.watched_namespaces)):
+            raise NimError(
+                f"our operator's WATCH_NAMESPACE leaves out {', '.join(left)}: nobody would"
+                " reconcile the custom resources there"
+            )
+        if not ours.release_version:
+            raise NimError(
+                "our Deployment does not set OPERATOR_VERSION, by which this sees what has been"
+                " reconciled: set it as config/manager/manager.yaml does"
+            )
+
+    def take_over(self, now: Situation) -> Comparison:
+        """Start ours, stop the reference, wait, and compare. NimError says what went wrong."""
+        reference = t.cast(Installation, now.reference)
+        before = self._snapshot()
+        if not now.is_reconciling:
+            self._forget_version(now)
+        ours = self._start_ours(now)
+        for webhook in now.webhooks:
+            self._delete_webhook(webhook)
+        self._stop(reference)
+        self._release_lease(reference)
+        self._say(f"waiting for {len(now.resources)} custom resources to be reconciled")
+        self._wait(self._unreconciled, f"{ours.namespace}/{ours.name} has not reconciled")
+        return self._settle(before)
+
+    def _our_namespace(self, now: Situation) -> str:
+        """Where our operator is or goes to; NimError unless it is the reference's namespace."""
+        reference = t.cast(Installation, now.reference)
+        ours = now.ours.deployment if now.ours else self._our_deployment()
+        if ours is None:
+            raise NimError(
+                "manifests: missing; name the file with the manifests of our operator, for example"
+                " the output of: kubectl kustomize config/default"
+            )
+        home = str(ours["metadata"].get("namespace") or "")
+        if home != reference.namespace:
+            raise NimError(
+                f"our operator's namespace is {home or 'not set'}, the reference operator's"
+                f" {reference.namespace}: they must be the same, as they share the Lease {LEASE}"
+                f" there. Set `namespace: {reference.namespace}` in kustomization.yaml"
+            )
+        return home
+
+    def _our_deployment(self) -> Json | None:
+        deployments = [item for item in self._order.manifests if item["kind"] == "Deployment"]
+        if not deployments:
+            return None
+        found = only(find_installations(deployments, []), is_ours=True)
+        if found is None:
+            raise NimError("manifests: have no Deployment of nimops.nim")
+        return found.deployment
+
+    def _start_ours(self, now: Situation) -> Installation:
+        """Apply the manifests, or scale up what is there, and wait for the pods.
+
+        They wait for the Lease until the reference is stopped, so a missing image does no harm.
+        """
+        home = self._our_namespace(now)
+        if self._order.manifests:
+            self._say(f"installing our operator: {len(self._order.manifests)} objects")
+            for item in sorted(self._order.manifests, key=_rank):
+                self._apply(item)
+            deployment = t.cast(Json, self._our_deployment())
+        else:
+            deployment = t.cast(Installation, now.ours).deployment
+        name = deployment["metadata"]["name"]
+        live = self._client.get(api_path("Deployment", home, name))
+        ours = Installation(t.cast(Json, live), is_ours=True)
+        if not ours.replicas:
+            self._scale(ours, ours.former_replicas)
+        self._say(f"waiting for the pods of {home}/{name}")
+        self._wait_available(ours)
+        return ours
+
+    # And back
+
+    def check_return(self, now: Situation) -> None:
+        """NimError if there is nothing to return to."""
+        if now.reference is None:
+            raise NimError(
+                "the reference operator is not installed: install it with its chart, with"
+                " replicas 0 so that it does not start yet"
+            )
+        if now.ours is None:
+            raise NimError("our operator is not installed: there is nothing to return from")
+
+    def give_back(self, now: Situation, saved: Backup) -> Comparison:
+        """Stop ours, clear the way, start the reference, wait, and compare."""
+        reference, ours = t.cast(Installation, now.reference), t.cast(Installation, now.ours)
+        before = self._snapshot()
+        self._stop(ours)
+        self._release_lease(ours)
+        found = self.obstacles()
+        for item in found.removable:
+            kind, metadata = item["kind"], item["metadata"]
+            self._say(f"deleting {kind} {metadata['namespace']}/{metadata['name']}")
+            self._delete(api_path(kind, metadata["namespace"], metadata["name"]), metadata["uid"])
+            before = {key: seen for key, seen in before.items() if seen.uid != metadata["uid"]}
+        for item in saved.definitions:
+            self._restore_definition(item)
+        self._scale(reference, reference.former_replicas)
+        self._say(f"waiting for the pods of {reference.namespace}/{reference.name}")
+        self._wait_available(reference)
+        for item in saved.webhooks:
+            self._apply(restorable(item))
+        return self._settle(before)
+
+    # Steps
+
+    def _stop(self, installation: Installation) -> None:
+        """Scale to 0, remember the replicas, and wait until the pods are gone."""
+        if installation.replicas:
+            self._scale(installation, 0)
+        name = f"{installation.namespace}/{installation.name}"
+        self._say(f"waiting for the pods of {name} to end")
+        self._wait(lambda: self._pods_of(installation), f"{name} still has pods")
+
+    def _scale(self, installation: Installation, replicas: int) -> None:
+        name = f"{installation.namespace}/{installation.name}"
+        self._say(f"scaling Deployment {name} from {installation.replicas} to {replicas}")
+        former = str(installation.replicas) if not replicas else None
+        body = {
+            "metadata": {"annotations": {FORMER_REPLICAS: former}},
+            "spec": {"replicas": replicas},
+        }
+        path = api_path("Deployment", installation.namespace, installation.name)
+        self._client.patch(path, body, MANAGER)
+
+    def _release_lease(self, installation: Installation) -> None:
+        """Delete the Lease that a stopped operator still holds, instead of waiting 15 seconds."""
+        path = collection_path(_LEASES, "leases", installation.namespace, LEASE)
+        lease = self._client.get(path)
+        if lease and find_installations([installation.deployment], [lease])[0].is_leader:
+            self._delete(path, lease["metadata"]["uid"])
+
+    def _forget_version(self, now: Situation) -> None:
+        """Clear `status.operatorVersion`, which each resource gets again once it is reconciled."""
+        for resource in now.resources:
+            if (resource.get("status") or {}).get("operatorVersion"):
+                metadata = resource["metadata"]
+                path = api_path(resource["kind"], metadata.get("namespace"), metadata["name"])
+                body = {"status": {"operatorVersion": None}}
+                self._client.patch(f"{path}/status", body, MANAGER)
+
+    def _unreconciled(self) -> list[str]:
+        """The custom resources that our operator has not yet reconciled."""
+        return [
+            f"{item['kind']} {item['metadata'].get('namespace')}/{item['metadata']['name']}"
+            for item in list_resources(self._client, "")
+            if not (item.get("status") or {}).get("operatorVersion")
+            and not item["metadata"].get("deletionTimestamp")
+        ]
+
+    def _settle(self, before: Snapshot) -> Comparison:
+        """Wait until what was Ready is Ready, as long as that is allowed, and compare."""
+        self._say("waiting until what was Ready is Ready")
+        end = time.monotonic() + self._order.seconds
+        after = self._snapshot()
+        while not_ready(before, after) and time.monotonic() < end:
+            time.sleep(_PAUSE)
+            after = self._snapshot()
+        return compare(before, after)
+
+    def _snapshot(self) -> Snapshot:
+        kinds = [kind for kind in _children_kinds() if self._is_served(kind)]
+        children = list_children(self._client, [*kinds, POD], "")
+        return take_snapshot([*list_resources(self._client, ""), *children])
+
+    def _wait_available(self, installation: Installation) -> None:
+        path = api_path("Deployment", installation.namespace, installation.name)
+
+        def missing() -> list[str]:
+            live = self._client.get(path)
+            if live and Installation(live, installation.is_ours).is_available:
+                return []
+            return self._why_waiting(installation) or ["no pod is available"]
+
+        name = f"{installation.namespace}/{installation.name}"
+        self._wait(missing, f"Deployment {name} is not available")
+
+    def _why_waiting(self, installation: Installation) -> list[str]:
+        """What the containers of its pods wait for."""
+        found = set()
+        for pod in self._pods_of_deployment(installation):
+            for container in (pod.get("status") or {}).get("containerStatuses") or []:
+                if waiting := (container.get("state") or {}).get("waiting"):
+                    reason, message = waiting.get("reason"), waiting.get("message") or ""
+                    found.add(printable(f"{reason}: {message}".strip(": "), _MAX_TEXT))
+        return sorted(found)
+
+    def _pods_of(self, installation: Installation) -> list[str]:
+        return [item["metadata"]["name"] for item in self._pods_of_deployment(installation)]
+
+    def _pods_of_deployment(self, installation: Installation) -> list[Json]:
+        """Its pods, by their owners: the selectors of two operators may match each other's."""
+        sets = self._list("apps/v1", "replicasets", installation.namespace)
+        owners = {installation.deployment["metadata"]["uid"]}
+        owners = {item["metadata"]["uid"] for item in sets if owners & _owners_of(item)}
+        pods = self._list("v1", "pods", installation.namespace)
+        return [pod for pod in pods if owners & _owners_of(pod)]
+
+    def _wait(self, left: t.Callable[[], t.Sequence[str]], what: str) -> None:
+        """Until nothing is left. NimError after a timeout."""
+        end = time.monotonic() + self._order.seconds
+        while found := left():
+            if time.monotonic() > end:
+                more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+                raise NimError(
+                    f"{what} after {self._order.seconds:g} s: {', '.join(found[:5])}{more}"
+                )
+            time.sleep(_PAUSE)
+
+    # Objects of any kind
+
+    def _apply(self, item: Json) -> None:
+        """Server-side apply; a namespace that exists stays as it is, as it is Helm's."""
+        version, kind, metadata = item["apiVersion"], item["kind"], item["metadata"]
+        found = self._served_as(version, kind)
+        home = metadata.get("namespace") if found["namespaced"] else None
+        path = collection_path(version, found["name"], home, metadata["name"])
+        if kind != _NAMESPACE or self._client.get(path) is None:
+            self._client.apply(path, item, MANAGER)
+
+    def _served_as(self, version: str, kind: str) -> Json:
+        """How the API server serves a kind."""
+        for item in (self._client.get(collection_path(version)) or {}).get("resources") or []:
+            if item["kind"] == kind and "/" not in item["name"]:
+                return t.cast(Json, item)
+        raise NimError(f"manifests: the cluster does not serve {kind} of {version}")
+
+    def _delete_webhook(self, item: Json) -> None:
+        kind, name = item["kind"], item["metadata"]["name"]
+        self._say(f"deleting {kind} {name}, whose operator stops")
+        self._delete(f"{_WEBHOOKS}{_PLURALS[kind]}/{name}", item["metadata"]["uid"])
+
+    def _restore_definition(self, item: Json) -> None:
+        name = item["metadata"]["name"]
+        self._say(f"restoring CustomResourceDefinition {name}")
+        self._client.patch(f"{_CRDS}/{name}", {"spec": item["spec"]}, MANAGER)
+
+    def _delete(self, path: str, uid: str) -> None:
+        try:
+            self._client.delete(path, uid)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def _list(self, version: str, plural: str, namespace: str) -> list[Json]:
+        return self._client.list_objects(collection_path(version, plural, namespace)) or []
+
+    def _is_served(self, kind: str) -> bool:
+        return self._client.get(collection_path(KINDS[kind].version)) is not None
+
+    def _count_unserved(self, definitions: list[Json]) -> dict[str, int]:
+        """The custom resources of the group that we do not serve, by kind."""
+        counts = {}
+        for definition in definitions:
+            names = definition["spec"]["names"]
+            if names["kind"] in SERVED:
+                continue
+            version = f"{GROUP}/{definition['spec']['versions'][0]['name']}"
+            if found := self._client.list_objects(collection_path(version, names["plural"])):
+                counts[names["kind"]] = len(found)
+        return counts
+
+
+def describe(now: Situation, found: Preview) -> str:
+    """The situation and the plan, for people."""
+    operators = [item.describe() for item in (now.reference, now.ours) if item]
+    webhooks = [f"{item['kind']} {item['metadata']['name']}" for item in now.webhooks]
+    lines = [*(f"# {text}" for text in operators), *(f"# {text}" for text in webhooks)]
+    return "\n".join([*lines, write_plan(found.changes, found.simulated)])
+
+
+def _children_kinds() -> list[str]:
+    return [kind for kind in KINDS if kind not in SERVED and kind not in ("Event", "Node", POD)]
+
+
+def _owners_of(item: Json) -> set[str]:
+    return {owner["uid"] for owner in item["metadata"].get("ownerReferences") or []}
+
+
+def _rank(item: Json) -> int:
+    kind = item["kind"]
+    if kind == _NAMESPACE:
+        return -1
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a takeover must leave as it is: identities, pods, and which resources are Ready."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections import Counter
+from dataclasses import dataclass
+
+from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.api_resources import identity, is_served
+from ..plan.diff import TEMPLATES
+from ..text import name_of
+
+Json = dict[str, t.Any]
+
+POD = "Pod"
+_OVER = ("Succeeded", "Failed")
+READY = "Ready"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An object at one moment.
+
+    ``pods``: what determines the pods of a workload, as text. A Deployment's generation does not
+    tell, as annotations count, too. ``state``: of a custom resource; ``restarts``: of a pod.
+    """
+
+    uid: str
+    pods: str = ""
+    state: str = ""
+    restarts: int = 0
+
+
+Snapshot = dict[Key, Seen]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``lost``: what should have stayed, for people. ``kept``: counts of what did."""
+
+    lost: list[str]
+    kept: str
+
+
+def take_snapshot(objects: t.Iterable[Json]) -> Snapshot:
+    """The custom resources, their objects and pods; finished pods do not count."""
+    return {
+        identity(item): _look_at(item)
+        for item in objects
+        if item["kind"] != POD or (item.get("status") or {}).get("phase") not in _OVER
+    }
+
+
+def _look_at(item: Json) -> Seen:
+    metadata, status = item["metadata"], item.get("status") or {}
+    containers = status.get("containerStatuses") or []
+    return Seen(
+        uid=str(metadata.get("uid")),
+        pods=json.dumps((item.get("spec") or {}).get(TEMPLATES.get(item["kind"], ""))),
+        state=str(status.get("state") or "") if is_served(item) else "",
+        restarts=sum(container.get("restartCount", 0) for container in containers),
+    )
+
+
+def compare(before: Snapshot, after: Snapshot) -> Comparison:
+    """What has changed between two snapshots; new objects are no loss."""
+    lost: list[str] = []
+    kept: Counter[str] = Counter()
+    for key, old in before.items():
+        new = after.get(key)
+        if text := _loss(old, new):
+            lost.append(f"{name_of(key)}: {text}")
+            continue
+        kept["pods" if key.kind == POD else "objects"] += 1
+        if new and new.state == READY:
+            kept["Ready"] += 1
+        if new and key.kind in TEMPLATES and new.pods == old.pods:
+            kept["templates"] += 1
+    workloads = sum(key.kind in TEMPLATES for key in before)
+    ready = sum(old.state == READY for old in before.values())
+    return Comparison(
+        lost,
+        f"{kept['objects']} objects and {kept['pods']} pods are the same, {kept['templates']} of"
+        f" {workloads} workloads have the same pod templates, {min(kept['Ready'], ready)} of"
+        f" {ready} resources are still Ready",
+    )
+
+
+def not_ready(before: Snapshot, after: Snapshot) -> list[str]:
+    """The custom resources that were Ready and are not."""
+    return [
+        name_of(key)
+        for key, old in before.items()
+        if old.state == READY and (key not in after or after[key].state != READY)
+    ]
+
+
+def _loss(old: Seen, new: Seen | None) -> str:
+    if new is None:
+        return "gone"
+    if new.uid != old.uid:
+        return "replaced"
+    if new.restarts > old.restarts:
+        return "restarted"
+    if old.state == READY and new.state != READY:
+        return f"was Ready, is {new.state or 'without a state'}"
+    return ""

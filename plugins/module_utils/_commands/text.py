@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plans and tables as text for people."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+
+from .._engine.api_resources import ObjectKey as Key
+from .plan.diff import ADOPT, CHANGE, CREATE, DELETE, Change
+from .render.simulation import SimulationResult
+
+_SIGNS = {CREATE: "+", CHANGE: "~", ADOPT: "=", DELETE: "-"}
+_SUMMARY = {
+    CREATE: "to create",
+    CHANGE: "to change",
+    ADOPT: "to take over",
+    DELETE: "to delete",
+}
+
+
+def name_of(key: Key) -> str:
+    """Kind, namespace and name as people write them."""
+    kind, namespace, name = key
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def write_plan(changes: t.Sequence[Change], simulated: SimulationResult) -> str:
+    """A plan: a line for each object, a diff below each changed one, and a summary."""
+    lines = []
+    for change in changes:
+        tail = "  (its pods are replaced)" if change.restarts else ""
+        lines.append(f"{_SIGNS[change.action]} {change.action} {name_of(change.key)}{tail}")
+        if change.action == CHANGE:
+            lines += [f"    {line}" for line in change.diff().splitlines()]
+    for sign, texts in (("!", simulated.problems), ("#", simulated.notes)):
+        for key, found in texts.items():
+            lines += [f"{sign} {name_of(key)}: {text}" for text in found]
+    return "\n".join([*lines, summarize(changes)])
+
+
+def summarize(changes: t.Sequence[Change]) -> str:
+    """How many objects would change in which way."""
+    if not changes:
+        return "no changes"
+    counts = Counter(change.action for change in changes)
+    parts = [f"{counts[action]} {words}" for action, words in _SUMMARY.items() if counts[action]]
+    restarts = sum(change.restarts for change in changes)
+    return ", ".join(parts) + (f"; pods of {restarts} are replaced" if restarts else "")
+
+
+def write_table(columns: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> str:
+    """Rows in aligned columns, as kubectl writes them."""
+    lines = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    return "\n".join(
+        "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,171 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The application that a custom resource describes: what all its children have in common.
+
+It is built once per pass and passed to every builder, so labels are assembled in one place. Callers
+may modify the values that it returns.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.api_resources import KINDS, manifest, object_key
+from .._engine.desired import Manifest
+from .._engine.metadata import (
+    MANAGED_BY,
+    MANAGED_BY_LABEL,
+    Labels,
+    is_controlled_by,
+    merge_missing,
+    owner_metadata,
+)
+from .._engine.observed import Observed, list_key
+
+Resource = t.Mapping[str, t.Any]
+Names = list[tuple[str, str]]
+"""(kind, name) of children."""
+
+OPERATOR_VERSION_LABEL = "app.kubernetes.io/operator-version"
+OPERATOR_VERSION_ANNOTATION = "nimops.nim/operator-version"
+"""Of a Deployment: the release that wrote it last. A label would be part of the pods' template."""
+PART_OF_LABEL = "app.kubernetes.io/part-of"
+
+
+class App:
+    """A custom resource, what was observed around it, and how to build its children.
+
+    A kind may subclass it, with a parsed spec and other labels.
+    """
+
+    part_of = ""
+    """The value of the label `app.kubernetes.io/part-of`; empty: no such label."""
+
+    def __init__(self, resource: Resource, observed: Observed | None = None) -> None:
+        self.resource = resource
+        self.observed = Observed({}) if observed is None else observed
+
+    def at(self, observed: Observed) -> t.Self:
+        """The same application with other observed answers."""
+        return type(self)(self.resource, observed)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the custom resource."""
+        return str(self.resource["kind"])
+
+    @property
+    def name(self) -> str:
+        """The name of the custom resource, and of its children by default."""
+        return str(self.resource["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its children: its own, or the operator's if it is cluster-scoped."""
+        return self.resource["metadata"].get("namespace") or self.observed.operator_namespace
+
+    @property
+    def status(self) -> Resource:
+        """The current status, empty before the first pass."""
+        return self.resource.get("status") or {}
+
+    @property
+    def standard_labels(self) -> Labels:
+        """The labels of every child, which the user cannot override."""
+        part_of = {PART_OF_LABEL: self.part_of} if self.part_of else {}
+        return {
+            "app.kubernetes.io/name": self.name,
+            "app.kubernetes.io/instance": self.name,
+            OPERATOR_VERSION_LABEL: self.observed.version_label,
+            **part_of,
+            MANAGED_BY_LABEL: MANAGED_BY,
+        }
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of every child; the user's are added to them and never replace them."""
+        return merge_missing(self.standard_labels, self.resource["spec"].get("labels"))
+
+    @property
+    def security_constraint(self) -> str:
+        """The OpenShift SCC that its pods need and are granted, if any."""
+        return ""
+
+    @property
+    def standard_annotations(self) -> Labels:
+        """The annotations of every child, which the user cannot override."""
+        needed = self.security_constraint
+        return {"openshift.io/required-scc": needed} if needed else {}
+
+    @property
+    def annotations(self) -> Labels:
+        """The annotations of children and pods."""
+        return merge_missing(self.standard_annotations, self.resource["spec"].get("annotations"))
+
+    def annotations_with(self, more: t.Mapping[str, str] | None) -> Labels:
+        """The annotations of a child for which the user gives additional ones; ours win."""
+        return merge_missing(self.annotations, more)
+
+    def pod_labels(self, selector: Labels, live: Resource) -> Labels:
+        """The labels of pods that a Service selects by ``selector``; ``live``: their live template.
+
+        Pods keep the operator version that created them: an operator upgrade must not restart pods
+        that take many minutes to start.
+        """
+        labels = {**self.labels, **selector}
+        made_by = (live.get("metadata") or {}).get("labels", {}).get(OPERATOR_VERSION_LABEL)
+        return labels if made_by is None else {**labels, OPERATOR_VERSION_LABEL: made_by}
+
+    def child(
+        self,
+        kind: str,
+        spec: t.Any = None,
+        *,
+        name: str = "",
+        namespace: str = "",
+        labels: Labels | None = None,
+        annotations: Labels | None = None,
+        **fields: t.Any,
+    ) -> Manifest:
+        """An object that the custom resource controls, by default with its name.
+
+        Labels and annotations default to the application's.
+        """
+        home = namespace or self.namespace
+        owner = owner_metadata(self.resource, KINDS[kind], home)
+        given = self.annotations if annotations is None else annotations
+        metadata = {
+            "labels": self.labels if labels is None else labels,
+            "annotations": {**given, **marks} if (marks := owner.get("annotations")) else given,
+            "ownerReferences": owner.get("ownerReferences"),
+        }
+        if spec is not None:
+            fields = {"spec": spec, **fields}
+        return manifest(kind, name or self.name, home, metadata=metadata, **fields)
+
+    def key(self, kind: str, name: str = "") -> str:
+        """The key of a child among the observed answers."""
+        return object_key(kind, self.namespace, name or self.name)
+
+    def live(self, kind: str, name: str = "") -> Manifest | None:
+        """A live child; None if it does not exist or was not read."""
+        found: Manifest | None = self.observed.get(self.key(kind, name))
+        return found
+
+    def was_read(self, kind: str, name: str = "") -> bool:
+        """Whether a child was read, whatever the answer."""
+        return self.observed.has(self.key(kind, name))
+
+    def listed(self, kind: str) -> list[Manifest] | None:
+        """All objects of a kind in the namespace; None if the API server does not serve it."""
+        found: list[Manifest] | None = self.observed.get(list_key(kind, self.namespace))
+        return found
+
+    def was_listed(self, kind: str) -> bool:
+        """Whether the objects of a kind were read."""
+        return self.observed.has(list_key(kind, self.namespace))
+
+    def controls(self, live: Resource | None) -> bool:
+        """Whether an object exists and this resource controls it."""
+        return live is not None and is_controlled_by(live, self.resource)

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The HorizontalPodAutoscaler, and who sets the replica count."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.desired import Manifest
+from .app import App
+from .pod import without_empty
+
+Fields = t.Mapping[str, t.Any]
+
+
+def build_autoscaler(
+    app: App, given: Fields, annotations: t.Mapping[str, str] | None = None
+) -> Manifest:
+    """The HorizontalPodAutoscaler of the Deployment with the custom resource's name.
+
+    ``given``: the user's `minReplicas`, `maxReplicas`, `metrics` and `behavior`.
+    """
+    metrics = sorted(given.get("metrics") or [], key=lambda metric: str(metric["type"]))
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app.name},
+        "minReplicas": min_replicas(given),
+        "maxReplicas": given.get("maxReplicas") or 0,
+        **without_empty({"metrics": metrics, "behavior": given.get("behavior")}),
+    }
+    annotations = app.annotations_with(annotations)
+    return app.child("HorizontalPodAutoscaler", spec, annotations=annotations)
+
+
+def choose_replicas(
+    live: Manifest | None, given: int | None, autoscaler: Fields | None = None
+) -> int | None:
+    """The `spec.replicas` of a workload to apply; None to leave the field to others.
+
+    Without an ``autoscaler``, ``given`` applies. Where neither it nor a live workload has a value,
+    the API server's default applies, or the autoscaler's minimum.
+
+    Otherwise the running pods must stay. A field that we once applied, or adopted from the
+    reference operator, falls back to 1 when we stop applying it, unless somebody else also owns it.
+    So we apply its live value until the autoscaler or `kubectl scale` has written it: they write
+    through the scale subresource, and own the field from then on.
+    """
+    if autoscaler is None and given is not None:
+        return int(given)
+    least = None if autoscaler is None else min_replicas(autoscaler)
+    if live is None:
+        return least
+    if _is_scaled_by_others(live):
+        return None
+    # An autoscaler ignores a workload with 0 replicas: we scaled it down, so we scale it up.
+    return int((live.get("spec") or {}).get("replicas", 1)) or least or 0
+
+
+def min_replicas(given: Fields) -> int:
+    """The minimum number of replicas that an autoscaler keeps."""
+    return int(given.get("minReplicas") or 1)
+
+
+def _is_scaled_by_others(live: Manifest) -> bool:
+    """Whether the replica count was written through the scale subresource."""
+    return any(
+        entry.get("subresource") == "scale"
+        and "f:replicas" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
+        for entry in live["metadata"].get("managedFields") or []
+    )

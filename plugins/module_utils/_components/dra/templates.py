@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ResourceClaimTemplates that are created from `claimCreationSpec`."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._engine.drift import has_wanted
+from ..._engine.metadata import Labels, controller_of, is_controlled_by
+from .devices import device_claim
+from .pod_claims import template_name
+
+Fields = t.Mapping[str, t.Any]
+
+REFUSED = "ResourceClaimTemplateFailed"
+
+
+def template_specs(
+    owner: str, resources: t.Sequence[Fields], labels: Labels, annotations: Labels
+) -> dict[str, dict[str, t.Any]]:
+    """Name and `spec` of each template; claims created from it get the labels and annotations.
+
+    NimError if devices are ambiguous.
+    """
+    specs = {}
+    for index, resource in enumerate(resources):
+        if created := resource.get("claimCreationSpec"):
+            name = template_name(owner, index, created.get("generateName"))
+            where = f"spec.draResources[{index}].claimCreationSpec.devices"
+            try:
+                devices = device_claim(created.get("devices") or [], where)
+            except NimError as error:
+                text = f"failed to reconcile DRAResource {name}: {error}"
+                raise NimError(text, reason=REFUSED) from error
+            metadata = {"labels": labels, "annotations": annotations}
+            specs[name] = {"metadata": metadata, "spec": {"devices": devices}}
+    return specs
+
+
+def resolve_spec(cr: Fields, live: Fields | None, spec: dict[str, t.Any]) -> dict[str, t.Any]:
+    """The `spec` to apply to a template: that of the live one, which is immutable.
+
+    `spec.draResources` is immutable too, so a template created for ``cr`` is right as it is,
+    whoever wrote it; only the labels of new claims are outdated. A template to adopt may be
+    anybody's: NimError if its devices differ.
+    """
+    if live is None or is_controlled_by(live, cr):
+        return spec if live is None else live["spec"]
+    if controller_of(live) is None and not has_wanted(live["spec"].get("spec"), spec["spec"]):
+        name = live["metadata"]["name"]
+        raise NimError(
+            f'ResourceClaimTemplate "{name}" exists and is for other devices than'
+            " spec.draResources: delete it to have it recreated",
+            reason=REFUSED,
+        )
+    return spec

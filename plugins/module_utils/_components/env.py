@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Environment variables of containers: how lists are merged, and the proxy's variables."""
+
+from __future__ import annotations
+
+import typing as t
+
+EnvVar = dict[str, t.Any]
+
+
+def merge_env(first: t.Sequence[EnvVar], second: t.Sequence[EnvVar]) -> list[EnvVar]:
+    """All of ``second`` in order, then those of ``first`` whose names it lacks.
+
+    The second list wins and comes first. Duplicates within one list are kept.
+    """
+    names = {item["name"] for item in second}
+    return [*second, *(item for item in first if item["name"] not in names)]
+
+
+def env(**values: str) -> list[EnvVar]:
+    """Name/value pairs as a list of EnvVar, in the order given."""
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def secret_env(name: str, secret: str, key: str | None = None, *, optional: bool = False) -> EnvVar:
+    """A variable read from ``key`` (by default its own name) of a Secret."""
+    selector: dict[str, t.Any] = {"name": secret, "key": key or name}
+    if optional:
+        selector["optional"] = True
+    return {"name": name, "valueFrom": {"secretKeyRef": selector}}
+
+
+def field_env(name: str, path: str) -> EnvVar:
+    """A variable read from a field of the pod."""
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def drop_env(items: t.Sequence[EnvVar], *names: str) -> list[EnvVar]:
+    """The list without the variables of these names."""
+    return [item for item in items if item["name"] not in names]
+
+
+def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
+    """The list as the API server stores it.
+
+    Server-side apply identifies variables by name and refuses duplicates; a container uses the last
+    one of a name, so that one is kept. An empty value is the same as no value.
+    """
+    last = {item["name"]: index for index, item in enumerate(items)}
+    return [
+        {key: value for key, value in item.items() if (key, value) != ("value", "")}
+        for index, item in enumerate(items)
+        if last[item["name"]] == index
+    ]
+
+
+def proxy_env(proxy: t.Mapping[str, str] | None) -> list[EnvVar]:
+    """The variables of `spec.proxy`; they override the user's. Empty without a proxy."""
+    if proxy is None:
+        return []
+    https, http, no = (proxy.get(key, "") for key in ("httpsProxy", "httpProxy", "noProxy"))
+    return env(
+        NIM_SDK_USE_NATIVE_TLS="1",
+        HTTPS_PROXY=https,
+        HTTP_PROXY=http,
+        NO_PROXY=no,
+        https_proxy=https,
+        http_proxy=http,
+        no_proxy=no,
+    )

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Refuses names of custom resources that are invalid for their children."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._base.errors import NimError
+
+MAX_NAME = 59
+"""The maximum where children's names, also used in labels, append four characters to it."""
+MAX_LABEL = 63
+"""The maximum where the name is only used in labels."""
+
+
+def check_name(
+    cr: t.Mapping[str, t.Any], longest: int = MAX_NAME, *, is_label: bool = False
+) -> None:
+    """NimError if a resource's name is invalid for its children; ``is_label``: also with dots.
+
+    Checked before anything is created, as the API server would accept some children and refuse
+    others.
+    """
+    name, kind = str(cr["metadata"]["name"]), cr["kind"]
+    if len(name) > longest:
+        raise NimError(
+            f"metadata.name: has {len(name)} characters, but children of a {kind} use it in names"
+            f" or labels: recreate it with a name of at most {longest}"
+        )
+    if is_label and "." in name:
+        raise NimError(
+            f"metadata.name: {name} has a dot, which names of its containers and Services must not"
+            f" have: recreate the {kind} with a name without dots"
+        )

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the administrator forbids in custom resources, by environment variables of the operator.
+
+Everything is allowed by default. A switch with an invalid value forbids what it guards, and the
+message says so.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import typing as t
+from fnmatch import fnmatchcase
+
+from .._base.errors import FORBIDDEN, NimError
+from .._engine.observed import OPERATOR, Observed
+
+HOST_PATHS = "NIMOPS_HOST_PATHS"
+ROOT_USER = "NIMOPS_ROOT_USER"
+INGRESS_ANNOTATIONS = "NIMOPS_INGRESS_ANNOTATIONS"
+POD_LABELS = "NIMOPS_POD_LABELS"
+
+_ANY = "*"
+_DEFAULTS = {HOST_PATHS: _ANY, ROOT_USER: "allow", INGRESS_ANNOTATIONS: _ANY, POD_LABELS: _ANY}
+_SWITCHES = "switches"
+_PATTERN = re.compile(r"[A-Za-z0-9._/*?-]+")
+_ROOT_USER = {"allow": False, "forbid": True}
+_ROOT = 0
+_MAX_SHOWN = 317
+"""The maximum length of a label or annotation key."""
+
+
+def read_switches(environment: t.Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The switches for pure code, as part of the operator's configuration."""
+    return {_SWITCHES: {name: environment.get(name, _DEFAULTS[name]) for name in _DEFAULTS}}
+
+
+def host_path_faults(observed: Observed, field: str, path: str) -> list[str]:
+    """Why a hostPath volume at ``path`` is forbidden; empty if it is allowed or has no path."""
+    allowed = _listed(observed, HOST_PATHS)
+    if not path or _ANY in allowed:
+        return []
+    bad = [item for item in allowed if not item.startswith("/") or ".." in item.split("/")]
+    if bad:
+        why = f"the operator's {HOST_PATHS} has {bad[0]!r}, which is not a plain path"
+        return [_fault(field, path, why)]
+    if path.startswith("/") and any(_is_below(path, item) for item in allowed):
+        return []
+    return [_fault(field, path, _allows(HOST_PATHS, allowed))]
+
+
+def forbids_root(observed: Observed) -> bool:
+    """Whether containers must not run as root."""
+    return _ROOT_USER.get(_value(observed, ROOT_USER).strip(), True)
+
+
+def root_faults(observed: Observed, field: str, value: t.Any) -> list[str]:
+    """Why ``value``, which makes a container run as root, is forbidden; empty if it is allowed."""
+    if not forbids_root(observed):
+        return []
+    given = _value(observed, ROOT_USER)
+    if given.strip() in _ROOT_USER:
+        return [_fault(field, value, f"a container would run as root, but {ROOT_USER} is forbid")]
+    why = f"the operator's {ROOT_USER} is {given!r}: use allow or forbid"
+    return [_fault(field, value, why)]
+
+
+def root_user_faults(observed: Observed, spec: t.Mapping[str, t.Any], config_map: str) -> list[str]:
+    """Why a root user, or certificates, which need a root container, are forbidden; else empty."""
+    found = []
+    if spec.get("userID") == _ROOT:
+        found += root_faults(observed, "spec.userID", _ROOT)
+    if config_map:
+        found += root_faults(observed, "spec.proxy.certConfigMap", config_map)
+    return found
+
+
+def key_faults(
+    observed: Observed, switch: str, field: str, keys: t.Iterable[str] | None
+) -> list[str]:
+    """Why these label or annotation keys are forbidden.
+
+    ``switch`` lists patterns of the allowed keys. A pattern may contain ``*`` and ``?``.
+    """
+    allowed = _listed(observed, switch)
+    if _ANY in allowed:
+        return []
+    why = _allows(switch, allowed)
+    if bad := [item for item in allowed if not _PATTERN.fullmatch(item)]:
+        why = f"the operator's {switch} has {bad[0]!r}, which is not a pattern of keys"
+        allowed = []
+    return [
+        _fault(field, key, why)
+        for key in sorted(keys or ())
+        if not any(fnmatchcase(key, item) for item in allowed)
+    ]
+
+
+def refuse(faults: t.Sequence[str]) -> None:
+    """NimError if anything is forbidden."""
+    if faults:
+        raise NimError(f"{'; '.join(faults)} (running workloads stay unchanged)", reason=FORBIDDEN)
+
+
+def _fault(field: str, value: t.Any, why: str) -> str:
+    shown = f'"{value[:_MAX_SHOWN]}"' if isinstance(value, str) else value
+    return f"{field}: {shown} is forbidden: {why}"
+
+
+def _allows(switch: str, allowed: t.Sequence[str]) -> str:
+    return f"the operator's {switch} allows {', '.join(allowed) or 'none'}"
+
+
+def _value(observed: Observed, switch: str) -> str:
+    switches = (observed.get(OPERATOR) or {}).get(_SWITCHES) or {}
+    return str(switches.get(switch, _DEFAULTS[switch]))
+
+
+def _listed(observed: Observed, switch: str) -> list[str]:
+    entries = (entry.strip() for entry in _value(observed, switch).split(","))
+    return [entry for entry in entries if entry]
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether a path is ``folder`` or within it, as the kernel resolves both, ignoring links."""
+    path, folder = (f"/{posixpath.normpath(item).lstrip('/')}" for item in (path, folder))
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

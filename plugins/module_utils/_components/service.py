@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Service."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.desired import Manifest
+from .._engine.metadata import Labels, merge_missing
+from .app import App
+
+
+def build_service(
+    app: App,
+    ports: t.Mapping[str, int],
+    selector: Labels,
+    given: t.Mapping[str, t.Any],
+    name: str = "",
+) -> Manifest:
+    """A Service with ``ports``, by name and number; containers have ports of the same names.
+
+    ``given``: the user's `type`, `labels` and `annotations`.
+    """
+    return app.child(
+        "Service",
+        {
+            "type": given.get("type") or "ClusterIP",
+            "selector": selector,
+            "ports": [
+                {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
+                for port, number in ports.items()
+            ],
+        },
+        name=name,
+        labels=merge_missing(app.labels, given.get("labels")),
+        annotations=app.annotations_with(given.get("annotations")),
+    )

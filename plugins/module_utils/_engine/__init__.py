@@ -1,0 +1,12 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The reconcile engine: what is the same for every kind.
+
+Belongs here: the types that a kind declares and returns, and the pass that reads, plans, writes and
+reports. That includes drift, field ownership, object ownership, conditions and status.
+
+Does not belong here: what a single kind wants (its own folder), manifests of children
+(`_components`), access to the API server (`_cluster`) and other servers (`_http`), and helpers that
+know nothing of Kubernetes objects (`_base`). No module here imports a kind or a component.
+"""

@@ -1,0 +1,190 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a kind wants in the cluster, and the result: the types that the pure functions exchange.
+
+`kind.py` describes these functions.
+"""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from dataclasses import dataclass, field
+
+from .._base.errors import FINAL, NimError
+from .observed import Observed
+
+Manifest = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Child:
+    """One desired object.
+
+    ``create_only``: created when absent, then left alone whatever it contains and whoever owns it
+    (PVC, Job). ``shared``: belongs to no single custom resource, so it has no owner reference.
+    ``merged``: its content includes what the live object had, so it is written onto that version
+    only, and a later one is a race. ``applied``: the part of the manifest that server-side apply
+    accepts, if that is not all of it; an existing object that lacks the rest of its spec gets it by
+    a merge patch.
+    """
+
+    manifest: Manifest
+    create_only: bool = False
+    shared: bool = False
+    merged: bool = False
+    applied: Manifest | None = None
+
+    @property
+    def to_apply(self) -> Manifest:
+        """The manifest to pass to server-side apply."""
+        return self.manifest if self.applied is None else self.applied
+
+
+class Policy(enum.Enum):
+    """How to treat a field of somebody else's object.
+
+    `TAKE_BACK`: remove it when it is no longer wanted, unless somebody else has set it since.
+    `LEAVE`: keep it then. `FILL`: set it only where it is empty, and keep it.
+    """
+
+    TAKE_BACK = "take back"
+    LEAVE = "leave"
+    FILL = "fill"
+
+
+ABSENT: t.Final = object()
+"""The value of a field to remove, whoever set it."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of somebody else's object, by path; a ``value`` of None: no longer wanted."""
+
+    path: tuple[str, ...]
+    value: t.Any
+    policy: Policy = Policy.TAKE_BACK
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Fields to set on an object that is not ours: we never create, adopt or delete it.
+
+    ``live``: the object as observed; its metadata is enough if no other field is patched.
+    """
+
+    kind: str
+    live: Manifest
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class Desired:
+    """The children in the order to write them, and (kind, name) of the unwanted ones.
+
+    Unwanted children are looked up in the namespace where the custom resource's children usually
+    are. ``patches``: fields to set on others' objects. ``failure``: why the children are
+    incomplete, when those listed are to be written all the same.
+    """
+
+    children: list[Child] = field(default_factory=list)
+    unwanted: list[tuple[str, str]] = field(default_factory=list)
+    failure: NimError | None = None
+    patches: list[Patch] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An object that was not written: we refused it (a conflict), or the API server did."""
+
+    kind: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of writing the children.
+
+    ``written``: the objects as the API server returned them, by key. ``deleted``: keys of the
+    pruned objects. ``raced``: keys of objects that appeared, vanished or were replaced between the
+    read and the write; nothing was written, and the next pass sees the current ones. ``failure``:
+    the message of an error that ended the run before or while writing, and ``failure_reason`` the
+    reason it maps to.
+    """
+
+    written: dict[str, Manifest] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failure: str = ""
+    failure_reason: str = "Failed"
+    raced: list[str] = field(default_factory=list)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it failed for a reason that retrying cannot fix."""
+        return bool(self.failure) and self.failure_reason in FINAL
+
+    def view(self, observed: Observed) -> Observed:
+        """The observed answers, updated with what was written."""
+        return Observed({**observed.answers, **self.written, **dict.fromkeys(self.deleted)})
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event on the custom resource; ``kind`` is Normal or Warning."""
+
+    kind: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """An annotation to set on another custom resource, to trigger its reconcile.
+
+    It is in the same namespace as this one, unless ``namespace`` says otherwise.
+    """
+
+    kind: str
+    name: str
+    key: str
+    value: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class StatusPatch:
+    """Fields to set in the status of another custom resource, located as for an `Annotation`.
+
+    They were computed from that resource at ``version`` (its resourceVersion) and are written only
+    if it is unchanged, so they never undo what its own reconcile writes. The result is not
+    reported: the next pass reads the resource and decides from its current state.
+    """
+
+    kind: str
+    name: str
+    version: str
+    status: dict[str, t.Any]
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What to report, and when to reconcile next.
+
+    ``status``: the whole new status; conditions set in this pass have no times. ``triggers``:
+    annotations that trigger the reconcile of other resources. ``in_transit``: something will change
+    that no watch reports: requeue soon, then at growing intervals. ``slowly``: requeue less often,
+    because a pass occupies a worker for long or a change should trigger one anyway. ``error``: the
+    run must fail with this message, so that the runtime retries.
+    """
+
+    status: dict[str, t.Any]
+    events: list[Event] = field(default_factory=list)
+    triggers: list[Annotation] = field(default_factory=list)
+    in_transit: bool = False
+    slowly: bool = False
+    error: str = ""
+    patches: list[StatusPatch] = field(default_factory=list)

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keeps duplicate list items that others wrote, as removing them would only restart pods.
+
+Environment variables and pull secrets may be listed twice in an update, but not in a server-side
+apply, so what another operator wrote can differ from what we want in nothing but duplicates.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, replace
+
+from .desired import Child, Manifest
+from .drift import has_wanted
+from .field_ownership import own_entry
+
+Fields = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A wanted value with the live lists that are kept, and without them."""
+
+    manifest: t.Any
+    applied: t.Any
+
+
+_OMITTED: t.Final = object()
+
+
+def keep_duplicates(child: Child, live: Manifest) -> Child:
+    """The child with the lists of ``live`` that mean the same as the wanted ones.
+
+    They are not applied, and remain with whoever wrote them. A list that we have applied before is
+    not kept.
+    """
+    owned = ((own_entry(live) or {}).get("fieldsV1") or {}).get("f:spec") or {}
+    kept = _keep(child.manifest.get("spec"), live.get("spec"), owned)
+    if kept is None or child.applied is not None:
+        return child
+    return replace(
+        child,
+        manifest={**child.manifest, "spec": kept.manifest},
+        applied={**child.manifest, "spec": kept.applied},
+    )
+
+
+def _keep(want: t.Any, live: t.Any, owned: Fields) -> _Kept | None:
+    """The value with what is kept below it; None if that is nothing."""
+    if isinstance(want, dict) and isinstance(live, dict):
+        return _keep_in_fields(want, live, owned)
+    if isinstance(want, list) and isinstance(live, list):
+        return _keep_in_items(want, live, owned)
+    return None
+
+
+def _keep_in_fields(want: Fields, live: Fields, owned: Fields) -> _Kept | None:
+    found = {
+        key: kept
+        for key, value in want.items()
+        if (kept := _keep(value, live.get(key), owned.get(f"f:{key}") or {}))
+    }
+    if not found:
+        return None
+    applied = {
+        key: found[key].applied if key in found else value
+        for key, value in want.items()
+        if key not in found or found[key].applied is not _OMITTED
+    }
+    return _Kept({**want, **{key: kept.manifest for key, kept in found.items()}}, applied)
+
+
+def _keep_in_items(want: list[t.Any], live: list[t.Any], owned: Fields) -> _Kept | None:
+    wanted, having = _by_name(want), _by_name(live)
+    if wanted is None or having is None or len(wanted) != len(want):
+        return None
+    if len(having) != len(live):
+        is_same = wanted.keys() == having.keys() and has_wanted(having, wanted)
+        return _Kept(live, _OMITTED) if is_same and not owned else None
+    found = {
+        name: kept
+        for name, item in wanted.items()
+        if (kept := _keep(item, having.get(name), owned.get(f'k:{{"name":"{name}"}}') or {}))
+    }
+    if not found:
+        return None
+    return _Kept(
+        [found[name].manifest if name in found else item for name, item in wanted.items()],
+        [found[name].applied if name in found else item for name, item in wanted.items()],
+    )
+
+
+def _by_name(items: list[t.Any]) -> dict[str, t.Any] | None:
+    """Items by name, the last of each name; None if some have none.
+
+    A custom resource may hold anything here, such as a name that is a map.
+    """
+    if not items or not all(isinstance(x, dict) and isinstance(x.get("name"), str) for x in items):
+        return None
+    return {item["name"]: item for item in items}

@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who owns which fields of an object, and how we take over those that we must correct.
+
+Server-side apply removes only what its own manager has applied. So before it can remove a field
+that somebody else added, the entry in ``metadata.managedFields`` must move to our field manager.
+This is also how we adopt the children of the reference operator.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .metadata import FIELD_MANAGER, MANAGED_BY_LABEL
+
+Manifest = t.Mapping[str, t.Any]
+Fields = dict[str, t.Any]
+
+_OTHERS_FIELDS = {"f:metadata", "f:status"}
+_POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
+_FIELDS_OF_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
+"""OpenShift keeps adding its registry's Secrets to every ServiceAccount."""
+
+
+def own_entry(live: Manifest) -> dict[str, t.Any] | None:
+    """Our entry in the object's managedFields, None if we never applied it."""
+    return next(
+        (
+            entry
+            for entry in live["metadata"].get("managedFields") or []
+            if entry.get("manager") == FIELD_MANAGER
+            and entry.get("operation") == "Apply"
+            and not entry.get("subresource")
+        ),
+        None,
+    )
+
+
+def unwanted_fields(fields: Fields, want: t.Any) -> Fields:
+    """The part of a FieldsV1 set that ``want`` does not have.
+
+    A leaf counts; an inner node counts only if nothing below it is kept. List items are found by
+    the keys that the set names (``k:{"name":"x"}``) or by value (``v:"x"``).
+    """
+    left: Fields = {}
+    for name, below in fields.items():
+        if name == ".":
+            continue
+        found, value = _descend(name, want)
+        if not found:
+            left[name] = below
+        elif rest := unwanted_fields(below, value):
+            left[name] = rest
+    return left
+
+
+def _descend(name: str, want: t.Any) -> tuple[bool, t.Any]:
+    """What a FieldsV1 path element points at: (whether it exists, its value)."""
+    prefix, _sep, rest = name.partition(":")
+    if prefix == "f":
+        return (True, want[rest]) if isinstance(want, dict) and rest in want else (False, None)
+    if not isinstance(want, list):
+        return False, None
+    if prefix == "k":
+        keys = json.loads(rest)
+        for item in want:
+            if isinstance(item, dict) and all(_key_matches(item, *pair) for pair in keys.items()):
+                return True, item
+        return False, None
+    if prefix == "v":
+        value = json.loads(rest)
+        return value in want, value
+    return True, None
+
+
+def _key_matches(item: Manifest, key: str, value: t.Any) -> bool:
+    """Compare a list key, which the API server may default: a port's protocol is TCP when unset."""
+    return bool(item.get(key, "TCP" if key == "protocol" else None) == value)
+
+
+def adopt_fields(
+    live: Manifest, want: Manifest, applied: Manifest | None = None
+) -> list[dict[str, t.Any]] | None:
+    """The managedFields that make us own what we must correct; None if there is nothing to adopt.
+
+    Fields in ``want`` but not in ``applied`` stay with whoever wrote them: if we owned them,
+    server-side apply would remove them, as we do not apply them.
+
+    From an entry that wrote our managed-by label (the reference operator's, or a restored backup's)
+    we adopt everything. From others we adopt only what they added below `spec` and the like: never
+    metadata (controllers' annotations, `kubectl rollout restart`), status, or a replica count that
+    we leave to others.
+    """
+    kept, gained = [], dict[str, t.Any]()
+    time = None
+    for entry in live["metadata"].get("managedFields") or []:
+        taken = _adoptable(entry, want)
+        if applied is not None:
+            taken = _minus(taken, _only_in(taken, want, applied))
+        if not taken:
+            kept.append(entry)
+            continue
+        gained = _union(gained, taken)
+        time = max(filter(None, (time, entry.get("time"))), default=None)
+        if rest := _minus(entry.get("fieldsV1") or {}, taken):
+            kept.append({**entry, "fieldsV1": rest})
+    if not gained:
+        return None
+    own = own_entry(live)
+    others = [entry for entry in kept if entry is not own]
+    fields = _union((own or {}).get("fieldsV1") or {}, gained)
+    return [*others, _entry(want, fields, (own or {}).get("time") or time)]
+
+
+def _entry(want: Manifest, fields: Fields, time: str | None) -> dict[str, t.Any]:
+    entry = {
+        "manager": FIELD_MANAGER,
+        "operation": "Apply",
+        "apiVersion": want["apiVersion"],
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    return entry | ({"time": time} if time else {})
+
+
+def _adoptable(entry: Manifest, want: Manifest) -> Fields:
+    """The fields of one managedFields entry that we adopt."""
+    fields: Fields = entry.get("fieldsV1") or {}
+    if entry.get("manager") == FIELD_MANAGER or entry.get("subresource"):
+        return {}
+    labels = fields.get("f:metadata", {}).get("f:labels", {})
+    if f"f:{MANAGED_BY_LABEL}" in labels:
+        return {key: below for key, below in fields.items() if key != "f:status"}
+    if entry.get("operation") != "Update":
+        return {}
+    others = _OTHERS_FIELDS | _FIELDS_OF_CONTROLLERS.get(want["kind"], set())
+    added = {
+        key: below for key, below in unwanted_fields(fields, want).items() if key not in others
+    }
+    spec = _adoptable_spec(added.pop("f:spec", {}), want)
+    return added | ({"f:spec": spec} if spec else {})
+
+
+def _adoptable_spec(spec: Fields, want: Manifest) -> Fields:
+    """The part that we adopt of what somebody added below `spec`.
+
+    It excludes a pod template's metadata, and the address that a load balancer controller sets on a
+    Service.
+    """
+    kept = {key: below for key, below in spec.items() if key != "f:loadBalancerIP"}
+    if "replicas" not in (want.get("spec") or {}):
+        kept.pop("f:replicas", None)
+    return _without_pod_metadata(kept)
+
+
+def _without_pod_metadata(fields: Fields) -> Fields:
+    """The fields without the metadata of pod templates.
+
+    A template is at `spec.template`; a LeaderWorkerSet has two, one level deeper. The predictor of
+    an InferenceService counts as one, as it has labels and annotations of its own.
+    """
+    kept: Fields = {}
+    for key, below in fields.items():
+        if not key.endswith(("f:template", "Template", "f:predictor")):
+            kept[key] = below
+        elif rest := _without_pod_metadata(
+            {name: item for name, item in below.items() if name not in _POD_METADATA}
+        ):
+            kept[key] = rest
+    return kept
+
+
+def _union(left: Fields, right: Fields) -> Fields:
+    merged = dict(left)
+    for key, below in right.items():
+        merged[key] = _union(merged[key], below) if key in merged else below
+    return merged
+
+
+def _only_in(fields: Fields, want: Manifest, applied: Manifest) -> Fields:
+    """The fields of a set that ``want`` has and ``applied`` does not."""
+    return _minus(unwanted_fields(fields, applied), unwanted_fields(fields, want))
+
+
+def _minus(fields: Fields, taken: Fields) -> Fields:
+    """The set without ``taken``, and without inner nodes that this leaves empty."""
+    left: Fields = {}
+    for key, below in fields.items():
+        if key not in taken:
+            left[key] = below
+        elif taken[key] and (rest := _minus(below, taken[key])) and set(rest) != {"."}:
+            left[key] = rest
+    return left

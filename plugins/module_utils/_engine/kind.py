@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a kind is: three pure functions, and the declaration from which the rest is generated.
+
+A kind is a folder whose `kind.py` has one `KIND = Kind(...)`. Its functions get the context of a
+pass, which `app` builds from the custom resource as the API server returns it and what was
+observed.
+
+``reads(app) -> list[Read]``
+    What to read, given the answers so far; called again until it returns nothing new.
+``desired(app) -> Desired``
+    The children to have, in order, and the unwanted ones. NimError if none can be built.
+``assess(app, outcome) -> Assessment``
+    The resulting status, events and wake-ups; also called when `desired` raised, or when the API
+    server refused something.
+
+A custom resource that is being deleted wants nothing, and its children are deleted with it. If more
+must be done, for example for objects without an owner reference, `finalize(app) -> Desired` returns
+it, after the same reads.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .api_resources import GROUP, ApiResource
+from .desired import Assessment, Desired, Manifest, Outcome
+from .observed import Observed, Read
+
+AppT = t.TypeVar("AppT")
+USES = ("read", "list", "write", "patch", "delete")
+"""``read``: one object, by name. ``list``: all objects, or those with a label. ``write``: create
+and update, by server-side apply. ``patch``: update an existing object. ``delete``."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a kind uses objects of another kind (words of `USES`), and why."""
+
+    kind: str
+    uses: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An RBAC rule beyond those derived from `Access`; lists are space-separated words."""
+
+    group: str
+    resources: str
+    verbs: str
+    why: str
+    names: str = ""
+
+
+@dataclass(frozen=True)
+class Kind(t.Generic[AppT]):
+    """The declaration of a kind; `make generate` derives everything else from it.
+
+    ``watches_annotations``: whether a changed annotation triggers a reconcile. ``resources``: API
+    resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
+    cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
+    simulation assumes when only a cluster could tell, given the app; None while nothing is pending.
+    """
+
+    name: str
+    plural: str
+    app: t.Callable[[t.Mapping[str, t.Any], Observed], AppT]
+    reads: t.Callable[[AppT], list[Read]]
+    desired: t.Callable[[AppT], Desired]
+    assess: t.Callable[[AppT, Outcome], Assessment]
+    finalize: t.Callable[[AppT], Desired] | None = None
+    group: str = GROUP
+    version: str = "v1alpha1"
+    is_namespaced: bool = True
+    reconcile_period: str = "10m"
+    watches_annotations: bool = False
+    access: tuple[Access, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    resources: t.Mapping[str, ApiResource] = field(default_factory=dict)
+    assumed: tuple[tuple[Read, Manifest], ...] = ()
+    assumed_status: t.Callable[[AppT], Manifest | None] | None = None
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as in `apiVersion`."""
+        return f"{self.group}/{self.version}"
+
+    @property
+    def singular(self) -> str:
+        """The kind in lower case, used for its role, playbook and finalizer."""
+        return self.name.lower()
+
+    @property
+    def finalizer(self) -> str:
+        """The finalizer that the runtime adds to the custom resources."""
+        return f"finalizer.{self.singular}.{self.group}"
+
+
+AnyKind = Kind[t.Any]

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Names, labels, annotations and owner references that all kinds share."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .api_resources import ApiResource
+
+FIELD_MANAGER = "nimops.nim"
+MANAGED_BY = "k8s-nim-operator"
+MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
+OWNER_ANNOTATION = "nimops.nim/owner-uid"
+"""On children that cannot have an owner reference: cluster-scoped, or in another namespace."""
+
+_HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
+
+Labels = dict[str, str]
+
+
+def merge_missing(first: t.Mapping[str, str] | None, second: t.Mapping[str, str] | None) -> Labels:
+    """Every key of ``first``, then those of ``second`` that it lacks: ours win over the user's."""
+    return {**(second or {}), **(first or {})}
+
+
+def hash_name(text: str) -> str:
+    """The reference operator's short hash of a name: FNV-1a, 32 bits, in its own alphabet."""
+    value = 0x811C9DC5
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return str(value).translate(_HASH_ALPHABET)[:12]
+
+
+def owner_reference(cr: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The controller reference that children of ``cr`` carry."""
+    return {
+        "apiVersion": cr["apiVersion"],
+        "blockOwnerDeletion": True,
+        "controller": True,
+        "kind": cr["kind"],
+        "name": cr["metadata"]["name"],
+        "uid": cr["metadata"].get("uid", ""),
+    }
+
+
+def controller_of(live: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The controller reference of a live object, or None."""
+    references = live["metadata"].get("ownerReferences") or []
+    return next((ref for ref in references if ref.get("controller")), None)
+
+
+def owner_metadata(
+    cr: t.Mapping[str, t.Any], kind: ApiResource, namespace: str
+) -> dict[str, t.Any]:
+    """The metadata that links a child to its owner.
+
+    An owner reference, by which the garbage collector deletes the child with its owner. Kubernetes
+    does not allow one across namespaces, or from a cluster-scoped child. Such a child gets
+    annotations instead, two of which the runtime reads, and the owner's finalizer deletes it.
+    """
+    home = cr["metadata"].get("namespace")
+    if not home or (kind.is_namespaced and namespace == home):
+        return {"ownerReferences": [owner_reference(cr)]}
+    group = cr["apiVersion"].partition("/")[0]
+    return {
+        "annotations": {
+            OWNER_ANNOTATION: cr["metadata"].get("uid", ""),
+            "operator-sdk/primary-resource": f"{home}/{cr['metadata']['name']}",
+            "operator-sdk/primary-resource-type": f"{cr['kind']}.{group}",
+        }
+    }
+
+
+def is_controlled_by(live: t.Mapping[str, t.Any], cr: t.Mapping[str, t.Any]) -> bool:
+    """Whether ``cr`` itself, not a resource of the same name, controls the live object."""
+    uid = cr["metadata"].get("uid")
+    if controller := controller_of(live):
+        return bool(controller["uid"] == uid)
+    annotations = live["metadata"].get("annotations") or {}
+    return bool(uid) and annotations.get(OWNER_ANNOTATION) == uid
+
+
+def operator_labels(name: str) -> Labels:
+    """The labels of objects that do not follow `spec.labels`: PVCs, probe pods, cache Jobs."""
+    return {
+        "app": MANAGED_BY,
+        "app.kubernetes.io/name": name,
+        MANAGED_BY_LABEL: MANAGED_BY,
+    }

@@ -1,0 +1,206 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a reconcile has read from the cluster, and what else it needs to read.
+
+nim_observe calls `reads` of a kind, stores each answer under its key, and repeats until no read is
+new. Pure code gets the answers as one mapping and accesses them through `Observed`.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import asdict, dataclass
+
+from .._base.errors import NimError
+from .api_resources import object_key
+
+Manifest = dict[str, t.Any]
+
+TKGS = "TKGS"
+_ORCHESTRATORS = (
+    ("node.vmware.com/tkg", TKGS),
+    ("vsphere-tanzu", TKGS),
+    ("node.openshift.io/os_id", "OpenShift"),
+    ("cloud.google.com/gke-nodepool", "GKE"),
+    ("eks.amazonaws.com/nodegroup", "EKS"),
+    ("kubernetes.azure.com/cluster", "AKS"),
+    ("oke.oraclecloud.com/cluster", "OKE"),
+    ("ezmeral.hpe.com/cluster", "Ezmeral"),
+    ("rke.cattle.io/version", "RKE"),
+)
+
+LATER = "later"
+"""The registry's answer while it is still pending: draw no conclusion from it."""
+
+OPERATOR = "operator"
+RESOURCE, PLAN = "resource", "plan"
+"""The custom resource and the result of `plan_for`, which travel with the answers."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One thing to read.
+
+    ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
+    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only,
+    of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
+    answer: a list of {"metadata": …}), ``any`` (metadata of one object that has a label named
+    ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole objects of
+    a namespace, with such a label if one is given; answer: a list, None if the API server does not
+    serve the kind), ``log`` (of a pod's container; answer: text, empty while there is none),
+    ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the Service ``name`` if
+    that is given; answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol``
+    (model-download protocol of ``image``; answer: "native", "legacy", "" if the registry gave no
+    answer, or `LATER`).
+    """
+
+    key: str
+    how: str
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    container: str = ""
+    selector: str = ""
+    url: str = ""
+    image: str = ""
+    pull_secrets: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, t.Any]:
+        """The read as plain data."""
+        return asdict(self)
+
+
+def list_key(kind: str, namespace: str = "", selector: str = "") -> str:
+    """The key of a list among the observed answers; no object name contains these characters."""
+    where = f"{kind}/{namespace}/*" if namespace else f"{kind}/*"
+    return f"{where}?{selector}" if selector else where
+
+
+_NODES = list_key("Node")
+
+
+def read_object(kind: str, namespace: str, name: str) -> Read:
+    """A read of one object."""
+    return Read(object_key(kind, namespace, name), "object", kind, namespace, name)
+
+
+def read_presence(kind: str, namespace: str, name: str) -> Read:
+    """A read of whether one object exists, without its contents."""
+    return Read(object_key(kind, namespace, name), "presence", kind, namespace, name)
+
+
+def read_objects(kind: str, namespace: str, selector: str = "") -> Read:
+    """A read of all objects of a kind in a namespace, or of those with a label."""
+    key = list_key(kind, namespace, selector)
+    return Read(key, "objects", kind, namespace, selector=selector)
+
+
+def read_labelled(kind: str, selector: str) -> Read:
+    """A read of the metadata of all objects with a label, in all namespaces."""
+    return Read(list_key(kind, selector=selector), "list", kind, selector=selector)
+
+
+def read_nodes() -> Read:
+    """A read of all nodes' metadata."""
+    return Read(_NODES, "list", "Node")
+
+
+def read_tanzu() -> list[Read]:
+    """Reads of whether the nodes run TKGS, the only orchestrator that some pods depend on.
+
+    The metadata of all nodes would be megabytes in a large cluster, in each pass.
+    """
+    labels = [label for label, name in _ORCHESTRATORS if name == TKGS]
+    return [Read(_key_of_label(label), "any", "Node", selector=label) for label in labels]
+
+
+def _key_of_label(label: str) -> str:
+    return list_key("Node", selector=label)
+
+
+def pack(answers: t.Mapping[str, t.Any]) -> str:
+    """The answers as one string for Ansible to carry: it would traverse a tree at each use.
+
+    JSON after a space: ansible-core 2.18 turns a template result that looks like a dictionary into
+    one.
+    """
+    return f" {json.dumps(answers)}"
+
+
+def unpack(value: t.Any) -> Manifest:
+    """The answers as a dictionary, from one or from the output of `pack`; NimError otherwise."""
+    answers = value or {}
+    if isinstance(answers, str):
+        try:
+            answers = json.loads(answers)
+        except ValueError:
+            answers = None
+    if not isinstance(answers, dict):
+        raise NimError("observed: pass what nimops.nim.nim_observe returned as observed")
+    return answers
+
+
+class Observed:
+    """Typed access to the answers."""
+
+    def __init__(self, answers: t.Mapping[str, t.Any]) -> None:
+        self.answers = answers
+
+    def has(self, key: str) -> bool:
+        """Whether this key was read, whatever the answer."""
+        return key in self.answers
+
+    def get(self, key: str) -> t.Any:
+        """The answer under a key, None if it was not read."""
+        return self.answers.get(key)
+
+    def object(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """A live object, or None if it does not exist (or was not read)."""
+        return self.answers.get(object_key(kind, namespace, name))
+
+    @property
+    def operator_version(self) -> str:
+        """The operator's release, if configured."""
+        return str((self.answers.get(OPERATOR) or {}).get("version") or "")
+
+    @property
+    def version_label(self) -> str:
+        """The value of the operator-version label; empty by default, as in the reference."""
+        return str((self.answers.get(OPERATOR) or {}).get("version_label") or "")
+
+    @property
+    def operator_namespace(self) -> str:
+        """The operator's namespace, if configured; children of cluster-scoped objects go there."""
+        return str((self.answers.get(OPERATOR) or {}).get("namespace") or "")
+
+    @property
+    def kserve_namespace(self) -> str:
+        """The namespace of KServe, if configured."""
+        return str((self.answers.get(OPERATOR) or {}).get("kserve") or "")
+
+    @property
+    def nodes(self) -> list[Manifest]:
+        """The metadata of each node, in list order."""
+        return self.answers.get(_NODES) or []
+
+    @property
+    def node_labels(self) -> list[dict[str, str]]:
+        """The labels of each node, in list order."""
+        return [node["metadata"].get("labels") or {} for node in self.nodes]
+
+    @property
+    def orchestrator(self) -> str:
+        """The Kubernetes distribution: the first known label of the first node that has one.
+
+        With `read_tanzu` instead of `read_nodes`, anything but TKGS is ``Kubernetes``.
+        """
+        for label, name in _ORCHESTRATORS:
+            if self.answers.get(_key_of_label(label)):
+                return name
+        for labels in self.node_labels:
+            for label, name in _ORCHESTRATORS:
+                if label in labels:
+                    return name
+        return "Kubernetes"

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One reconcile pass over one custom resource, in a live or simulated cluster.
+
+`reconcile` is the whole pass. The role runs it in three steps, as `kubernetes.core.k8s` writes
+there: `look`, the tasks that execute the plan, and `conclude`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .._base.errors import ApiError, NimError
+from .desired import Assessment, Desired, Outcome
+from .kind import AnyKind
+from .observed import OPERATOR, Observed, Read
+from .plan import Plan, make_plan
+from .rivals import report_rival
+from .status import finish_status, requeue_period
+
+Json = dict[str, t.Any]
+
+_CONFLICT_TRIES = 4
+_AFTER_RACE = "1s"
+
+
+class Cluster(t.Protocol):
+    """What a pass needs from a cluster. Every method may raise `ApiError`."""
+
+    slow_period: int
+    """Minimum seconds before the next pass when passes are slow."""
+
+    def settings(self) -> Json:
+        """The operator's configuration: version, namespace, switches."""
+
+    def answer(self, read: Read) -> t.Any:
+        """The answer to a read, as documented on `Read`."""
+
+    def write(self, plan: Plan) -> Outcome:
+        """Execute a plan; a refused write does not stop the rest."""
+
+    def write_status(self, resource: Json, status: Json) -> bool:
+        """Write a status, if the resource is still the version that it was computed from.
+
+        Returns whether anything changed. ApiError 409 if there is a newer version, 404 if it is
+        gone.
+        """
+
+    def refetch(self, resource: Json) -> Json | None:
+        """The resource with its latest status; None if it is gone."""
+
+    def emit(self, resource: Json, assessment: Assessment) -> None:
+        """Write events, and the annotations and status patches for other resources."""
+
+    def now(self) -> datetime:
+        """The current time."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """``period``: when to reconcile next (a Go duration); empty for the default."""
+
+    changed: bool
+    status: Json
+    error: str
+    period: str
+
+
+EMPTY_REPORT = Report(changed=False, status={}, error="", period="")
+"""The report when the custom resource was deleted during the pass."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was observed, what the kind wants, and the plan that follows."""
+
+    answers: Json
+    plan: Plan
+    desired: Desired = field(default_factory=Desired)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The results of a whole pass."""
+
+    look: Look
+    outcome: Outcome
+    report: Report
+
+
+def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
+    """Observe, plan, write, and report. Raises ApiError if the API server does not answer."""
+    seen = look(kind, resource, cluster)
+    outcome = cluster.write(seen.plan)
+    return Pass(seen, outcome, conclude(kind, resource, seen.answers, outcome, cluster))
+
+
+def look(kind: AnyKind, resource: Json, cluster: Cluster) -> Look:
+    """Observe and plan. Raises ApiError; an invalid spec is a failure in the plan."""
+    answers = observe(kind, resource, cluster)
+    wanted, plan = plan_for(kind, resource, Observed(answers))
+    return Look(answers, plan, wanted)
+
+
+def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
+    """All answers that the kind needs for this resource, by key."""
+    answers: Json = {OPERATOR: cluster.settings()}
+    if not _is_over(kind, resource):
+        app = kind.app(resource, Observed(answers))
+        while new := {read.key: read for read in kind.reads(app) if read.key not in answers}:
+            for key, read in new.items():
+                answers[key] = cluster.answer(read)
+    return answers
+
+
+def plan_for(kind: AnyKind, resource: Json, observed: Observed) -> tuple[Desired, Plan]:
+    """What the kind wants, and what must be written for it.
+
+    A spec that cannot be served is a failure in the plan, not an exception.
+    """
+    wanted, failure = Desired(), None
+    try:
+        wanted = _desired_of(kind, resource, observed)
+        failure = wanted.failure
+    except NimError as error:
+        failure = error
+    plan = make_plan(resource, wanted, observed)
+    if failure:
+        plan.failure, plan.failure_reason = str(failure), failure.reason
+    return wanted, plan
+
+
+def conclude(
+    kind: AnyKind, resource: Json, answers: Json, outcome: Outcome, cluster: Cluster
+) -> Report:
+    """Assess and report; skipped for a resource that is being deleted. Raises ApiError.
+
+    Repeats the assessment if the resource has changed since it was read.
+    """
+    if is_deleted(resource):
+        return Report(changed=False, status={}, error=outcome.failure, period="")
+    now = cluster.now()
+    for attempt in range(_CONFLICT_TRIES):
+        observed = Observed(answers)
+        assessment = kind.assess(kind.app(resource, observed), outcome)
+        assessment = report_rival(resource, answers, assessment, now)
+        status = finish_status(resource, assessment, now, observed.operator_version)
+        try:
+            changed = cluster.write_status(resource, status)
+            break
+        except ApiError as error:
+            if error.status == 404:
+                return EMPTY_REPORT
+            if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
+                raise
+        newest = cluster.refetch(resource)
+        if newest is None:
+            return EMPTY_REPORT
+        resource = newest
+    cluster.emit(resource, assessment)
+    period = ""
+    if assessment.in_transit:
+        at_least = cluster.slow_period if assessment.slowly else None
+        period = requeue_period(resource, status, now, at_least=at_least)
+    if outcome.raced:
+        period = _AFTER_RACE
+    return Report(changed, status, assessment.error, period)
+
+
+def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:
+    """Whether a custom resource is being deleted."""
+    return bool(resource["metadata"].get("deletionTimestamp"))
+
+
+def _is_over(kind: AnyKind, resource: Json) -> bool:
+    """Whether nothing is left to do: the garbage collector deletes the children."""
+    return is_deleted(resource) and kind.finalize is None
+
+
+def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
+    if _is_over(kind, resource):
+        return Desired()
+    ask = kind.finalize if is_deleted(resource) else None
+    return (ask or kind.desired)(kind.app(resource, observed))

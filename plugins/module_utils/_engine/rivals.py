@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Notices another operator that serves the same custom resources, and reports it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+from datetime import datetime
+
+from .conditions import condition, drop_condition, find_condition
+from .desired import Assessment, Event
+from .field_ownership import own_entry
+from .metadata import is_controlled_by
+
+CONTESTED = "Contested"
+"""The condition type while another operator is active."""
+
+_REASON = "AnotherOperator"
+_HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
+"""Annotations that the reference operator sets with each write, and our adoption takes over."""
+_RECENT_SECONDS = 120
+_KEPT_SECONDS = 600
+
+Json = dict[str, t.Any]
+
+
+def report_rival(
+    resource: Json, answers: t.Mapping[str, t.Any], assessment: Assessment, now: datetime
+) -> Assessment:
+    """The assessment with the condition `Contested`, and an event when it begins.
+
+    The condition stays for ten minutes, so that operators that take turns do not make it flap.
+    """
+    conditions = assessment.status.get("conditions") or []
+    told, message = find_condition(conditions, CONTESTED), find_rival(resource, answers, now)
+    events = list(assessment.events)
+    if told:
+        since = told.get("lastTransitionTime")
+        if message or (since and _age(since, now) < _KEPT_SECONDS):
+            return assessment
+        conditions = drop_condition(conditions, CONTESTED)
+    elif message:
+        conditions = [*conditions, condition(CONTESTED, True, _REASON, message)]
+        events.append(Event("Warning", _REASON, message))
+    else:
+        return assessment
+    status = {**assessment.status, "conditions": conditions}
+    return replace(assessment, status=status, events=events)
+
+
+def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) -> str:
+    """What another operator has just written that we had applied before; empty if nothing."""
+    for live in answers.values():
+        if not isinstance(live, dict) or "metadata" not in live:
+            continue
+        if not own_entry(live) or not is_controlled_by(live, resource):
+            continue
+        for entry in live["metadata"]["managedFields"]:
+            if _is_of_reference(entry) and 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
+                return (
+                    f"{live.get('kind')} {live['metadata']['name']}: another operator (field"
+                    f" manager {entry.get('manager')}) wrote it at {entry['time']}, after this one"
+                    " did: only one of the two may be active, so stop one"
+                )
+    return ""
+
+
+def _is_of_reference(entry: t.Mapping[str, t.Any]) -> bool:
+    if entry.get("operation") != "Update" or entry.get("subresource") or not entry.get("time"):
+        return False
+    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+    return not _HASHES.isdisjoint(metadata.get("f:annotations") or {})
+
+
+def _age(time: str, now: datetime) -> float:
+    return (now - datetime.fromisoformat(time)).total_seconds()

@@ -1,0 +1,17 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds that we serve, and further kinds that they need. Written by `make generate`."""
+
+from __future__ import annotations
+
+Row = tuple[str, str, bool, bool]
+"""apiVersion, plural, whether it is namespaced, whether it is read through the cache"""
+
+SERVED: dict[str, Row] = {
+    "NIMBuild": ("apps.nvidia.com/v1alpha1", "nimbuilds", True, True),
+    "NIMCache": ("apps.nvidia.com/v1alpha1", "nimcaches", True, True),
+    "NIMPipeline": ("apps.nvidia.com/v1alpha1", "nimpipelines", True, True),
+    "NIMService": ("apps.nvidia.com/v1alpha1", "nimservices", True, True),
+}
+NEEDED: dict[str, Row] = {}

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Builds the status of kinds that proceed step by step."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .conditions import (
+    Condition,
+    condition,
+    drop_condition,
+    find_condition,
+    set_condition,
+    set_progress,
+)
+from .desired import Annotation, Assessment, Event, StatusPatch
+
+Progress = tuple[str, str]
+"""(reason, message)"""
+
+
+@dataclass
+class StatusBuilder:
+    """The status so far, and what else to report.
+
+    ``is_polled``: requeue even if nothing is reconciling; ``is_requeued_slowly``: less often.
+    ``is_triggered``: the ongoing change triggers the next pass, so do not requeue for it.
+    """
+
+    status: dict[str, t.Any]
+    events: list[Event] = field(default_factory=list)
+    triggers: list[Annotation] = field(default_factory=list)
+    patches: list[StatusPatch] = field(default_factory=list)
+    reconciling: Progress | None = None
+    stalled: Progress | None = None
+    is_polled: bool = False
+    is_requeued_slowly: bool = False
+    is_triggered: bool = False
+    error: str = ""
+
+    @property
+    def state(self) -> str:
+        """The current state."""
+        return str(self.status.get("state") or "")
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The current conditions."""
+        return list(self.status.get("conditions") or [])
+
+    def set_condition(self, kind: str, status: bool, reason: str, message: str = "") -> None:
+        """Set a condition for this generation."""
+        new = condition(kind, status, reason, message)
+        self.status["conditions"] = set_condition(self.conditions, new)
+
+    def remove_condition(self, *kinds: str) -> None:
+        """Remove conditions."""
+        self.status["conditions"] = drop_condition(self.conditions, *kinds)
+
+    def set_field(self, key: str, value: t.Any) -> None:
+        """Set a field; an empty value removes it."""
+        self.status.pop(key, None)
+        if value:
+            self.status[key] = value
+
+    def fail(self, kind: str, subject: str, message: str) -> None:
+        """Report in the condition ``kind`` that the pass failed, and once in an event."""
+        old = find_condition(self.conditions, kind) or {}
+        if (old.get("status"), old.get("message")) != ("True", message):
+            text = f"{subject} reconcile failed, msg: {message}"
+            self.events.append(Event("Warning", "ReconcileFailed", text))
+        self.set_condition(kind, True, "ReconcileFailed", message)
+
+    def recover(self, kind: str) -> None:
+        """Report in the condition ``kind``, if present, that the pass did not fail."""
+        if find_condition(self.conditions, kind):
+            self.set_condition(kind, False, "Reconciled")
+
+    def retry(self, message: str) -> None:
+        """Make the run fail, so that the runtime retries."""
+        self.reconciling = ("Retrying", message)
+        self.error = message
+
+    def finish(self) -> Assessment:
+        """The assessment, with the kstatus conditions."""
+        conditions = set_progress(
+            self.conditions, reconciling=self.reconciling, stalled=self.stalled
+        )
+        return Assessment(
+            status=self.status | {"conditions": conditions},
+            events=self.events,
+            triggers=self.triggers,
+            patches=self.patches,
+            in_transit=(self.reconciling is not None and not self.is_triggered) or self.is_polled,
+            slowly=self.is_requeued_slowly,
+            error=self.error,
+        )

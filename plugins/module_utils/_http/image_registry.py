@@ -1,0 +1,251 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The model-download protocol of an image, read from its registry without starting the image.
+
+``NIMOPS_REGISTRIES`` lists the allowed registries: comma-separated host patterns (``*`` by default,
+empty for none), so that air-gapped clusters do not wait for answers that never come. It also
+applies to redirect targets of a registry and to its token service; `egress` describes the other
+limits.
+
+Credentials are sent to two places only: the registry that they are for, and the token service that
+this registry names. Redirects to other hosts do not carry them.
+
+All input may be written by the image's author: documents, entries and totals are bounded, and
+nothing gets into a path or a header unchecked.
+"""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import json
+import os
+import re
+import typing as t
+from urllib.parse import urlencode, urlsplit
+
+from .._engine.observed import LATER
+from .egress import Answer, Egress, scheme_of
+from .timeouts import BusyError, Patience
+from .transport import Pending
+
+LABEL = "com.nvidia.nim.model_download_protocol"
+NATIVE, LEGACY = "native", "legacy"
+
+_ACCEPT = ", ".join(
+    (
+        "application/vnd.oci.image.index.v1+json",
+        "application/vnd.docker.distribution.manifest.list.v2+json",
+        "application/vnd.oci.image.manifest.v1+json",
+        "application/vnd.docker.distribution.manifest.v2+json",
+    )
+)
+_DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
+LIMIT_SECONDS = 10.0
+_MAX_ENTRIES = 32
+_MAX_REFERENCE = 1024
+_MAX_CHALLENGE = 4096
+_MAX_TOKEN = 16 << 10
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+_REFERENCE = re.compile(
+    r"(?:(?P<host>[\w.-]*[.:][\w.:-]*|localhost|\[[\da-f:]+\](?::\d+)?)/)?"
+    r"(?P<name>[a-z\d]+(?:(?:[./]|__?|-+)[a-z\d]+)*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>\w+:[\da-f]+))?",
+    re.ASCII,
+)
+_BEARER = re.compile(r'\bBearer\s+((?:\w+="[^"]*"[\s,]*)+)', re.IGNORECASE)
+_BASIC = re.compile(r"\bBasic\b", re.IGNORECASE)
+_PARAMETER = re.compile(r'(\w+)="([^"]*)"')
+
+Json = dict[str, t.Any]
+
+
+class RegistryError(Exception):
+    """The registry gave no usable answer."""
+
+
+class Reference(t.NamedTuple):
+    """A parsed image reference; ``version`` is a tag or a digest."""
+
+    host: str
+    name: str
+    version: str
+
+
+def parse_reference(image: str) -> Reference:
+    """Parse an image reference as container runtimes do; RegistryError if it is invalid."""
+    match = _REFERENCE.fullmatch(image) if len(image) <= _MAX_REFERENCE else None
+    if not match:
+        raise RegistryError(f"{image[:_MAX_REFERENCE]!r} is not an image reference")
+    host, name = match["host"] or "docker.io", match["name"]
+    if host in _DOCKER_HUB:
+        host = "registry-1.docker.io"
+        name = name if "/" in name else f"library/{name}"
+    return Reference(host, name, match["digest"] or match["tag"] or "latest")
+
+
+def find_credentials(configs: t.Sequence[str | None], host: str) -> str:
+    """``user:password`` for a registry from `.dockerconfigjson` values (base64), first match wins.
+
+    Empty if none matches. RegistryError if a Secret is missing or invalid: the kubelet could not
+    pull with it either.
+    """
+    for config in configs:
+        if config is None:
+            raise RegistryError("a pull secret does not exist or has no .dockerconfigjson")
+        for server, entry in _parse_config(config).items():
+            if _host_of(server) == _host_of(host):
+                return _user_and_password(entry)
+    return ""
+
+
+def _parse_config(config: str) -> dict[str, Json]:
+    """Server → entry; errors do not quote the content."""
+    try:
+        auths = json.loads(base64.b64decode(config)).get("auths") or {}
+        if all(isinstance(entry, dict) for entry in auths.values()):
+            return t.cast(dict[str, Json], auths)
+    except (ValueError, AttributeError):
+        pass
+    raise RegistryError("a pull secret's .dockerconfigjson is not valid")
+
+
+def _host_of(server: str) -> str:
+    host = server.split("://", 1)[-1].split("/", 1)[0]
+    return "docker.io" if host in _DOCKER_HUB else host
+
+
+def _user_and_password(entry: Json) -> str:
+    if entry.get("username"):
+        return f"{entry['username']}:{entry.get('password') or ''}"
+    try:
+        return base64.b64decode(entry.get("auth") or "").decode()
+    except (ValueError, TypeError):
+        raise RegistryError("a pull secret's auth is not valid") from None
+
+
+def is_registry_allowed(host: str) -> bool:
+    """Whether ``NIMOPS_REGISTRIES`` allows this host; patterns may omit the port."""
+    patterns = os.environ.get("NIMOPS_REGISTRIES", "*").lower().split(",")
+    host = host.lower()
+    names = (host, host.rsplit(":", 1)[0], _host_of(host))
+    return any(fnmatch.fnmatchcase(name, item.strip()) for name in names for item in patterns)
+
+
+def download_protocol(
+    image: str,
+    docker_configs: t.Sequence[str | None],
+    seconds: float = LIMIT_SECONDS,
+    patience: Patience | None = None,
+) -> str:
+    """``native``, ``legacy``, or an empty string without an answer within ``seconds``.
+
+    `LATER` if this pass did not wait for the registry, because it is the turn of others.
+    """
+    try:
+        reference = parse_reference(image)
+        if not is_registry_allowed(reference.host):
+            return ""
+        egress = Egress(reference.host, is_registry_allowed, seconds)
+        credentials = find_credentials(docker_configs, reference.host)
+        pending = Pending(_Registry(reference, credentials, egress).protocol)
+        return (patience or Patience()).wait(pending, seconds)
+    except BusyError:
+        return LATER
+    except Exception:  # by contract, any failure means no answer
+        return ""
+
+
+class _Registry:
+    """One image of one registry."""
+
+    def __init__(self, reference: Reference, credentials: str, egress: Egress) -> None:
+        self._base = f"{scheme_of(reference.host)}://{reference.host}/v2/{reference.name}"
+        self._reference = reference
+        self._credentials = credentials
+        self._authorization = ""
+        self._egress = egress
+
+    def protocol(self) -> str:
+        """The protocol in the labels of all platforms' configs; empty if none or ambiguous."""
+        found = ""
+        for manifest in self._manifests():
+            protocol = self._protocol(manifest)
+            if found and protocol != found:
+                return ""
+            found = protocol
+        return found
+
+    def _manifests(self) -> t.Iterator[Json]:
+        """The manifests of all platforms, one at a time; a single-platform image has only one."""
+        top = self._get("manifests", self._reference.version)
+        if "manifests" not in top:
+            yield top
+            return
+        if len(top["manifests"]) > _MAX_ENTRIES:
+            raise RegistryError(f"the index has more than {_MAX_ENTRIES} entries")
+        digests = [_digest_of(entry) for entry in top["manifests"] if _is_platform(entry)]
+        del top
+        for digest in digests:
+            yield self._get("manifests", digest)
+
+    def _protocol(self, manifest: Json) -> str:
+        config = self._get("blobs", _digest_of(manifest["config"]))
+        labels = (config.get("config") or {}).get("Labels") or {}
+        return NATIVE if labels.get(LABEL) == "native-v1" else LEGACY
+
+    def _get(self, what: str, version: str) -> Json:
+        url = f"{self._base}/{what}/{version}"
+        answer = self._request(url, self._authorization)
+        if answer.status == 401 and not self._authorization:
+            self._authorization = self._authorize(answer.challenge[:_MAX_CHALLENGE])
+            answer = self._request(url, self._authorization)
+        if answer.status != 200:
+            raise RegistryError(f"HTTP {answer.status}")
+        return t.cast(Json, json.loads(answer.data))
+
+    def _request(self, url: str, authorization: str) -> Answer:
+        headers = {"Accept": _ACCEPT, "User-Agent": "k8s-nim-operator"}
+        return self._egress.get(url, headers, authorization)
+
+    def _authorize(self, challenge: str) -> str:
+        """The Authorization header that the registry's challenge asks for."""
+        basic = ""
+        if self._credentials:
+            basic = "Basic " + base64.b64encode(self._credentials.encode()).decode()
+        if bearer := _BEARER.search(challenge):
+            return self._fetch_token(dict(_PARAMETER.findall(bearer[1])), basic)
+        if basic and _BASIC.search(challenge):
+            return basic
+        raise RegistryError("the registry requires credentials that no pull secret has")
+
+    def _fetch_token(self, given: dict[str, str], basic: str) -> str:
+        realm = urlsplit(given["realm"])
+        query = {"scope": given.get("scope") or f"repository:{self._reference.name}:pull"}
+        if "service" in given:
+            query["service"] = given["service"]
+        separator = "&" if realm.query else "?"
+        answer = self._request(f"{given['realm']}{separator}{urlencode(query)}", basic)
+        if answer.status != 200:
+            raise RegistryError(f"HTTP {answer.status} from the token service")
+        found = json.loads(answer.data)
+        token = str(found.get("token") or found["access_token"])
+        if len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
+            raise RegistryError("the token service returned no valid token")
+        return f"Bearer {token}"
+
+
+def _digest_of(entry: Json) -> str:
+    """The digest that an entry refers to, safe for a path."""
+    digest = entry["digest"]
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise RegistryError("a digest is invalid")
+    return digest
+
+
+def _is_platform(entry: Json) -> bool:
+    platform = entry.get("platform") or {}
+    kind = (entry.get("annotations") or {}).get("vnd.docker.reference.type")
+    unknown = "unknown" in (platform.get("os"), platform.get("architecture"))
+    return kind != "attestation-manifest" and not unknown

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a NIMService: its parsed spec, and what all its children have in common."""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+from .._components.app import App
+from .._components.certificates import cert_config_map
+from .._components.nim_metadata import PARENT_HASH_ANNOTATION
+from .._engine.metadata import Labels, merge_missing
+from .spec import Spec
+
+
+class NIMServiceApp(App):
+    """The context of a pass over a NIMService."""
+
+    part_of = "nim-service"
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return Spec(self.resource["spec"])
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a pass has served exactly this spec without a failure."""
+        is_seen = self.status.get("observedGeneration") == self.resource["metadata"].get(
+            "generation"
+        )
+        return bool(is_seen and self.status.get("state") != "Failed")
+
+    @property
+    def security_constraint(self) -> str:
+        """The OpenShift SCC that the pods need and are granted."""
+        if cert_config_map(self.spec.fields):
+            return "anyuid"
+        return "hostmount-anyuid" if self.spec.host_path else "nonroot"
+
+    @property
+    def annotations(self) -> Labels:
+        """The annotations of children and pods."""
+        return self.annotations_with(None)
+
+    def annotations_with(self, more: t.Mapping[str, str] | None) -> Labels:
+        """The annotations of a child for which the user gives additional ones; ours win.
+
+        They exclude the reference operator's hash of the custom resource: we detect drift by
+        comparing, and a hash would rewrite every child at each change of the spec.
+        """
+        merged = merge_missing(
+            merge_missing(self.standard_annotations, self.spec.annotations), more
+        )
+        return {key: value for key, value in merged.items() if key != PARENT_HASH_ANNOTATION}

@@ -1,0 +1,62 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nim_apply
+author: The nimops.nim authors (@nimops)
+short_description: Apply custom resources to a cluster, and wait until they are Ready
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster.resources
+  - nimops.nim._cluster.command
+  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.attributes
+description:
+  - Writes custom resources of C(apps.nvidia.com) by server-side apply and reconciles them as the operator does, until
+    all are Ready. It needs no operator in the cluster, and does not interfere with one.
+  - One of O(files), O(definition) and O(definition_variable) is required.
+  - Reports state changes on stderr. Fails with the reason if a resource has failed, or on a timeout.
+  - In check mode it returns what M(nimops.nim.nim_plan_info) would return, with C(--diff) as Ansible's differences.
+notes:
+  - As a command, C(ansible-playbook nimops.nim.apply -e files=nim.yaml). It exits with 0 if all are Ready, otherwise with
+    2.
+  - Without an operator, nothing corrects the objects afterwards; run it again to correct them.
+  - The model's name is queried through its Service or, if that cannot be reached, through the API server, which needs
+    C(get) on C(services/proxy).
+attributes:
+  diff_mode:
+    description: Will return details on what has changed or possibly needs changing in C(check_mode).
+    support: full
+options:
+  wait:
+    description: Whether to wait until all are Ready. If not, each is reconciled once.
+    type: bool
+    default: true
+  wait_timeout:
+    description: How many seconds to wait. Models are large, so downloads can take an hour.
+    type: int
+    default: 1800
+"""
+
+EXAMPLES = r"""
+- name: Serve a model
+  nimops.nim.nim_apply:
+    files: [nim.yaml]
+    namespace: nim
+    wait_timeout: 3600
+"""
+
+RETURN = r"""
+states:
+  description: The state of each custom resource, including those that a NIMPipeline created.
+  returned: when not in check mode
+  type: dict
+  sample: {"NIMService nim/llm": "Ready"}
+"""

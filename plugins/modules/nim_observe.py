@@ -1,0 +1,112 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nim_observe
+author: The nimops.nim authors (@nimops)
+short_description: Read everything that a custom resource depends on, and plan what to write
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster
+  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.attributes
+description:
+  - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
+    determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the
+    response of a running model.
+  - From these it plans what to write, claim and delete.
+  - Writes nothing unless O(report) is set. Secrets are read only to query an image registry, and are not returned; for a
+    Secret that contains a key, only whether it exists.
+options:
+  report:
+    description:
+      - If nothing has to be written, whether to also do what M(nimops.nim.nim_report) does.
+      - A pass with nothing to do then needs only one task.
+      - If an object to apply contains characters beyond U+FFFF, such as emoji, the whole plan is carried out at once, and
+        RV(steps) is empty. The Kubernetes client that M(kubernetes.core.k8s) uses escapes such characters in a way that
+        server-side apply rejects.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Read what a NIMService depends on
+  nimops.nim.nim_observe:
+    resource: "{{ nim }}"
+  register: seen
+
+- name: Show what would be written
+  ansible.builtin.debug:
+    msg: "{{ seen.plan.apply }}"
+
+- name: Keep the status up to date, and see what else to do
+  nimops.nim.nim_observe:
+    resource: "{{ nim }}"
+    report: true
+  register: seen
+
+- name: Show the Service
+  ansible.builtin.debug:
+    msg: "{{ (seen.observed | from_json)['Service/' ~ nim.metadata.namespace ~ '/' ~ nim.metadata.name] }}"
+"""
+
+RETURN = r"""
+observed:
+  description:
+    - The answers as JSON text, which M(nimops.nim.nim_report) and P(nimops.nim.plan_resource#filter) accept unchanged. It is not
+      a dictionary, because Ansible traverses a dictionary wherever it is used; P(ansible.builtin.from_json#filter)
+      converts it.
+    - The key of an object is C(Kind/namespace/name), or C(Kind/name) if it has no namespace; its value is null if the
+      object does not exist. The custom resource itself is under C(resource), and what
+      P(nimops.nim.plan_resource#filter) would return under C(plan).
+  returned: success
+  type: str
+plan:
+  description: What has to be written. All lists are empty if nothing differs.
+  returned: success
+  type: dict
+  contains:
+    adopt:
+      description:
+        - Merge patches. Those of C(metadata.managedFields) take ownership of fields to correct; each has the
+          C(resourceVersion) that it was computed from, and its object is in C(apply) too. Those of C(spec) write what
+          server-side apply does not accept.
+      type: list
+      elements: dict
+    apply:
+      description:
+        - Objects to apply by server-side apply. New objects have a C(resourceVersion) that prevents overwriting an object
+          created in the meantime, the others have the C(uid) that was read.
+      type: list
+      elements: dict
+    prune:
+      description: References to objects to delete, each with the C(uid) that was read.
+      type: list
+      elements: dict
+steps:
+  description:
+    - "The steps to run, in order: C(claim) for C(adopt), C(apply), C(prune)."
+    - With O(report) and something to write, C(report) is the last, and C(write) means C(apply) and C(report).
+  returned: success
+  type: list
+  elements: str
+status:
+  description: As RV(nimops.nim.nim_report#module:status).
+  returned: success, O(report=true), and nothing to write
+  type: dict
+error:
+  description: As RV(nimops.nim.nim_report#module:error). Empty if there is something to write.
+  returned: success and O(report=true)
+  type: str
+period:
+  description: As RV(nimops.nim.nim_report#module:period). Empty if there is something to write.
+  returned: success and O(report=true)
+  type: str
+"""

@@ -1,0 +1,90 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nim_report
+author: The nimops.nim authors (@nimops)
+short_description: Write the status of a custom resource
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster
+  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.attributes
+description:
+  - Computes the status of a custom resource of C(apps.nvidia.com) from what was observed and from the results
+    of writing its children, and writes it if it differs.
+  - Emits events on transitions, and triggers custom resources that wait for this one.
+options:
+  resource:
+    description:
+      - The custom resource, as the API server returns it. If it only has C(kind), C(metadata.name) and
+        C(metadata.namespace), and no C(spec), the one in O(observed) is used, or it is read from the cluster.
+      - By default the one in O(observed).
+    type: dict
+  observed:
+    description:
+      - What M(nimops.nim.nim_observe) returned in RV(nimops.nim.nim_observe#module:observed), as that text or as a
+        dictionary.
+    type: raw
+    default: {}
+  plan:
+    description:
+      - What P(nimops.nim.plan_resource#filter) returned.
+      - By default the plan in O(observed), or none if O(failure) is set.
+    type: dict
+    default: {}
+  written:
+    description:
+      - Name of the variable that the M(kubernetes.core.k8s) task that applied the plan has registered.
+      - It is the name, because Ansible would traverse the whole result to template it. If there is no such variable,
+        the task did not run.
+    type: str
+    default: ""
+  adopted:
+    description: The same for the M(kubernetes.core.k8s) task that patched what the plan adopts.
+    type: str
+    default: ""
+  deleted:
+    description: The same for the M(kubernetes.core.k8s) task that deleted what the plan prunes.
+    type: str
+    default: ""
+  failure:
+    description: Why the run failed, if it did.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Report success to the user
+  nimops.nim.nim_report:
+    observed: "{{ seen.observed }}"
+    written: applied
+  register: said
+
+- name: Report a failure to the user
+  nimops.nim.nim_report:
+    resource: "{{ nim }}"
+    failure: the cluster cannot be reached
+"""
+
+RETURN = r"""
+status:
+  description: The whole new status.
+  returned: success
+  type: dict
+error:
+  description: Why the reconcile must be retried, empty if it need not be.
+  returned: success
+  type: str
+period:
+  description: When to reconcile again, as a duration such as C(3s), empty for the usual interval.
+  returned: success
+  type: str
+"""

@@ -1,0 +1,99 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nim_status_info
+author: The nimops.nim authors (@nimops)
+short_description: All custom resources of a namespace or cluster at a glance
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster.command
+  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.attributes
+description:
+  - Prints a table of all custom resources of C(apps.nvidia.com), with state, reason, model, endpoint, replicas, GPUs and
+    age of each.
+notes:
+  - As a command, C(ansible-playbook nimops.nim.status). It always exits with 0, whatever the states.
+  - Needs to list the custom resources, Deployments, LeaderWorkerSets and InferenceServices.
+options:
+  namespace:
+    description: The namespace to show. By default all namespaces.
+    type: str
+    default: ""
+  output:
+    description: The format.
+    type: str
+    choices: [text, json]
+    default: text
+"""
+
+EXAMPLES = r"""
+- name: Show everything
+  nimops.nim.nim_status_info:
+
+- name: Show one namespace, as data
+  nimops.nim.nim_status_info:
+    namespace: nim
+    output: json
+  register: seen
+
+- name: Stop if something is not Ready
+  ansible.builtin.assert:
+    that: seen.resources | rejectattr('state', 'eq', 'Ready') | length == 0
+"""
+
+RETURN = r"""
+resources:
+  description: One entry for each custom resource, sorted by namespace, kind and name.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    age:
+      description: The age in seconds.
+      type: int
+    available:
+      description: How many replicas are available. Null without a workload.
+      type: int
+    claims:
+      description: How many device claims (DRA) all pods have.
+      type: int
+    endpoint:
+      description: Where the model is served, or the claim that it is cached on.
+      type: str
+    gpus:
+      description: How many GPUs all pods request. Null without a workload.
+      type: int
+    kind:
+      description: The kind.
+      type: str
+    message:
+      description: What is wrong. Empty if the state is C(Ready).
+      type: str
+    model:
+      description: The model that is served or cached.
+      type: str
+    name:
+      description: The name.
+      type: str
+    namespace:
+      description: The namespace.
+      type: str
+    reason:
+      description: The reason for the state. Empty if the state is C(Ready).
+      type: str
+    replicas:
+      description: How many replicas are wanted. Null without a workload.
+      type: int
+    state:
+      description: The state, as in C(status.state).
+      type: str
+"""

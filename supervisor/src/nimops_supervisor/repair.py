@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Remove the annotations that would crash the runtime. A separate program, which uses the collection.
+
+Exit codes: 0 nothing to remove, `REPAIRED` removed some, 1 could not check.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+REPAIRED = 3
+_DEFAULT_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"
+
+
+def add_collections_to_path() -> None:
+    """Make the collections that Ansible finds importable."""
+    given = os.environ.get("ANSIBLE_COLLECTIONS_PATH") or _DEFAULT_COLLECTIONS
+    sys.path += [str(Path(item).expanduser()) for item in given.split(os.pathsep) if item]
+
+
+def watched_namespaces() -> list[str]:
+    """The watched namespaces; a single empty name stands for all."""
+    return [item.strip() for item in os.environ.get("WATCH_NAMESPACE", "").split(",")]
+
+
+def main() -> int:
+    """Repair all resources, and report each on stderr."""
+    add_collections_to_path()
+    from ansible_collections.nimops.nim.plugins.module_utils import (  # type: ignore[import-untyped] # noqa: PLC0415
+        _kinds,
+    )
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
+        client,
+        runtime_annotations,
+    )
+
+    removed = 0
+    try:
+        for line in runtime_annotations.remove_harmful_annotations(
+            client.Client(), _kinds.kind_names(), watched_namespaces()
+        ):
+            print(f"supervisor: {line}", file=sys.stderr, flush=True)
+            removed += 1
+    except client.ApiError as error:
+        print(f"supervisor: cannot check annotations: {error}", file=sys.stderr)
+        return 1
+    return REPAIRED if removed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

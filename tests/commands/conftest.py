@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An API server with our CRDs, and accounts on it that may do little."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
+
+from nimops_live.api_server import api_server
+from nimops_live.cluster import kubectl
+
+__all__ = ["api_server"]
+
+NAMESPACE = "nimops-commands"
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def namespace(api_server: Any) -> Iterator[str]:
+    kubectl("create", "namespace", NAMESPACE)
+    yield NAMESPACE
+    kubectl("delete", "namespace", NAMESPACE, "--wait=true")
+
+
+@pytest.fixture
+def act_as(namespace: str, tmp_path: Path) -> Iterator[Any]:
+    """A client of an account that may do this in the namespace, and that in the cluster."""
+    roles: list[str] = []
+
+    def make(name: str, rights: list[str], of_cluster: list[str]) -> Client:
+        kubectl("-n", namespace, "create", "serviceaccount", name)
+        subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+        metadata = {"name": f"{NAMESPACE}-{name}"}
+        items = []
+        for kind, given in (("Role", rights), ("ClusterRole", of_cluster)):
+            where = {"namespace": namespace} if kind == "Role" else {}
+            role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": metadata["name"]}
+            binding = {"roleRef": role, "subjects": [subject]}
+            for suffix, fields in (("", {"rules": list(map(rule, given))}), ("Binding", binding)):
+                api = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": f"{kind}{suffix}"}
+                items.append({**api, "metadata": metadata | where, **fields})
+        kubectl(
+            "apply",
+            "-f",
+            "-",
+            stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}),
+        )
+        roles.append(metadata["name"])
+        token = kubectl("-n", namespace, "create", "token", name).strip()
+        shown = json.loads(
+            kubectl("config", "view", "--raw", "--minify", "--flatten", "-o", "json")
+        )
+        shown["users"][0]["user"] = {"token": token}
+        file = tmp_path / name
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(shown))
+        return Client(str(file))
+
+    yield make
+    for name in roles:
+        kubectl("delete", "clusterrole,clusterrolebinding", name)
+
+
+def rule(text: str) -> Json:
+    """Verbs and a resource, such as `get,list deployments.apps`, as a rule."""
+    verbs, _space, resource = text.partition(" ")
+    plural, _dot, group = resource.partition(".")
+    return {"apiGroups": [group], "resources": [plural], "verbs": verbs.split(",")}

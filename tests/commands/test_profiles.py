@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""profiles on a real API server, with the rights that its documentation asks for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.manifest_lookup import (
+    ImageLookup,
+    ask_image,
+    find_products,
+)
+from nimops_live.cluster import kubectl
+
+
+def test_an_image_is_asked_with_the_least_rights(act_as: Any, namespace: str) -> None:
+    client = act_as("prober", ["create,patch,get,delete pods", "get pods/log"], [])
+    said: list[str] = []
+    manifest = ask_image(
+        client, ImageLookup("registry.example/llm:1", namespace, seconds=60), said.append
+    )
+    assert manifest is not None
+    assert manifest.profiles
+    left = json.loads(kubectl("-n", namespace, "get", "pods", "-o", "json"))["items"]
+    assert [item for item in left if "deletionTimestamp" not in item["metadata"]] == []
+    with pytest.raises(ApiError, match="nodes is forbidden"):
+        find_products(client)

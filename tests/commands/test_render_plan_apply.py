@@ -1,0 +1,217 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""render, apply and plan agree with each other, on a real API server, without an operator."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
+    reconcile_once,
+    submit,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import (
+    Text,
+    custom_resources,
+    stored,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.diff import (
+    publish,
+    to_yaml,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview import (
+    list_resources,
+    preview,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
+    simulate,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
+from ansible_collections.nimops.nim.plugins.module_utils._engine.field_ownership import (
+    own_entry,
+    unwanted_fields,
+)
+from nimops_live.cluster import kubectl
+from nimops_sandbox import podlog
+
+Json = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFORMANCE = ROOT.parent / "shared/conformance"
+CASES = CONFORMANCE / "cases"
+SAMPLES = ROOT / "config/samples"
+PASSES = 120
+
+
+def files() -> list[Any]:
+    samples = [item for item in sorted(SAMPLES.glob("*.yaml")) if item.stem != "kustomization"]
+    cases = sorted(CASES.glob("*.yaml"))
+    return [pytest.param(item, id=item.stem) for item in [*samples, *cases]]
+
+
+@pytest.fixture(scope="module")
+def kserve(api_server: Any) -> Iterator[None]:
+    """A KServe, which some of the shared cases need."""
+    if not CASES.is_dir():
+        yield
+        return
+    objects = str(CONFORMANCE / "environment/kserve.yaml")
+    kubectl("apply", "-f", objects)
+    yield
+    kubectl("delete", "-f", objects)
+
+
+@pytest.fixture(scope="module")
+def namespaces(api_server: Any) -> Iterator[list[str]]:
+    """All that were made; each goes away while the next one is used."""
+    made: list[str] = []
+    yield made
+    kubectl("wait", "namespace", "--for=delete", "--timeout=90s", *made)
+
+
+@pytest.fixture
+def namespace(file: Path, namespaces: list[str]) -> Iterator[str]:
+    """An empty one for a file."""
+    name = f"commands-{file.stem.replace('_', '-')}"[:63].rstrip("-")
+    kubectl("create", "namespace", name)
+    namespaces.append(name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def client(kserve: None, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """No registry is asked, but such as run here."""
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "")
+    return Client()
+
+
+@pytest.fixture
+def given(file: Path, namespace: str, tmp_path: Path) -> list[Json]:
+    """The custom resources of a file. The shared ones are about another manifest."""
+    resources = custom_resources([Text(file.name, file.read_text())], "default")
+    for resource in resources:
+        resource["metadata"]["namespace"] = namespace
+    if file.parent == CASES:
+        log = tmp_path / "manifest.log"
+        podlog.write_log((CONFORMANCE / "environment/manifest.yaml").read_text(), log)
+        for cache in (item for item in resources if item["kind"] == "NIMCache"):
+            kubectl("create", "-f", "-", stdin=json.dumps(logs(cache, log)))
+    return resources
+
+
+def logs(cache: Json, file: Path) -> Json:
+    """What makes the sandbox's kwok give the file as the log of the pod that reads a manifest."""
+    metadata = {**cache["metadata"], "name": f"{cache['metadata']['name']}-pod"}
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Logs",
+        "metadata": {key: metadata[key] for key in ("namespace", "name")},
+        "spec": {"logs": [{"logsFile": str(file)}]},
+    }
+
+
+def everything(namespace: str) -> list[Json]:
+    """All objects of the namespace, and the nodes."""
+    served = set(kubectl("api-resources", "-o", "name").split())
+    plurals = [
+        f"{plural}.{version.split('/')[0]}" if "/" in version else plural
+        for kind, (version, plural, *_rest) in KINDS.items()
+        if kind not in ("Event", "Node")
+    ]
+    names = ",".join(name for name in plurals if name in served)
+    found = json.loads(
+        kubectl("-n", namespace, "get", names, "-o", "json", "--show-managed-fields")
+    )
+    nodes = json.loads(kubectl("get", "nodes", "-o", "json"))
+    return [*found["items"], *nodes["items"]]
+
+
+def versions(namespace: str) -> dict[str, str]:
+    return {
+        item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
+        for item in everything(namespace)
+        if item["kind"] not in ("Node", "Pod", "Job")
+    }
+
+
+@pytest.mark.parametrize("file", files())
+def test_render_apply_and_plan_agree(client: Client, given: list[Json], namespace: str) -> None:
+    reconcile(client, given)
+    before, planned = look_and_plan(client, given, namespace)
+    assert planned == []
+    assert versions(namespace) == before, "plan wrote something"
+
+    live = {(item["kind"], item["metadata"]["name"]): item for item in everything(namespace)}
+    known = [live[item["kind"], item["metadata"]["name"]] for item in given]
+    facts = Facts([item for item in live.values() if is_fact(item)])
+    rendered = render(known, facts)
+    assert to_yaml_stream(rendered) == to_yaml_stream(render(known, facts))
+    for item in rendered:
+        name = (item["kind"], item["metadata"]["name"])
+        if name in live:
+            assert is_as_applied(live[name], item), name
+        else:  # what was there while the cache was filled
+            assert item["kind"] in ("Job", "Pod"), name
+    again = preview(client, list_resources(client, namespace), is_given=False)
+    assert again.changes == []
+
+
+def reconcile(client: Client, given: list[Json]) -> None:
+    """Until each cache holds its model, or cannot, and nothing is left to write."""
+    rollout = submit(client, given)
+    for _number in range(PASSES):
+        wrote = rollout.wrote
+        reconcile_once(client, rollout, lambda _text: None)
+        caches = [item for key, item in rollout.progress.items() if key[0] == "NIMCache"]
+        is_over = not any(item.is_awaited for item in caches if item.state != "Ready")
+        if wrote == rollout.wrote and is_over:
+            return
+        time.sleep(0.5)
+    pytest.fail("; ".join(rollout.unready()))
+
+
+def look_and_plan(
+    client: Client, given: list[Json], namespace: str
+) -> tuple[dict[str, str], list[Json]]:
+    """Versions and plan of a moment in which no controller wrote, either."""
+    for _number in range(20):
+        before = versions(namespace)
+        found = preview(client, given)
+        if versions(namespace) == before:
+            break
+        time.sleep(0.5)
+    return before, [change.to_dict() for change in found.changes]
+
+
+def render(resources: list[Json], facts: Facts) -> list[Json]:
+    simulated = simulate([stored(item) for item in resources], facts.ask)
+    return [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
+
+
+def to_yaml_stream(objects: list[Json]) -> str:
+    return "".join(f"---\n{to_yaml(item)}" for item in objects)
+
+
+def is_fact(item: Json) -> bool:
+    """What is no child, but decides what the children are."""
+    is_manifest = item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-manifest")
+    return is_manifest or item["kind"] in ("Node", "NIMCache", "NIMService")
+
+
+def is_as_applied(live: Json, rendered: Json) -> bool:
+    """Whether that is what was applied: all of it, and nothing else."""
+    entry = own_entry(live)
+    assert entry is not None
+    if rendered["kind"] == "Secret":  # a key is made when it is written
+        rendered = {**rendered, "data": live["data"]}
+    return has_wanted(live, rendered) and not unwanted_fields(entry["fieldsV1"], rendered)

@@ -1,0 +1,136 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Objects that others write, too: a Role that passes share, and what the reference operator left."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import look, reconcile
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from nimops_live.cluster import kubectl
+
+NIMCACHE = kind_of({"kind": "NIMCache", "apiVersion": "apps.nvidia.com/v1alpha1"})
+BOTH = ["anyuid", "nonroot"]
+
+Json = dict[str, Any]
+
+
+def make_cache(namespace: str, name: str, *, with_proxy: bool) -> Json:
+    """A NIMCache in the cluster; one with a proxy needs the SCC `anyuid`."""
+    spec: Json = {
+        "source": {"hf": {"endpoint": "https://127.0.0.1:9", "namespace": "n", "modelName": "m",
+                          "modelPuller": "127.0.0.1:9/puller:1", "pullSecret": "s",
+                          "authSecret": "s"}},
+        "storage": {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
+    }  # fmt: skip
+    if with_proxy:
+        spec["proxy"] = {"httpsProxy": "http://127.0.0.1:9"}
+    head = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMCache"}
+    body = {**head, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+    made = kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(body))
+    return dict(json.loads(made))
+
+
+def granted(namespace: str) -> list[str]:
+    role = json.loads(kubectl("-n", namespace, "get", "role", "nim-cache-role", "-o", "json"))
+    return sorted(role["rules"][0]["resourceNames"])
+
+
+def settle(resource: Json) -> int:
+    """Passes until none was raced, as the runtime runs them; their number."""
+    for count in range(1, 30):
+        with LiveCluster(Client()) as cluster:
+            latest = cluster.refetch(resource) or resource
+            if not reconcile(kind_of(resource), latest, cluster).outcome.raced:
+                return count
+    raise AssertionError(f"{resource['metadata']['name']} is raced again and again")
+
+
+@pytest.fixture
+def role_rules(namespace: str, request: Any) -> Any:
+    """The Role before the test: absent, or with rules that every cache wants to change."""
+    kubectl("-n", namespace, "delete", "nimcaches", "--all")
+    kubectl("-n", namespace, "delete", "role", "nim-cache-role", "--ignore-not-found")
+    if request.param:
+        labels = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+        metadata = {"name": "nim-cache-role", "namespace": namespace, "labels": labels}
+        api = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata}
+        kubectl("create", "-f", "-", stdin=json.dumps({**api, "rules": request.param}))
+
+
+@pytest.mark.parametrize(
+    "role_rules", [None, [{"apiGroups": [""], "resources": ["x"], "verbs": ["get"]}]], indirect=True
+)
+@pytest.mark.usefixtures("role_rules")
+def test_a_rule_that_was_added_since_the_read_is_not_lost(namespace: str) -> None:
+    slow = make_cache(namespace, "slow", with_proxy=False)
+    fast = make_cache(namespace, "fast", with_proxy=True)
+    with LiveCluster(Client()) as cluster:
+        outdated = look(NIMCACHE, slow, cluster).plan
+        settle(fast)
+        assert granted(namespace) == BOTH
+        outcome = cluster.write(outdated)
+        assert outcome.raced
+        assert granted(namespace) == BOTH
+        assert not outcome.refusals
+    settle(slow)
+    assert granted(namespace) == BOTH
+
+
+@pytest.mark.parametrize("role_rules", [None], indirect=True)
+@pytest.mark.usefixtures("role_rules")
+def test_twenty_caches_at_once(namespace: str) -> None:
+    caches = [make_cache(namespace, f"cache-{index}", with_proxy=index == 7) for index in range(20)]
+
+    with ThreadPoolExecutor(20) as pool:
+        passes = list(pool.map(settle, caches))
+    assert max(passes) > 1, "no pass was raced, so this shows nothing"
+    assert granted(namespace) == BOTH
+
+
+def test_duplicates_that_the_reference_wrote_restart_no_pods(namespace: str) -> None:
+    """An update may list a variable or a pull secret twice; a server-side apply may not."""
+    image = {"repository": "127.0.0.1:9/nim", "tag": "1", "pullSecrets": ["pull", "pull"]}
+    env = [{"name": "A", "value": "1"}, {"name": "A", "value": "1"}]
+    spec = {"image": image, "authSecret": "s", "storage": {"emptyDir": {}}, "env": env}
+    head = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}
+    body = {**head, "metadata": {"name": "twice", "namespace": namespace}, "spec": spec}
+    service = json.loads(kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(body)))
+    kind = kind_of(service)
+    with LiveCluster(Client()) as cluster:
+        planned = look(kind, service, cluster).plan.apply
+        made = next(item for item in planned if item["kind"] == "Deployment")
+        pod = made["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        container["env"] = [*env, *(item for item in container["env"] if item["name"] != "A")]
+        pod["imagePullSecrets"] *= 2
+        made["metadata"].pop("resourceVersion")
+        kubectl("create", "--field-manager=manager", "-f", "-", stdin=json.dumps(made))
+
+        settle(service)
+        taken = Client().get(api_path("Deployment", namespace, "twice"))
+        pod = taken["spec"]["template"]["spec"]
+        assert [item["name"] for item in pod["containers"][0]["env"]].count("A") == 2
+        assert len(pod["imagePullSecrets"]) == 2
+        assert taken["metadata"]["generation"] == 1
+        assert "nimops.nim" in [item["manager"] for item in taken["metadata"]["managedFields"]]
+        service = cluster.refetch(service) or service
+        assert look(kind, service, cluster).plan.is_empty
+
+        service["spec"]["env"] = [{"name": "A", "value": "2"}]
+        Client().patch(
+            api_path("NIMService", namespace, "twice"), {"spec": {"env": service["spec"]["env"]}}
+        )
+        settle(service)
+        changed = Client().get(api_path("Deployment", namespace, "twice"))
+        found = changed["spec"]["template"]["spec"]["containers"][0]["env"]
+        assert [item["value"] for item in found if item["name"] == "A"] == ["2"]
+        assert look(kind, cluster.refetch(service) or service, cluster).plan.is_empty

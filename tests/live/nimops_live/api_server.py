@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""For pytest: an API server with our CRDs, as `tests/admission` and `tests/commands` need it.
+
+Only a server on a loopback address is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+import urllib.parse
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from .cluster import Json, kubectl
+
+CRDS = Path(__file__).resolve().parents[3] / "config/crd/bases"
+
+
+@pytest.fixture(scope="session")
+def api_server() -> t.Any:
+    """The official client of the API server of $KUBECONFIG, to which our CRDs were applied."""
+    if not os.environ.get("KUBECONFIG"):
+        pytest.skip("KUBECONFIG is not set")
+    api: client.ApiClient = config.new_client_from_config()
+    host = urllib.parse.urlsplit(api.configuration.host).hostname or ""
+    if not (host.startswith("127.") or host in {"localhost", "::1"}):
+        pytest.skip(f"the API server {host} is not on a loopback address")
+    apply_crds(*(yaml.safe_load(path.read_text()) for path in CRDS.glob("*.yaml")))
+    return api
+
+
+def apply_crds(*crds: Json) -> None:
+    """Apply CRDs; the schema of one that was there already takes effect a moment later."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
+    kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
+    kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", "-", stdin=text)

@@ -1,0 +1,420 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import ssl
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+
+SECRET = "s3cr3t-token"
+POD = "/api/v1/namespaces/nim/pods/llm"
+
+
+@pytest.fixture(autouse=True)
+def no_surroundings(monkeypatch, tmp_path):
+    for name in (
+        "K8S_AUTH_KUBECONFIG",
+        "K8S_AUTH_CONTEXT",
+        "KUBECONFIG",
+        "KUBERNETES_SERVICE_HOST",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+
+
+@pytest.fixture
+def client(cluster, tmp_path):
+    return Client(cluster.kubeconfig(tmp_path, token=SECRET))
+
+
+def refusal(call):
+    with pytest.raises(ApiError) as caught:
+        call()
+    return caught.value
+
+
+def test_get_is_the_object_as_it_is(client, cluster):
+    pod = cluster.put(POD, {"metadata": {"name": "llm"}, "spec": {"x-odd": [1, None]}})
+    assert client.get(POD) == pod
+    assert cluster.server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_get_of_nothing_is_none(client):
+    assert client.get(POD) is None
+    assert client.list_objects("/api/v1/namespaces/nim/pods") == []
+    assert client.list_objects("/apis/x.example/v1/namespaces/nim/odds") is None
+
+
+@pytest.mark.parametrize("name", ["a/b", "100%s", ".", "..", "../../pods"])
+def test_a_name_that_no_object_can_have_is_not_asked_for(client, cluster, name):
+    """The operator's proxy answers 500 to some, and to others what is above."""
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    path = api_path("Pod", "nim", name)
+    assert client.get(path) is None
+    assert client.get_presence(path) is None
+    assert refusal(lambda: client.delete(path)).status == 404
+    assert "no object can have such a name" in str(refusal(lambda: client.patch(path, {})))
+    assert cluster.server.requests == []
+
+
+@pytest.mark.parametrize("name", ["...", "a.b", "a b", "{{ x }}"])
+def test_other_names_are_asked_for(client, cluster, name):
+    assert client.get(api_path("Pod", "nim", name)) is None
+    assert len(cluster.server.requests) == 1
+
+
+def test_queries_are_quoted(client, cluster):
+    client.get("/api/v1/namespaces/nim/pods", fieldSelector="metadata.name=a&b")
+    assert cluster.server.requests[-1].query == {"fieldSelector": "metadata.name=a&b"}
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 409, 422, 429, 500, 503])
+def test_the_user_sees_the_message_of_the_api_server(client, cluster, refused, code):
+    cluster.refuse["GET", POD] = [refused(code, f'pods "llm" said {code}')]
+    error = refusal(lambda: client.get(POD))
+    assert (error.status, str(error)) == (code, f'pods "llm" said {code}')
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "text"),
+    [
+        pytest.param(500, "the proxy broke\n", "HTTP 500: the proxy broke", id="plain text"),
+        pytest.param(502, "", "HTTP 502", id="nothing"),
+        pytest.param(500, {"error": 1}, 'HTTP 500: {"error": 1}', id="no Status"),
+        pytest.param(500, "[1]", "HTTP 500: [1]", id="no object"),
+        pytest.param(500, "x" * 9999, "HTTP 500: " + "x" * 300, id="long"),
+        pytest.param(302, "", "HTTP 302", id="redirects are not followed"),
+        pytest.param(200, "<html>", f"the API server's answer to GET {POD} is not JSON", id="HTML"),
+        pytest.param(200, "[]", f"the API server's answer to GET {POD} is not JSON", id="list"),
+    ],
+)
+def test_odd_answers(client, cluster, answer, status, body, text):
+    cluster.refuse["GET", POD] = [answer(status, body, {"Location": "http://127.0.0.1:1/"})]
+    assert str(refusal(lambda: client.get(POD))) == text
+
+
+def test_metadata_of_all_pages(client, cluster, answer):
+    def page(names, token):
+        items = [{"metadata": {"name": name}, "kind": "PartialObjectMetadata"} for name in names]
+        return answer(200, {"metadata": {"continue": token}, "items": items})
+
+    cluster.refuse["GET", "/api/v1/nodes"] = [page("ab", "t&1"), page("c", ""), page("", "")]
+    found = client.list_metadata("/api/v1/nodes")
+    assert found == [{"metadata": {"name": name}} for name in "abc"]
+    first, second = cluster.server.requests
+    assert first.query == {"limit": "500"}
+    assert second.query == {"limit": "500", "continue": "t&1"}
+    assert "PartialObjectMetadataList" in first.headers["accept"]
+    assert client.list_metadata("/api/v1/nodes") == []
+
+
+def test_presence_says_nothing_of_what_is_held(client, cluster):
+    """Nor do annotations: `kubectl apply` keeps a copy of all that it applied."""
+    path = "/api/v1/namespaces/nim/secrets/s"
+    held = {"metadata": {"name": "s", "annotations": {"a": "s3cr3t"}}, "data": {"k": "s3cr3t"}}
+    cluster.put(path, held | {"kind": "Secret"})
+    found = client.get_presence(path)
+    assert "s3cr3t" not in json.dumps(found)
+    assert found["metadata"]["name"] == "s"
+    accepted = cluster.server.requests[-1].headers["accept"]
+    assert "as=PartialObjectMetadata;" in accepted
+    assert client.get_presence(f"{path}-not") is None
+
+
+def test_text_is_cut_at_the_limit(client, cluster, answer):
+    path = f"{POD}/log"
+    cluster.refuse["GET", path] = [answer(200, "x" * 1_000_000), answer(200, b"\xff")]
+    assert client.get_text(path, 10, container="main") == "x" * 10
+    assert cluster.server.requests[-1].query == {"container": "main"}
+    assert client.get_text(path, 10) == "\ufffd"
+    assert client.get(POD) is None
+
+
+def test_patch_is_a_merge_patch(client, cluster):
+    cluster.put(POD, {"metadata": {"name": "llm"}, "spec": {"a": 1, "b": 2}})
+    assert client.patch(POD, {"metadata": {}, "spec": {"a": None}})["spec"] == {"b": 2}
+    request = cluster.server.requests[-1]
+    assert request.headers["content-type"] == "application/merge-patch+json"
+    assert (request.method, request.query) == ("PATCH", {})
+
+
+def test_what_is_beyond_ascii_is_applied_as_it_is(client, cluster):
+    """YAML knows no surrogates, which JSON in ASCII is full of, nor bare control characters."""
+    body = {"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 \ud800\x7f\x85\ufeff"}}}
+    client.apply(POD, body, "nimops.nim")
+    sent = cluster.server.requests[-1]
+    assert sent.body["metadata"]["annotations"] == {"a": "\U0001f600 ?\x7f\x85\ufeff"}
+    text = (
+        '{"metadata": {"name": "llm", "annotations": {"a": "\U0001f600 ?\\u007f\\u0085\\ufeff"}}}'
+    )
+    assert int(sent.headers["content-length"]) == len(text.encode())
+
+
+def test_apply_is_forced_and_says_who(client, cluster):
+    client.apply(POD, {"metadata": {"name": "llm"}}, "nimops.nim")
+    request = cluster.server.requests[-1]
+    assert request.headers["content-type"] == "application/apply-patch+yaml"
+    assert request.query == {"fieldManager": "nimops.nim", "force": "true"}
+    assert request.body == {"metadata": {"name": "llm"}}
+
+
+def test_a_server_that_is_down(kubeconfig_text, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    path = tmp_path / "config"
+    path.write_text(kubeconfig_text(url, token=SECRET))
+    error = refusal(lambda: Client(str(path)).get(POD))
+    assert error.status == 0
+    assert str(error) == f"the API server {url} cannot be reached: connection refused"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(None, id="missing"),
+        pytest.param("", id="empty"),
+        pytest.param("{", id="no YAML"),
+        pytest.param("[]", id="a list"),
+        pytest.param("just text", id="text"),
+        pytest.param("{}", id="without a context"),
+        pytest.param("{current-context: x, contexts: [], clusters: [], users: []}", id="dangling"),
+    ],
+)
+@pytest.mark.parametrize("where", ["argument", "K8S_AUTH_KUBECONFIG", "KUBECONFIG"])
+def test_an_unusable_kubeconfig_is_named(tmp_path, monkeypatch, content, where):
+    path = tmp_path / "config"
+    if content is not None:
+        path.write_text(content)
+    if where != "argument":
+        monkeypatch.setenv(where, str(path))
+    error = refusal(lambda: Client(str(path) if where == "argument" else None).get(POD))
+    assert error.status == 0
+    assert str(error).startswith(f"no usable kubeconfig {path}: ")
+    assert "Traceback" not in str(error)
+
+
+def test_which_kubeconfig_wins(cluster, tmp_path, monkeypatch):
+    good = cluster.kubeconfig(tmp_path)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "192.0.2.1")
+    for name in ("KUBECONFIG", "K8S_AUTH_KUBECONFIG"):
+        monkeypatch.setenv(name, good)
+        assert Client().get(POD) is None
+        monkeypatch.setenv(name, "/nowhere")
+        assert Client(good).get(POD) is None
+
+
+def test_an_unknown_context_is_refused(cluster, tmp_path):
+    client = Client(cluster.kubeconfig(tmp_path), "elsewhere")
+    assert "elsewhere" in str(refusal(lambda: client.get(POD)))
+
+
+def test_who_asks_for_nothing_needs_no_kubeconfig():
+    Client("/nowhere")
+
+
+def test_clients_of_one_kubeconfig_may_share_a_connection(cluster, tmp_path):
+    path = cluster.kubeconfig(tmp_path)
+    one, other = Client(path), Client(path)
+    assert one.source == other.source is not None
+    assert one.source != Client(path, "another").source
+    (tmp_path / "copy").write_bytes(Path(path).read_bytes())
+    assert one.source != Client(str(tmp_path / "copy")).source
+    assert Client(str(tmp_path / "nowhere")).source is None
+
+
+def test_a_connection_is_one_process_s(cluster, tmp_path, monkeypatch):
+    path = cluster.kubeconfig(tmp_path)
+    here = Client(path).source
+    monkeypatch.setattr(os, "getpid", lambda: 0)
+    assert Client(path).source != here
+
+
+def test_credentials_of_a_pod_are_read_each_time(cluster, tmp_path, monkeypatch):
+    """They are renewed, and a kubeconfig that lies about is not what is used."""
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_bytes(Path(cluster.kubeconfig(tmp_path)).read_bytes())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Client().source is not None
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert Client().source is None
+
+
+def test_several_kubeconfigs_are_merged(cluster, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    whole = json.loads(Path(cluster.kubeconfig(tmp_path, token=SECRET)).read_text())
+    for name, keys in (("config", {"users", "contexts"}), ("other/config", {"clusters"})):
+        part = {key: value for key, value in whole.items() if key not in keys}
+        (tmp_path / name).write_text(json.dumps(part))
+    monkeypatch.setenv(
+        "KUBECONFIG", os.pathsep.join([f"{tmp_path}/config", f"{tmp_path}/other/config"])
+    )
+    assert Client().get(POD) is None
+    assert cluster.server.requests[-1].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_one_connection_serves_all_requests(client, cluster):
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    for _index in range(3):
+        client.get(POD)
+        client.get(f"{POD}-absent")
+        client.patch(POD, {"metadata": {}})
+    assert cluster.server.connections == 1
+
+
+def test_basic_authentication_as_the_runtime_asks_for_it(cluster, tmp_path):
+    Client(cluster.kubeconfig(tmp_path, username="owner", password="unused")).get(POD)
+    assert cluster.server.requests[-1].headers["authorization"].startswith("Basic ")
+
+
+def test_the_kubeconfig_is_not_written(cluster, tmp_path):
+    path = Path(cluster.kubeconfig(tmp_path, token=SECRET))
+    before = path.read_bytes()
+    Client(str(path)).get(POD)
+    assert path.read_bytes() == before
+
+
+class Authority:
+    """Certificates for a server and a client on 127.0.0.1."""
+
+    def __init__(self, folder):
+        self._x509 = pytest.importorskip("cryptography.x509")
+        self.folder = folder
+        self.authority = self._make("authority", None)
+        self.server = self._make("server", self.authority)
+        self.client = self._make("client", self.authority)
+
+    def _make(self, name, issuer):
+        import ipaddress
+
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = self._x509.Name([self._x509.NameAttribute(self._x509.NameOID.COMMON_NAME, name)])
+        now = datetime.now(UTC)
+        built = (
+            self._x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(issuer[0].subject if issuer else subject)
+            .public_key(key.public_key())
+            .serial_number(self._x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(
+                self._x509.SubjectAlternativeName(
+                    [self._x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+                ),
+                critical=False,
+            )
+            .add_extension(self._x509.BasicConstraints(not issuer, None), critical=True)
+            .sign(issuer[1] if issuer else key, hashes.SHA256())
+        )
+        pem = built.public_bytes(serialization.Encoding.PEM)
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        (self.folder / f"{name}.crt").write_bytes(pem)
+        (self.folder / f"{name}.key").write_bytes(private)
+        return built, key, pem, private
+
+    def server_context(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.folder / "server.crt", self.folder / "server.key")
+        context.load_verify_locations(self.folder / "authority.crt")
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+@pytest.fixture
+def secure(cluster, tmp_path):
+    """(authority, kubeconfig as data) of the fake cluster behind TLS with client certificates."""
+    authority = Authority(tmp_path)
+    inner = cluster.server._server
+    inner.socket = authority.server_context().wrap_socket(inner.socket, server_side=True)
+    encode = lambda data: base64.b64encode(data).decode()  # noqa: E731
+    user = {
+        "client-certificate-data": encode(authority.client[2]),
+        "client-key-data": encode(authority.client[3]),
+    }
+    config = json.loads(Path(cluster.kubeconfig(tmp_path, **user)).read_text())
+    config["clusters"][0]["cluster"] = {
+        "server": cluster.server.url.replace("http:", "https:"),
+        "certificate-authority-data": encode(authority.authority[2]),
+    }
+    return authority, config
+
+
+def connect(config, tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(config))
+    return Client(str(path))
+
+
+def test_inline_certificates_work_and_leave_no_file(secure, cluster, tmp_path):
+    client = connect(secure[1], tmp_path)
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    assert client.get(POD)["metadata"]["name"] == "llm"
+    assert os.listdir(tempfile.gettempdir()) == []
+    assert client.get(POD)["metadata"]["name"] == "llm"
+
+
+def test_certificate_files_work(secure, cluster, tmp_path):
+    config = secure[1]
+    config["users"][0]["user"] = {"client-certificate": "client.crt", "client-key": "client.key"}
+    config["clusters"][0]["cluster"]["certificate-authority"] = "authority.crt"
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+    assert connect(config, tmp_path).get(POD) is None
+    assert (tmp_path / "client.key").exists()
+
+
+def test_an_untrusted_server_is_refused(secure, cluster, tmp_path):
+    config = secure[1]
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+    error = refusal(lambda: connect(config, tmp_path).get(POD))
+    assert "cannot be reached: the certificate is not valid: " in str(error)
+
+
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+def test_verification_can_be_turned_off(secure, cluster, tmp_path):
+    config = secure[1]
+    del config["clusters"][0]["cluster"]["certificate-authority-data"]
+    config["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
+    assert connect(config, tmp_path).get(POD) is None
+
+
+def test_a_key_that_does_not_fit_is_refused_without_showing_it(secure, cluster, tmp_path):
+    authority, config = secure
+    other = base64.b64encode(authority.server[3]).decode()
+    config["users"][0]["user"]["client-key-data"] = other
+    error = refusal(lambda: connect(config, tmp_path).get(POD))
+    assert str(error).startswith(f"no usable kubeconfig {tmp_path}/kubeconfig: ")
+    assert other[:20] not in str(error)
+    assert "PRIVATE KEY" not in str(error)
+    assert os.listdir(tempfile.gettempdir()) == []
+
+
+def test_keys_that_ansible_takes_for_its_own_are_left_out(cluster, tmp_path):
+    path = "/api/v1/namespaces/nim/configmaps/c"
+    data = {"a": "__ansible_unsafe", "__ansible_unsafe": "x"}
+    cluster.put(path, {"metadata": {"name": "c"}, "data": data})
+    client = Client(cluster.kubeconfig(tmp_path))
+    assert client.get(path)["data"] == {"a": "__ansible_unsafe"}
+    assert client.list_objects("/api/v1/namespaces/nim/configmaps")[0]["data"].keys() == {"a"}
+    assert client.patch(path, {"metadata": {"labels": {"b": "c"}}})["data"].keys() == {"a"}
+    assert client.get_whole(path)["data"] == data

@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import tempfile
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Assessment,
+    Event,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    Read,
+    read_labelled,
+    read_nodes,
+    read_object,
+    read_objects,
+    read_tanzu,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+
+
+@pytest.fixture
+def live(cluster, tmp_path):
+    """A cluster for one pass, with these options."""
+    client = Client(cluster.kubeconfig(tmp_path))
+    return lambda **options: LiveCluster(client, "nim", **options)
+
+
+@pytest.mark.parametrize(
+    ("read", "path"),
+    [
+        (read_nodes(), "/api/v1/nodes"),
+        (read_tanzu()[0], "/api/v1/nodes"),
+        (read_labelled("Deployment", "a=b"), "/apis/apps/v1/deployments"),
+    ],
+    ids=["nodes", "a node", "all namespaces"],
+)
+def test_cluster_wide_reads_without_permission_are_empty(cluster, see, refused, read, path):
+    cluster.refuse["GET", path] = [refused(403, "is forbidden")]
+    assert see(read)[read.key] == []
+
+
+@pytest.mark.parametrize(
+    ("read", "path", "code"),
+    [
+        (read_nodes(), "/api/v1/nodes", 500),
+        (read_objects("Pod", "nim"), "/api/v1/namespaces/nim/pods", 403),
+        (read_object("ConfigMap", "kserve", "c"), "/api/v1/namespaces/kserve/configmaps/c", 403),
+    ],
+    ids=["another error", "one namespace", "one object"],
+)
+def test_other_refusals_are_errors(cluster, see, refused, read, path, code):
+    cluster.refuse["GET", path] = [refused(code, "no")]
+    with pytest.raises(ApiError):
+        see(read)
+
+
+def test_only_passes_of_the_operator_limit_their_waiting(see, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    given = []
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: given.append(patience))
+    monkeypatch.setattr(
+        observer, "download_protocol", lambda image, configs, patience: given.append(patience)
+    )
+    reads = [Read(name, "http", namespace="nim", url=name) for name in ("a", "b")]
+    see(*reads, Read("c", "protocol", namespace="nim", image="h/a"))
+    assert given[0] is given[1] is given[2] is not None, "the questions of a pass share its time"
+    assert given[0]._namespace == "nim"
+    assert list(tmp_path.glob("nimops-*")) == [], "who is not slow leaves no files"
+    observer.answer(None, reads[0])
+    assert given[3] is None
+
+
+def test_settings_are_among_the_answers(see, monkeypatch):
+    monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
+    assert see(read_object("Pod", "nim", "p"))["operator"]["version"] == "1.2.3"
+
+
+def test_dry_run_writes_nothing(cluster, live):
+    path = "/api/v1/namespaces/nim/configmaps/c"
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "nim"}}
+    resource = cluster.put(
+        "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm",
+        {
+            "apiVersion": "apps.nvidia.com/v1alpha1",
+            "kind": "NIMService",
+            "metadata": {"name": "llm", "namespace": "nim"},
+        },
+    )
+    refusal = Refusal("Pod", "p", "foreign")
+    dry = live(is_dry=True)
+    found = dry.write(Plan(apply=[item], refusals=[refusal], failure="no", failure_reason="Odd"))
+    dry.emit(resource, Assessment({}, [Event("Normal", "Ready", "ready")]))
+    assert (found.written, found.refusals) == ({}, [refusal])
+    assert (found.failure, found.failure_reason) == ("no", "Odd")
+    assert cluster.server.requests == []
+    assert list(live().write(Plan(apply=[item])).written) == ["ConfigMap/nim/c"]
+    assert path in cluster.objects
+
+
+def test_dry_run_without_a_failure(live):
+    found = live(is_dry=True).write(Plan())
+    assert (found.failure, found.failure_reason) == ("", "Failed")
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("", 5), ("60", 60), ("0", 1), ("soon", 5)])
+def test_minimum_interval(live, monkeypatch, value, seconds):
+    monkeypatch.setenv("NIMOPS_SLOW_PAUSE", value)
+    assert live().slow_period == seconds
+
+
+def test_now_has_a_time_zone(live):
+    assert live().now().utcoffset().total_seconds() == 0

@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    Read,
+    read_labelled,
+    read_nodes,
+    read_object,
+    read_objects,
+    read_presence,
+    read_tanzu,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import LOG_LIMIT
+
+POD = "/api/v1/namespaces/nim/pods/p"
+
+
+def test_each_object_is_read_once(cluster, see):
+    cluster.put(POD, {"metadata": {"name": "p"}, "spec": {}})
+    absent = read_object("Service", "nim", "llm")
+    found = see(read_object("Pod", "nim", "p"), absent, absent, read_object("Pod", "nim", "p"))
+    assert found["Pod/nim/p"]["kind"] == "Pod"
+    assert found["Service/nim/llm"] is None
+    assert [item.path for item in cluster.server.requests] == [
+        POD,
+        "/api/v1/namespaces/nim/services/llm",
+    ]
+
+
+def test_reads_are_repeated_until_nothing_is_new(cluster, see):
+    asked = []
+
+    def reads(app):
+        asked.append(set(app.observed.answers))
+        names = [
+            name
+            for name in "abc"
+            if name == "a" or app.observed.has(f"Pod/nim/{chr(ord(name) - 1)}")
+        ]
+        return [read_object("Pod", "nim", name) for name in names]
+
+    assert set(see(reads)) == {"operator", "Pod/nim/a", "Pod/nim/b", "Pod/nim/c"}
+    assert len(asked) == 4
+
+
+def test_presence(cluster, see):
+    secret = {"metadata": {"name": "s"}, "data": {"private.key": "s3cr3t"}}
+    cluster.put("/api/v1/namespaces/nim/secrets/s", secret)
+    found = see(read_presence("Secret", "nim", "s"), read_presence("Secret", "nim", "none"))
+    assert set(found["Secret/nim/s"]) == {"metadata"}
+    assert found["Secret/nim/none"] is None
+
+
+def test_lists(cluster, see):
+    node = {"metadata": {"name": "n", "labels": {"gpu": "1"}}, "status": {"images": []}}
+    cluster.put("/api/v1/nodes/n", node)
+    cluster.put(POD, {"metadata": {"name": "p"}, "spec": {"x": 1}})
+    found = see(read_nodes(), read_objects("Pod", "nim"))
+    assert [set(item) for item in found["Node/*"]] == [{"metadata"}]
+    assert found["Node/*"][0]["metadata"]["labels"] == {"gpu": "1"}
+    assert found["Pod/nim/*"][0]["spec"] == {"x": 1}
+
+
+def test_whether_any_node_has_a_label(cluster, see, answer):
+    node = {"metadata": {"name": "n", "labels": {"vsphere-tanzu": ""}}, "status": {"images": []}}
+    pages = [answer(200, {"items": None}), answer(200, {"items": [node]})]
+    cluster.refuse["GET", "/api/v1/nodes"] = pages
+    found = see(*read_tanzu())
+    assert found["Node/*?node.vmware.com/tkg"] == []
+    assert found["Node/*?vsphere-tanzu"] == [{"metadata": node["metadata"]}]
+    assert [call.query for call in cluster.server.requests] == [
+        {"labelSelector": "node.vmware.com/tkg", "limit": "1"},
+        {"labelSelector": "vsphere-tanzu", "limit": "1"},
+    ]
+
+
+def test_list_of_all_namespaces_by_label(cluster, see, answer):
+    """The operator's cache answers, and never says that there is nothing more."""
+    deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
+    page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
+    cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]
+    (found,) = see(read_labelled("Deployment", "a=b"))["Deployment/*?a=b"]
+    assert found == {"metadata": {"name": "d", "namespace": "n"}}
+    (asked,) = cluster.server.requests
+    assert asked.path == "/apis/apps/v1/deployments"
+    assert asked.query == {"labelSelector": "a=b"}
+
+
+def test_objects_by_label(cluster, see, answer):
+    pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": {"phase": "Pending"}}
+    path = "/api/v1/namespaces/nim/pods"
+    cluster.refuse["GET", path] = [answer(200, {"items": [pod]})]
+    assert see(read_objects("Pod", "nim", "app=llm"))["Pod/nim/*?app=llm"] == [pod]
+    (asked,) = cluster.server.requests
+    assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm"})
+
+
+def test_objects_of_other_namespaces(cluster, see):
+    cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
+    found = see(read_object("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))
+    assert found["ConfigMap/other/c"]["kind"] == "ConfigMap"
+    assert found["ConfigMap/nim/c"] is None
+
+
+LOG = Read("log", "log", namespace="nim", name="p", container="main")
+
+
+@pytest.mark.parametrize("code", [400, 404])
+def test_log_that_does_not_exist_yet_is_empty(cluster, see, refused, code):
+    cluster.refuse["GET", f"{POD}/log"] = [refused(code, "is waiting to start")]
+    assert see(LOG)["log"] == ""
+    assert cluster.server.requests[-1].query == {
+        "container": "main",
+        "limitBytes": str(LOG_LIMIT),
+    }
+
+
+def test_forbidden_log_is_an_error(cluster, see, refused):
+    cluster.refuse["GET", f"{POD}/log"] = [refused(403, "pods is forbidden")]
+    with pytest.raises(ApiError, match="forbidden"):
+        see(LOG)
+
+
+def test_log_is_cut(cluster, see, answer, monkeypatch):
+    monkeypatch.setattr(observer, "LOG_LIMIT", 4)
+    cluster.refuse["GET", f"{POD}/log"] = [answer(200, "manifest")]
+    assert see(LOG)["log"] == "mani"
+
+
+def test_http(see, serve, answer):
+    server = serve(lambda request: answer(200, {"data": []}))
+    assert see(Read("models", "http", url=server.url))["models"]["body"] == '{"data": []}'
+
+
+def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        observer,
+        "download_protocol",
+        lambda image, configs, patience: given.append(configs) or "native",
+    )
+    config = base64.b64encode(json.dumps({"auths": {"h": {"auth": "s3cr3t"}}}).encode()).decode()
+    secret = {"metadata": {"name": "ngc"}, "data": {".dockerconfigjson": config}}
+    cluster.put("/api/v1/namespaces/nim/secrets/ngc", secret)
+    cluster.put("/api/v1/namespaces/nim/secrets/odd", {"metadata": {"name": "odd"}, "data": None})
+    read = Read(
+        "protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no", "")
+    )
+    found = see(read)
+    assert given == [[config, None, None, None]]
+    assert found["protocol"] == "native"
+    assert config not in json.dumps(found)
+    assert "Secret/nim/ngc" not in found
+    paths = [item.path.rpartition("/")[2] for item in cluster.server.requests]
+    assert paths == ["ngc", "odd", "no"], "a nameless Secret would be the list of all"
+
+
+def test_model_server_of_the_namespace(see, monkeypatch):
+    monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: f"{url} of {namespace}")
+    read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
+    assert see(read)["model"] == "https://llm.nim.svc of nim"

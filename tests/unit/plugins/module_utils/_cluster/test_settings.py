@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.settings import read_settings
+from ansible_collections.nimops.nim.plugins.module_utils._components.policy import (
+    forbids_root,
+    host_path_faults,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+
+VARIABLES = {
+    "OPERATOR_VERSION": "version",
+    "OPERATOR_NAMESPACE": "namespace",
+    "KSERVE_NAMESPACE": "kserve",
+}
+
+
+@pytest.mark.parametrize(("variable", "key"), VARIABLES.items())
+def test_variables(monkeypatch, variable, key):
+    monkeypatch.delenv(variable, raising=False)
+    assert read_settings()[key] == ""
+    monkeypatch.setenv(variable, "x")
+    assert read_settings()[key] == "x"
+
+
+def test_settings_as_pure_code_reads_them(monkeypatch):
+    for variable, key in VARIABLES.items():
+        monkeypatch.setenv(variable, f"my-{key}")
+    observed = Observed({"operator": read_settings()})
+    assert observed.operator_version == "my-version"
+    assert observed.operator_namespace == "my-namespace"
+    assert observed.kserve_namespace == "my-kserve"
+
+
+def test_switches(monkeypatch):
+    monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
+    monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
+    observed = Observed({"operator": read_settings()})
+    assert host_path_faults(observed, "f", "/etc")
+    assert not forbids_root(observed)
+    monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
+    assert forbids_root(Observed({"operator": read_settings()}))

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    read_objects,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import CONTROLLERS
+
+POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
+
+
+CONTROLLER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {
+        "name": "kserve-controller-manager",
+        "namespace": "ks",
+        "labels": {"control-plane": "kserve-controller-manager"},
+    },
+}
+
+
+def test_a_label_selects():
+    facts = Facts([CONTROLLER, POD])
+    assert facts.ask(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
+    world = SimulatedCluster(facts.ask)
+    world.remove(ObjectKey("Deployment", "ks", "kserve-controller-manager"))
+    assert world.answer(CONTROLLERS) == []
+    world.put(CONTROLLER)
+    world.put({**CONTROLLER, "metadata": {"name": "other", "namespace": "ks"}})
+    assert world.answer(CONTROLLERS) == [{"metadata": CONTROLLER["metadata"]}]
+
+
+def test_a_world_has_what_was_put_into_it():
+    world = SimulatedCluster(Facts([POD]).ask)
+    other = {**POD, "metadata": {"name": "b", "namespace": "nim"}}
+    world.put(other)
+    assert world.answer(read_objects("Pod", "nim")) == [POD, other]
+    world.remove(ObjectKey("Pod", "nim", "a"))
+    assert world.answer(read_objects("Pod", "nim")) == [other]
+    assert world.find(ObjectKey("Pod", "nim", "a")) is None
+    assert world.find(ObjectKey("Pod", "nim", "b")) == other
+    world.find(ObjectKey("Pod", "nim", "b"))["metadata"]["name"] = "c"
+    assert world.find(ObjectKey("Pod", "nim", "b")) == other

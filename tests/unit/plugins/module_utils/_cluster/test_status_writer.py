@@ -1,0 +1,361 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import status_writer as reporter
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.status_writer import event_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import condition
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Annotation,
+    Assessment,
+    Event,
+    Outcome,
+    StatusPatch,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude
+
+PATH = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
+
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+READY = condition("Ready", True, "Ready")
+
+
+EVENT = Event("Normal", "Ready", "it is ready")
+
+
+@pytest.fixture
+def resource(cluster):
+    return copy.deepcopy(
+        cluster.put(
+            PATH,
+            {
+                "apiVersion": "apps.nvidia.com/v1alpha1",
+                "kind": "NIMService",
+                "metadata": {"name": "llm", "namespace": "nim", "uid": "1", "generation": 7},
+                "spec": {},
+            },
+        )
+    )
+
+
+@pytest.fixture
+def assess():
+    """Have the kind assess as the function given here does."""
+
+    def use(function):
+        use.function = function
+
+    use(
+        lambda cr, observed, outcome: Assessment({"state": "Ready", "conditions": [READY]}, [EVENT])
+    )
+    return use
+
+
+@pytest.fixture
+def run(cluster, tmp_path, assess):
+    client = Client(cluster.kubeconfig(tmp_path))
+
+    def call(resource, *, dry=False, answers=None, outcome=None):
+        cluster.server.requests.clear()
+        kind = Kind(
+            "NIMService",
+            "nimservices",
+            app=lambda resource, observed: (resource, observed),
+            reads=None,
+            desired=None,
+            assess=lambda app, outcome: assess.function(*app, outcome),
+        )
+        live = LiveCluster(client, "nim", is_dry=dry)
+        return conclude(kind, resource, answers or {}, outcome or Outcome(), live)
+
+    return call
+
+
+def writes(cluster):
+    return [item.path.rsplit("/", 2)[-2:] for item in cluster.calls("PATCH")]
+
+
+def test_the_first_status(cluster, resource, run):
+    said = run(resource)
+    status = cluster.objects[PATH]["status"]
+    assert (said.changed, said.error, said.period) == (True, "", "")
+    assert said.status == status
+    assert status["state"] == "Ready"
+    assert status["observedGeneration"] == 7
+    assert status["conditions"][0]["observedGeneration"] == 7
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["conditions"][0]["lastTransitionTime"]
+    )
+    first, _event = cluster.calls("PATCH")
+    assert first.path == f"{PATH}/status"
+    assert first.body["metadata"] == {"resourceVersion": resource["metadata"]["resourceVersion"]}
+    assert set(first.body) == {"metadata", "status"}
+
+
+def test_the_same_status_is_not_written_again(cluster, resource, run, assess):
+    run(resource)
+    assess(lambda *_: Assessment({"state": "Ready", "conditions": [READY]}))
+    said = run(cluster.objects[PATH])
+    assert said.changed is False
+    assert cluster.server.requests == []
+
+
+def test_only_what_differs_is_written(cluster, resource, run, assess):
+    run(resource)
+    assess(lambda *_: Assessment({"state": "NotReady", "conditions": [READY]}))
+    run(cluster.objects[PATH])
+    (request,) = cluster.calls("PATCH")
+    assert request.body["status"] == {"state": "NotReady"}
+
+
+def test_what_the_runtime_left_is_taken_away(cluster, resource, run, assess):
+    failure = condition("Failure", True, "x")
+    assess(lambda *_: Assessment({"conditions": [failure, READY]}))
+    assert [item["type"] for item in run(resource).status["conditions"]] == ["Ready"]
+
+
+def test_a_stale_resource_is_assessed_again(cluster, resource, run, assess):
+    seen = []
+
+    def count(cr, observed, outcome):
+        seen.append(cr)
+        passes = (cr.get("status") or {}).get("passes", 0) + 1
+        return Assessment({"passes": passes, "conditions": []}, [EVENT])
+
+    assess(count)
+    newer = copy.deepcopy(resource) | {"status": {"passes": 5}, "spec": {"changed": True}}
+    newer["metadata"]["generation"] = 8
+    newer = cluster.put(PATH, newer)
+    said = run(resource)
+    assert said.status["passes"] == 6
+    assert cluster.objects[PATH]["status"]["passes"] == 6
+    assert len(seen) == 2
+    assert seen[1]["spec"] == resource["spec"]
+    assert said.status["observedGeneration"] == 7, "what was reconciled, not what is there now"
+    (refetch,) = cluster.calls("GET")
+    assert refetch.query == {"fieldSelector": "metadata.name=llm"}
+    assert [item[-1] for item in writes(cluster)][:2] == ["status", "status"]
+    assert len(writes(cluster)) == 3, "two tries, one event"
+    assert cluster.calls("PATCH")[1].body["metadata"] == {
+        "resourceVersion": newer["metadata"]["resourceVersion"]
+    }
+
+
+def test_conflicts_without_end_are_an_error(cluster, resource, run, refused):
+    cluster.refuse["PATCH", f"{PATH}/status"] = [refused(409, "modified")] * 9
+    with pytest.raises(ApiError, match="modified"):
+        run(resource)
+    assert len(cluster.calls("PATCH")) == 4
+
+
+def gone(cluster, resource):
+    del cluster.objects[PATH]
+
+
+def gone_after_conflict(cluster, resource):
+    resource["metadata"]["resourceVersion"] = "1"
+    cluster.objects[PATH]["metadata"]["uid"] = "2"
+
+
+@pytest.mark.parametrize("change", [gone, gone_after_conflict])
+def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, change):
+    assess(
+        lambda *_: Assessment(
+            {"conditions": []},
+            [EVENT],
+            [Annotation("NIMService", "other", "k", "v")],
+            True,
+            "failed",
+        )
+    )
+    change(cluster, resource)
+    said = run(resource)
+    assert (said.changed, said.error, said.period) == (False, "", "")
+    assert writes(cluster) == [["llm", "status"]]
+
+
+def test_a_refused_status_is_an_error_and_emits_nothing(cluster, resource, run, refused):
+    cluster.refuse["PATCH", f"{PATH}/status"] = [
+        refused(422, 'status.state: Unsupported value: "x"')
+    ]
+    with pytest.raises(ApiError, match="Unsupported value"):
+        run(resource)
+    assert len(cluster.calls("PATCH")) == 1
+
+
+def test_events_are_those_given(cluster, resource, run, assess):
+    assess(
+        lambda *_: Assessment({"conditions": []}, [EVENT, Event("Warning", "Failed", "m" * 2000)])
+    )
+    run(resource)
+    events = [item for path, item in cluster.objects.items() if "/events/" in path]
+    assert [(item["type"], item["reason"]) for item in events] == [
+        ("Normal", "Ready"),
+        ("Warning", "Failed"),
+    ]
+    assert len(events[1]["message"]) == 1024
+    assert events[0]["involvedObject"]["uid"] == "1"
+    assert events[0]["source"] == {"component": "nimservice-controller"}
+    assert cluster.calls("PATCH")[1].query["fieldManager"] == "nimops.nim"
+
+
+def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):
+    monkeypatch.setattr(reporter, "event_of", lambda *_: event_of(resource, EVENT, NOW))
+    name = event_of(resource, EVENT, NOW)["metadata"]["name"]
+    cluster.refuse["PATCH", f"/api/v1/namespaces/nim/events/{name}"] = [refused(403, "terminating")]
+    assert run(resource).changed is True
+    assert cluster.objects[PATH]["status"]["state"] == "Ready"
+
+
+def test_stamps_wake_others(cluster, resource, run, assess, refused):
+    stamps = [
+        Annotation("NIMService", "absent", "k", "v"),
+        Annotation("NIMService", "other", "k", "v"),
+    ]
+    assess(lambda *_: Assessment({"conditions": []}, [], stamps))
+    path = PATH.replace("llm", "other")
+    cluster.put(path, {"metadata": {"name": "other", "annotations": {"mine": "1"}}})
+    run(resource)
+    assert cluster.objects[path]["metadata"]["annotations"] == {"mine": "1", "k": "v"}
+    cluster.refuse["PATCH", path] = [refused(403, "may not")]
+    with pytest.raises(ApiError, match="may not"):
+        run(cluster.objects[PATH])
+
+
+OTHER = PATH.replace("llm", "other")
+
+
+def put_other(cluster):
+    status = {"state": "Ready", "profiles": ["a"]}
+    return cluster.put(OTHER, {"metadata": {"name": "other"}, "status": status})
+
+
+def patch_of(other):
+    version = other["metadata"]["resourceVersion"]
+    return StatusPatch("NIMService", "other", version, {"profiles": ["a", "b"]})
+
+
+def test_the_status_of_another_is_patched_as_it_was_observed(cluster, resource, run, assess):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
+    run(resource)
+    assert cluster.objects[OTHER]["status"] == {"state": "Ready", "profiles": ["a", "b"]}
+    assert cluster.calls("PATCH")[-1].path == f"{OTHER}/status"
+
+
+def changed_since(cluster):
+    cluster.put(OTHER, cluster.objects[OTHER] | {"status": {"state": "NotReady"}})
+
+
+def made_anew_since(cluster):
+    del cluster.objects[OTHER]
+    cluster.put(OTHER, {"metadata": {"name": "other"}, "status": {}})
+
+
+def gone_since(cluster):
+    del cluster.objects[OTHER]
+
+
+@pytest.mark.parametrize("change", [changed_since, made_anew_since, gone_since])
+def test_the_status_of_another_that_changed_is_left_alone(cluster, resource, run, assess, change):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch], in_transit=True))
+    change(cluster)
+    before = copy.deepcopy(cluster.objects.get(OTHER))
+    said = run(resource)
+    assert (said.error, said.period) == ("", "1s")
+    assert cluster.objects.get(OTHER) == before
+
+
+def test_a_refused_patch_of_another_is_an_error(cluster, resource, run, assess, refused):
+    patch = patch_of(put_other(cluster))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch]))
+    cluster.refuse["PATCH", f"{OTHER}/status"] = [refused(403, "may not")]
+    with pytest.raises(ApiError, match="may not"):
+        run(resource)
+
+
+def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
+    stamps = [Annotation("NIMService", "llm", "k", "v")]
+    patches = [patch_of(put_other(cluster))]
+    assess(
+        lambda *_: Assessment(
+            {"conditions": [READY]}, [EVENT], stamps, in_transit=True, patches=patches
+        )
+    )
+    said = run(resource, dry=True)
+    assert said.changed is True
+    assert said.period
+    assert cluster.server.requests == []
+
+
+def test_an_error_is_told_after_the_status_was_written(cluster, resource, run, assess):
+    assess(lambda *_: Assessment({"state": "Failed", "conditions": []}, error="try again"))
+    assert run(resource).error == "try again"
+    assert cluster.objects[PATH]["status"]["state"] == "Failed"
+
+
+def test_what_was_another_than_was_seen_is_looked_at_again_at_once(resource, run):
+    assert run(resource, outcome=Outcome(raced=["Service/llm"])).period == "1s"
+    assert run(resource).period == ""
+
+
+def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
+    def see(cr, observed, outcome):
+        return Assessment({"state": observed.get("x"), "model": outcome.failure, "conditions": []})
+
+    assess(see)
+    said = run(resource, answers={"x": "seen"}, outcome=Outcome(failure="broken"))
+    assert (said.status["state"], said.status["model"]) == ("seen", "broken")
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_requeued_slowly", "period"),
+    [("30", True, "30s"), ("30", False, "1s"), ("5 minutes", True, "5s")],
+)
+def test_where_a_look_costs_more_there_are_fewer(
+    resource, run, assess, monkeypatch, setting, is_requeued_slowly, period
+):
+    monkeypatch.setenv("NIMOPS_SLOW_PAUSE", setting)
+    assess(
+        lambda *_: Assessment({"conditions": [READY]}, in_transit=True, slowly=is_requeued_slowly)
+    )
+    assert run(resource).period == period
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llm",
+        "a" * 253,
+        "a" * 235 + "-" + "b" * 17,
+        "a" * 234 + ".-" + "b" * 17,
+        "a" * 235 + "." + "b" * 17,
+        ".".join(["a" * 62] * 4),
+    ],
+)
+def test_event_names_are_dns_subdomains(name):
+    cr = {
+        "apiVersion": "v",
+        "kind": "NIMService",
+        "metadata": {"name": name, "namespace": "nim"},
+    }
+    made = event_of(cr, EVENT, NOW)["metadata"]["name"]
+    label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+    assert len(made) <= 253
+    assert re.fullmatch(rf"{label}(\.{label})*", made)
+    assert made != event_of(cr, EVENT, NOW + timedelta(microseconds=1))["metadata"]["name"]
+    assert made != event_of(cr, Event("Normal", "Ready", "else"), NOW)["metadata"]["name"]

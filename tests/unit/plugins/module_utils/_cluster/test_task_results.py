@@ -1,0 +1,264 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Results have the shapes of kubernetes.core 6; tests/unit/plugins/action shows that they do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
+    TaskResults,
+    make_outcome,
+    refusal_text,
+    status_code,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+
+
+def status(message, code=422):
+    return json.dumps({"kind": "Status", "message": message, "code": code})
+
+
+def in_bytes(message, code=422, what="apply"):
+    return f"Failed to {what} object: {(status(message, code) + chr(10)).encode()!r}"
+
+
+INVALID = 'Deployment.apps "llm" is invalid: spec.replicas: Invalid value: -1: must be >= 0'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(in_bytes(INVALID), INVALID, id="bytes"),
+        pytest.param(f"Failed to apply object: {status(INVALID)}", INVALID, id="text"),
+        pytest.param(
+            in_bytes('it\'s "quoted" \\ and\nlong ÷ ü'),
+            'it\'s "quoted" \\ and\nlong ÷ ü',
+            id="quotes",
+        ),
+        pytest.param(in_bytes(INVALID, what="delete"), INVALID, id="delete"),
+        pytest.param(f"Failed to retrieve requested object: {status('no')}", "no", id="retrieve"),
+        pytest.param(
+            "Failed to apply object: b'upstream broke\\n'",
+            "Failed to apply object: upstream broke",
+            id="plain body",
+        ),
+        pytest.param(
+            "Failed to apply object: b'broken", "Failed to apply object: b'broken", id="cut"
+        ),
+        pytest.param("Failed to apply object: [1]", "Failed to apply object: [1]", id="no Status"),
+        pytest.param("Failed to apply object: {}", "Failed to apply object: {}", id="no message"),
+        pytest.param("something else: it broke", "something else: it broke", id="other"),
+        pytest.param("nothing known", "nothing known", id="no colon"),
+        pytest.param(
+            "Failed to find exact match for x.io/v1.HTTPRoute by [kind, name, singularName, shortNames]",
+            'no matches for kind "HTTPRoute" in version "x.io/v1"',
+            id="kind is missing",
+        ),
+        pytest.param(
+            "Failed to apply object: b'404 page not found\\n'",
+            'no matches for kind "HTTPRoute" in version "x.io/v1"',
+            id="kind went missing",
+        ),
+        pytest.param(
+            "Failed to apply object: HTTPConnectionPool(host='127.0.0.1', port=1): Max retries exceeded with url:"
+            " /x (Caused by NewConnectionError(\"HTTPConnection(host='127.0.0.1', port=1): Failed to establish"
+            ' a new connection: [Errno 111] Connection refused"))',
+            "the API server cannot be reached: connection refused",
+            id="down",
+        ),
+        pytest.param(
+            "Failed to apply object: HTTPSConnectionPool(host='h', port=1): Max retries exceeded with url: /x"
+            " (Caused by ConnectTimeoutError(<HTTPSConnection(host='h', port=1) at 0x7f>,"
+            " 'Connection to h timed out. (connect timeout=5)'))",
+            "Failed to apply object: HTTPSConnectionPool",
+            id="down in another way",
+        ),
+    ],
+)
+def test_the_user_sees_the_words_of_the_api_server(text, expected):
+    found = refusal_text(text, "HTTPRoute", "x.io/v1")
+    assert found == expected or (expected.endswith("Pool") and found.startswith(expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (in_bytes("gone", 404), 404),
+        (in_bytes("no", 403), 403),
+        (in_bytes("no", "x"), 0),
+        ("Failed to delete object: b'404 page not found'", 0),
+        ("None", 0),
+    ],
+)
+def test_status_codes(text, code):
+    assert status_code(text) == code
+
+
+def want(name, kind="Service"):
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "nim"}}
+
+
+A, B = want("a"), want("b")
+DONE_A = A | {"spec": {"clusterIP": "10.0.0.1"}}
+OK_A = {"changed": True, "result": DONE_A, "method": "apply"}
+REFUSED = {
+    "changed": False,
+    "result": {},
+    "error": {"reason": "Unprocessable Entity", "msg": in_bytes("no")},
+}
+ODD = {"changed": False, "result": {}, "error": {}}
+SKIPPED = {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"}
+
+
+def many(*results):
+    return {"changed": True, "result": {"results": list(results)}}
+
+
+def outcome(plan, written=None, deleted=None, failure="", dry=False):
+    results = TaskResults(written=written or {}, deleted=deleted or {})
+    return make_outcome(Plan.from_dict(plan), results, failure, dry=dry)
+
+
+@pytest.mark.parametrize(
+    ("plan", "written", "names", "refusals"),
+    [
+        pytest.param({"apply": [A]}, OK_A, ["Service/nim/a"], [], id="one"),
+        pytest.param({"apply": [A]}, REFUSED, [], [("Service", "a", "no")], id="one refused"),
+        pytest.param(
+            {"apply": [A, B]},
+            many(OK_A, {"result": B}),
+            ["Service/nim/a", "Service/nim/b"],
+            [],
+            id="several",
+        ),
+        pytest.param(
+            {"apply": [A, B]},
+            many(REFUSED, {"result": B}),
+            ["Service/nim/b"],
+            [("Service", "a", "no")],
+            id="some refused",
+        ),
+        pytest.param({"apply": []}, SKIPPED, [], [], id="skipped"),
+        pytest.param({}, {}, [], [], id="nothing"),
+        pytest.param({"apply": [A]}, {"result": {}, "changed": False}, [], [], id="no object"),
+        pytest.param(
+            {"apply": [A]},
+            {"result": A | {"results": [1]}},
+            ["Service/nim/a"],
+            [],
+            id="has results",
+        ),
+        pytest.param(
+            {"apply": [A], "refusals": [{"kind": "Job", "name": "j", "message": "not ours"}]},
+            REFUSED,
+            [],
+            [("Job", "j", "not ours"), ("Service", "a", "no")],
+            id="ours come first",
+        ),
+    ],
+)
+def test_what_was_written(plan, written, names, refusals):
+    found = outcome(plan, written)
+    assert list(found.written) == names
+    assert found.refusals == [Refusal(*item) for item in refusals]
+
+
+def test_a_silent_error_is_still_a_refusal():
+    silent = ODD | {"error": {"reason": ""}}
+    assert outcome({"apply": [A]}, silent).refusals == [
+        Refusal("Service", "a", "rejected without a message")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "names", "refusals"),
+    [
+        pytest.param(
+            {"changed": True, "result": {"status": "Success"}, "method": "delete"},
+            ["Service/nim/a"],
+            [],
+            id="one",
+        ),
+        pytest.param(
+            {"changed": False, "result": {}, "method": "delete"},
+            ["Service/nim/a"],
+            [],
+            id="was gone",
+        ),
+        pytest.param(
+            {"result": {}, "error": {"msg": in_bytes("not found", 404, "delete")}},
+            ["Service/nim/a"],
+            [],
+            id="just gone",
+        ),
+        pytest.param(
+            {"result": {}, "error": {"msg": in_bytes("may not", 403, "delete")}},
+            [],
+            [("Service", "a", "may not")],
+            id="refused",
+        ),
+        pytest.param(SKIPPED, [], [], id="skipped"),
+    ],
+)
+def test_what_was_deleted(deleted, names, refusals):
+    found = outcome({"prune": [A]}, deleted=deleted)
+    assert found.deleted == names
+    assert found.refusals == [Refusal(*item) for item in refusals]
+
+
+REPLACED = 'Deployment.apps "a" is invalid: metadata.uid: Invalid value: "u1": field is immutable'
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "is_raced"),
+    [
+        pytest.param("the object has been modified", 409, True, id="appeared"),
+        pytest.param("the UID in the precondition does not match", 409, True, id="went"),
+        pytest.param(REPLACED, 422, True, id="replaced"),
+        pytest.param('"a" is invalid: spec.selector: field is immutable', 422, False, id="refused"),
+        pytest.param("no", 403, False, id="forbidden"),
+        pytest.param(REPLACED, 400, False, id="another answer that says so"),
+    ],
+)
+def test_what_is_not_what_was_seen_is_left_to_the_next_pass(message, code, is_raced):
+    result = {"result": {}, "error": {"msg": in_bytes(message, code)}}
+    applied = outcome({"apply": [A]}, result)
+    deleted = outcome({"prune": [A]}, deleted={"results": [result]})
+    assert applied.raced == deleted.raced == (["Service/nim/a"] if is_raced else [])
+    assert len(applied.refusals) == len(deleted.refusals) == (0 if is_raced else 1)
+    assert (applied.written, deleted.deleted) == ({}, [])
+
+
+def test_each_turn_of_a_loop_has_its_result():
+    found = outcome({"prune": [A, B]}, deleted={"results": [REFUSED, {"result": {}}]})
+    assert (found.deleted, [item.name for item in found.refusals]) == (["Service/nim/b"], ["a"])
+
+
+def test_several_deleted():
+    found = outcome({"prune": [A, B]}, deleted=many(REFUSED, {"result": {}}))
+    assert found.deleted == ["Service/nim/b"]
+    assert [item.name for item in found.refusals] == ["a"]
+
+
+def test_a_dry_run_writes_nothing():
+    found = outcome({"apply": [A], "prune": [B]}, OK_A, {"result": {}}, dry=True)
+    assert (found.written, found.deleted) == ({}, [])
+    assert outcome({"apply": [A]}, REFUSED, dry=True).refusals
+
+
+@pytest.mark.parametrize(
+    ("plan", "failure", "expected"),
+    [
+        ({}, "", ("", "Failed")),
+        ({"failure": "bad", "failure_reason": "DRAFailed"}, "", ("bad", "DRAFailed")),
+        ({"failure": "bad", "failure_reason": "DRAFailed"}, "worse", ("worse", "Failed")),
+        ({"failure": "", "failure_reason": ""}, "", ("", "Failed")),
+    ],
+)
+def test_failures(plan, failure, expected):
+    found = outcome(plan, failure=failure)
+    assert (found.failure, found.failure_reason) == expected

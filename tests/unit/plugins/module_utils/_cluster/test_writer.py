@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import (
+    execute_plan,
+    needs_own_client,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+
+FOLDER = "/api/v1/namespaces/nim/configmaps"
+NO = "you may not"
+
+
+def config_map(name, **metadata):
+    metadata = {"name": name, "namespace": "nim", **metadata}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"by": "us"}}
+
+
+@pytest.fixture
+def write(cluster, tmp_path):
+    client = Client(cluster.kubeconfig(tmp_path))
+    return lambda **plan: execute_plan(client, Plan(**plan))
+
+
+@pytest.mark.parametrize(
+    ("bound", "live", "expected"),
+    [
+        pytest.param({"resourceVersion": "1"}, None, "written", id="absent, as was seen"),
+        pytest.param({"resourceVersion": "1"}, "u-other", "raced", id="has appeared"),
+        pytest.param({"uid": "u-seen"}, "u-seen", "written", id="there, as was seen"),
+        pytest.param({"uid": "u-seen"}, "u-other", "raced", id="was replaced"),
+        pytest.param({"uid": "u-seen"}, None, "raced", id="is gone"),
+        pytest.param({}, "u-other", "written", id="shared"),
+    ],
+)
+def test_only_what_was_seen_is_written(cluster, write, bound, live, expected):
+    if live:
+        cluster.put(f"{FOLDER}/a", config_map("a", uid=live) | {"data": {"by": "another"}})
+    found = write(apply=[config_map("a", **bound)])
+    assert (list(found.written), found.raced, found.refusals) == (
+        ["ConfigMap/nim/a"] if expected == "written" else [],
+        ["ConfigMap/nim/a"] if expected == "raced" else [],
+        [],
+    )
+    assert expected == "written" or cluster.objects.get(f"{FOLDER}/a", {}).get("data") != {
+        "by": "us"
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param("u-seen", "deleted", id="as was seen"),
+        pytest.param("u-other", "raced", id="was replaced"),
+        pytest.param(None, "deleted", id="is gone"),
+    ],
+)
+def test_only_what_was_seen_is_deleted(cluster, write, live, expected):
+    if live:
+        cluster.put(f"{FOLDER}/a", config_map("a", uid=live))
+    found = write(prune=[config_map("a", uid="u-seen")])
+    assert (found.deleted, found.raced) == (
+        ["ConfigMap/nim/a"] if expected == "deleted" else [],
+        ["ConfigMap/nim/a"] if expected == "raced" else [],
+    )
+    assert (f"{FOLDER}/a" in cluster.objects) == (expected == "raced")
+    (request,) = cluster.calls("DELETE")
+    assert request.body["propagationPolicy"] == "Background"
+
+
+def test_an_adoption_that_lost_a_race_is_tried_again_soon(cluster, write, refused):
+    """Another refusal would only be repeated, so it waits for the next routine pass."""
+    for name in ("a", "b", "c"):
+        cluster.put(f"{FOLDER}/{name}", config_map(name, uid=f"u-{name}"))
+    cluster.refuse["PATCH", f"{FOLDER}/c"] = [refused(403, "no")]
+    now = cluster.objects[f"{FOLDER}/a"]["metadata"]["resourceVersion"]
+    adopt = [config_map("a", resourceVersion=now), config_map("b", resourceVersion="1")]
+    found = write(adopt=[*adopt, config_map("c")])
+    assert (found.raced, found.refusals) == (["ConfigMap/nim/b"], [])
+
+
+def test_refusals_do_not_stop_the_rest(cluster, write, refused):
+    cluster.refuse["PATCH", f"{FOLDER}/a"] = [refused(403, NO)]
+    cluster.put(f"{FOLDER}/c", config_map("c"))
+    found = write(
+        apply=[config_map("a"), config_map("b")], prune=[config_map("c"), config_map("d")]
+    )
+    assert (list(found.written), found.raced) == (["ConfigMap/nim/b"], [])
+    assert found.deleted == ["ConfigMap/nim/c", "ConfigMap/nim/d"]
+    assert [(item.name, item.message) for item in found.refusals] == [("a", NO)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", False),
+        ("\u00e9 \u4e2d \uffff", False),
+        ("\\ud83d\\ude80 as text", False),
+        ("\U0001f680", True),
+    ],
+)
+def test_characters_that_tasks_cannot_apply(text, expected):
+    child = config_map("a")
+    assert needs_own_client(Plan(apply=[child, child | {"data": {text: "x"}}])) is expected
+    assert needs_own_client(Plan(apply=[child, child | {"data": {"x": text}}])) is expected
+
+
+def test_kind_that_is_not_served(cluster, write, answer):
+    manifest = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": "a", "namespace": "nim"},
+    }
+    path = api_path("ServiceMonitor", "nim", "a")
+    cluster.refuse["PATCH", path] = [answer(404, "404 page not found\n")]
+    outcome = write(apply=[manifest])
+    assert outcome.refusals[0].message == (
+        'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"'
+    )

@@ -1,0 +1,143 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reconciles without an operator, on an API server of objects."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import live
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply import apply as rollouts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
+    reconcile_once,
+    submit,
+    wait_until_ready,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+
+SERVICE = api_path("NIMService", "nim", "llm")
+PODS = api_path("Deployment", "nim", "llm")
+ROLLED_OUT = {
+    "observedGeneration": 0,
+    "replicas": 1,
+    "updatedReplicas": 1,
+    "availableReplicas": 1,
+    "readyReplicas": 1,
+}
+
+
+@pytest.fixture
+def client(cluster, tmp_path):
+    return Client(cluster.kubeconfig(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    monkeypatch.setattr(rollouts, "_PAUSES", (0,))
+
+
+@pytest.fixture
+def model(serve, answer):
+    """A server that says which model it has."""
+    listed = {"object": "list", "data": [{"id": "acme/llm", "object": "model"}]}
+    return serve(lambda _request: answer(200, listed))
+
+
+def start_pods(cluster, address):
+    """What the controllers of a cluster do."""
+    cluster.objects[PODS]["status"] = ROLLED_OUT
+    host, port = address.split(":")
+    service = cluster.objects[api_path("Service", "nim", "llm")]
+    service["spec"]["clusterIP"] = host
+    return int(port)
+
+
+def test_until_ready(cluster, client, model, make_service):
+    port = int(model.host.split(":")[1])
+    service = make_service(expose={"service": {"port": port}})
+    run, said = submit(client, [service]), []
+
+    def say(text):
+        said.append(text)
+        if len(said) == 1:
+            start_pods(cluster, model.host)
+
+    wait_until_ready(client, run, 60, say)
+    assert run.unready() == []
+    assert run.wrote == 6  # the resource and its five children
+    assert said[0].startswith("NIMService nim/llm: NotReady: ")
+    assert said[-1].startswith("NIMService nim/llm: Ready")
+    assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/llm"
+
+    again = submit(client, [service])
+    requests = len(cluster.calls("PATCH"))
+    wait_until_ready(client, again, 60, say)
+    assert [call.path for call in cluster.calls("PATCH")[requests:]] == []
+
+
+def test_model_server_through_the_api_server(cluster, client, make_service, answer, monkeypatch):
+    """From outside of a cluster its Services cannot be reached."""
+    refused = {"status": 0, "body": "", "error": "timed out"}
+    monkeypatch.setattr(live, "answer", _but_for_http(refused))
+    run = submit(client, [make_service()])
+    reconcile_once(client, run, lambda _text: None)
+    start_pods(cluster, "10.0.0.1:8000")
+    proxied = f"{api_path('Service', 'nim', 'llm')}/proxy/v1/models"
+    listed = {"object": "list", "data": [{"id": "acme/far", "object": "model"}]}
+    cluster.refuse["GET", proxied] = [answer(200, listed)]
+    wait_until_ready(client, run, 60, lambda _text: None)
+    assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/far"
+
+
+def _but_for_http(said):
+    ask = live.answer
+
+    def answer(client, read, patience):
+        return said if read.how == "http" else ask(client, read, patience)
+
+    return answer
+
+
+def test_timeout(client, make_service):
+    run = submit(client, [make_service()])
+    with pytest.raises(NimError, match=r"^not Ready after 0 s: NIMService nim/llm: NotReady: "):
+        wait_until_ready(client, run, 0, lambda _text: None)
+
+
+def test_does_not_wait_for_what_has_failed(client, make_service):
+    bad = make_service(storage={})
+    run = submit(client, [bad])
+    with pytest.raises(NimError, match=r"^failed: NIMService nim/llm: Failed: neither external"):
+        wait_until_ready(client, run, 60, lambda _text: None)
+
+
+def test_deleting_a_resource_ends_the_wait(cluster, client, make_service):
+    run = submit(client, [make_service()])
+    cluster.objects.clear()
+    with pytest.raises(NimError, match="NIMService nim/llm was deleted by somebody else"):
+        wait_until_ready(client, run, 60, lambda _text: None)
+
+
+REFUSED = {
+    "a rule": (422, 'NIMService "llm" is invalid: spec.x', 'NIMService llm: NIMService "llm" is'),
+    "no rights": (403, "forbidden: no", "NIMService llm: forbidden: no"),
+    "no kind": (404, "the server could not find the requested resource", "the cluster does not kn"),
+    "no namespace": (404, 'namespaces "nim" not found', 'NIMService llm: namespaces "nim" not fo'),
+}
+
+
+@pytest.mark.parametrize(("code", "text", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused_resource(cluster, client, make_service, refused, code, text, message):
+    cluster.refuse["PATCH", SERVICE] = [refused(code, text)]
+    with pytest.raises(NimError) as caught:
+        submit(client, [make_service()])
+    assert str(caught.value).startswith(message)
+
+
+def test_unreachable_api_server(make_service, tmp_path, kubeconfig_text):
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text("http://127.0.0.1:9"))
+    with pytest.raises(ApiError, match="cannot be reached"):
+        submit(Client(str(path)), [make_service()])

@@ -1,0 +1,215 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Manifests that are kept for a NIMCache, or asked of an image."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles import (
+    manifest_lookup as inquiries,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.manifest_lookup import (
+    ImageLookup,
+    ask_image,
+    find_products,
+    read_stored,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe_pod import build_probe_pod
+from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    NOT_FOUND,
+)
+
+MANIFEST = "abc:\n  model: acme/llm\n  tags: {gpu: H100}\n"
+IMAGE = "registry.example/llm:1"
+NODE = {"metadata": {"name": "n", "labels": {"nvidia.com/gpu.product": "NVIDIA-H100"}}}
+
+
+@pytest.fixture
+def client(cluster, tmp_path):
+    return Client(cluster.kubeconfig(tmp_path))
+
+
+@pytest.fixture
+def pods(cluster, monkeypatch):
+    """Pods that are made, as they are after each look: states, then what their log is."""
+    made = []
+    respond = cluster.server.respond
+
+    def play(states, log=""):
+        def answer(request):
+            said = respond(request)
+            is_pod = "/pods/" in request.path
+            if is_pod and request.method == "PATCH":
+                made.append(request.body)
+                cluster.texts[f"{request.path}/log"] = log
+            if is_pod and request.method == "GET" and request.path in cluster.objects:
+                cluster.objects[request.path]["status"] = states.pop(0) if states else {}
+            return said
+
+        cluster.server.respond = answer
+        return made
+
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(ticks), sleep=lambda _seconds: None)
+    monkeypatch.setattr(inquiries, "time", clock)
+    return play
+
+
+RUNNING = {"phase": "Running"}
+WAITING = {
+    "phase": "Pending",
+    "containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull", "message": "denied"}}}],
+}
+
+
+def ask(client, **options):
+    said = []
+    found = ask_image(client, ImageLookup(IMAGE, "nim", **options), said.append)
+    return found, said
+
+
+def test_an_image_is_asked_by_a_pod_that_is_gone_afterwards(cluster, client, pods):
+    made = pods([WAITING, RUNNING, RUNNING], f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n")
+    found, said = ask(client, pull_secrets=["pull", "other"])
+    assert [profile.model for profile in found.profiles] == ["acme/llm"]
+    assert [text.partition(": ")[2] for text in said] == ["ErrImagePull denied"]
+    assert len(made) == 1
+    assert cluster.objects == {}
+    assert [request.method for request in cluster.calls("DELETE")] == ["DELETE"]
+
+
+def test_the_pod_is_that_of_a_cache(client, pods):
+    """But for what a NIMCache of its own would bring: an owner and an account."""
+    made = pods([RUNNING], NOT_FOUND)
+    tolerations = [{"operator": "Exists"}]
+    ask(
+        client,
+        pull_secrets=["pull"],
+        node_selector={"a": "b"},
+        tolerations=tolerations,
+        service_account="me",
+        seconds=100,
+    )
+    (pod,) = made
+    name = pod["metadata"]["name"].removesuffix("-pod")
+    source = {"ngc": {"modelPuller": IMAGE, "pullSecret": "pull"}}
+    cache = {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": name, "namespace": "nim"},
+        "spec": {"source": source, "nodeSelector": {"a": "b"}, "tolerations": tolerations},
+    }
+    wanted = build_probe_pod(NIMCacheApp(cache), "Kubernetes")
+    del wanted["metadata"]["ownerReferences"]
+    wanted["spec"] |= {
+        "serviceAccountName": "me",
+        "automountServiceAccountToken": False,
+        "activeDeadlineSeconds": 160,
+    }
+    assert pod == wanted
+
+
+def test_names_differ(client, pods):
+    made = pods([RUNNING, RUNNING], NOT_FOUND)
+    ask(client)
+    ask(client)
+    assert len({pod["metadata"]["name"] for pod in made}) == 2
+
+
+def test_an_image_without_a_manifest(cluster, client, pods):
+    pods([RUNNING], NOT_FOUND)
+    assert ask(client)[0] is None
+    assert cluster.objects == {}
+
+
+ENDS = {
+    "time is up": (
+        [WAITING] * 999,
+        "",
+        "no manifest after 9 s of waiting for Pod .*ErrImagePull",
+    ),
+    "it is not printed": ([RUNNING] * 999, "", "no manifest after 9 s .*to print the model"),
+    "the pod ends": ([{"phase": "Failed"}], "", "printed no manifest .*it ended"),
+    "no manifest": (
+        [RUNNING],
+        f"{BEGIN_MARK}\n[1]\n{END_MARK}",
+        "the model manifest cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize(("states", "log", "message"), ENDS.values(), ids=ENDS)
+def test_the_pod_is_gone_when_it_fails_too(cluster, client, pods, states, log, message):
+    pods([dict(item) for item in states], log)
+    with pytest.raises(NimError, match=message):
+        ask(client, seconds=9)
+    assert cluster.objects == {}
+
+
+def test_and_when_somebody_ends_it(cluster, client, pods):
+    pods([WAITING])
+
+    def stop(_text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_image(client, ImageLookup(IMAGE, "nim"), stop)
+    assert cluster.objects == {}
+
+
+def test_a_pod_that_is_refused(cluster, client, refused):
+    respond = cluster.server.respond
+    cluster.server.respond = lambda request: (
+        refused(403, "pods is forbidden") if request.method == "PATCH" else respond(request)
+    )
+    with pytest.raises(ApiError, match="pods is forbidden"):
+        ask(client)
+
+
+def test_a_pod_that_cannot_be_deleted_is_told(cluster, client, pods, refused):
+    made = pods([RUNNING], NOT_FOUND)
+    respond = cluster.server.respond
+    cluster.server.respond = lambda request: (
+        refused(403, "no") if request.method == "DELETE" else respond(request)
+    )
+    _found, said = ask(client)
+    assert said == [
+        f"{api_path('Pod', 'nim', made[0]['metadata']['name'])} could not be deleted, delete it yourself: no"
+    ]
+
+
+def test_who_may_not_list_nodes_can_ask_too(cluster, client, pods, refused):
+    cluster.refuse["GET", "/api/v1/nodes"] = [refused(403, "nodes is forbidden")]
+    pods([RUNNING], MANIFEST.join([f"{BEGIN_MARK}\n", f"\n{END_MARK}"]))
+    assert ask(client)[0]
+
+
+def test_products_of_the_nodes(cluster, client):
+    cluster.put("/api/v1/nodes/n", {"kind": "Node", **NODE})
+    assert find_products(client) == ["NVIDIA-H100"]
+
+
+def test_what_a_cache_keeps(cluster, client, make_cache):
+    cluster.put(api_path("NIMCache", "nim", "models"), make_cache(precision="fp8"))
+    kept = {
+        "metadata": {"name": "models-manifest", "namespace": "nim"},
+        "data": {"model_manifest.yaml": MANIFEST},
+    }
+    with pytest.raises(NimError, match="ConfigMap nim/models-manifest does not exist: NIMCache"):
+        read_stored(client, "nim", "models")
+    cluster.put(api_path("ConfigMap", "nim", "models-manifest"), kept)
+    manifest, wanted = read_stored(client, "nim", "models")
+    assert [profile.id for profile in manifest.profiles] == ["abc"]
+    assert wanted == {"precision": "fp8"}
+    with pytest.raises(NimError, match="NIMCache nim/other does not exist"):
+        read_stored(client, "nim", "other")

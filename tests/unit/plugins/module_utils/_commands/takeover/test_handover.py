@@ -1,0 +1,400 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A takeover on an API server whose controllers and operators are simulated."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover import handover
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.backup import Backup
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.handover import (
+    Order,
+    Takeover,
+    describe,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    api_path,
+    collection_path,
+)
+
+NIM = json.loads(Path(__file__).parents[5].joinpath("nimservice.json").read_text())
+HOME = "nim-operator"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+LEASE = collection_path("coordination.k8s.io/v1", "leases", HOME, "a0715c6e.nvidia.com")
+HASHED = {"nvidia.com/last-applied-hash": "1"}
+MANAGED = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+KINDS = {
+    "CustomResourceDefinition": ("apiextensions.k8s.io/v1", "customresourcedefinitions"),
+    "ValidatingWebhookConfiguration": (
+        "admissionregistration.k8s.io/v1",
+        "validatingwebhookconfigurations",
+    ),
+    "MutatingWebhookConfiguration": (
+        "admissionregistration.k8s.io/v1",
+        "mutatingwebhookconfigurations",
+    ),
+    "ReplicaSet": ("apps/v1", "replicasets"),
+    "Lease": ("coordination.k8s.io/v1", "leases"),
+    "Namespace": ("v1", "namespaces"),
+    "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails"),
+}
+
+
+class World:
+    """A cluster whose Deployments get pods, and whose leading operator reconciles."""
+
+    def __init__(self, cluster, lease):
+        self.cluster = cluster
+        self.lease = lease
+        self.said = []
+        self.steps = 0
+        self.is_image_missing = False
+        self.is_idle = False
+
+    def step(self, *_args):
+        self.steps += 1
+        for path, item in list(self.cluster.objects.items()):
+            if item.get("kind") == "Deployment" and item["metadata"]["namespace"] == HOME:
+                self._follow(path, item)
+        self._lead()
+
+    def _follow(self, path, deployment):
+        name, count = deployment["metadata"]["name"], deployment["spec"]["replicas"]
+        running = api_path("Pod", HOME, f"{name}-5d-x2x")
+        is_ours = name.startswith("nimops")
+        if count and running not in self.cluster.objects:
+            owner = {"uid": deployment["metadata"]["uid"]}
+            metadata = {"name": f"{name}-5d", "namespace": HOME, "ownerReferences": [owner]}
+            path_of_set = collection_path("apps/v1", "replicasets", HOME, f"{name}-5d")
+            owner = {
+                "uid": self.cluster.put(path_of_set, {"metadata": metadata})["metadata"]["uid"]
+            }
+            labels = deployment["spec"]["selector"]["matchLabels"]
+            waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
+            state = {"waiting": waiting} if is_ours and self.is_image_missing else {}
+            metadata = {"name": f"{name}-5d-x2x", "namespace": HOME, "labels": labels}
+            metadata["ownerReferences"] = [owner]
+            pod = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}
+            self.cluster.put(running, pod | {"status": {"containerStatuses": [{"state": state}]}})
+        if not count:
+            self.cluster.objects.pop(running, None)
+        up = 0 if is_ours and self.is_image_missing else count
+        status = {"updatedReplicas": up, "availableReplicas": up}
+        if deployment.get("status") != status:
+            self.cluster.put(path, deployment | {"status": status})
+
+    def _lead(self):
+        pods = [item for item in self.cluster.objects.values() if item.get("kind") == "Pod"]
+        names = [item["metadata"]["name"] for item in pods]
+        operators = [name for name in names if name.endswith("-5d-x2x")]
+        lease = self.cluster.objects.get(LEASE)
+        if lease is None and operators:
+            lease = self.cluster.put(LEASE, self.lease(f"{operators[0]}_1"))
+        holder = lease["spec"]["holderIdentity"].partition("_")[0] if lease else ""
+        if holder in operators and holder.startswith("nimops") and not self.is_idle:
+            for path, item in list(self.cluster.objects.items()):
+                if "/nimservices/" in path:
+                    status = (item.get("status") or {}) | {"operatorVersion": "0.1.0"}
+                    self.cluster.put(path, item | {"status": status})
+
+    def of(self, kind):
+        return [item for item in self.cluster.objects.values() if item.get("kind") == kind]
+
+    def replicas(self):
+        return {x["metadata"]["name"]: x["spec"]["replicas"] for x in self.of("Deployment")}
+
+
+@pytest.fixture
+def world(new_cluster, reference, lease, monkeypatch):
+    """The reference operator with a webhook, a CRD and a NIMService that is Ready."""
+    cluster = new_cluster()
+    cluster.kinds |= KINDS
+    cluster.cluster_scoped_kinds |= {
+        "Namespace",
+        "CustomResourceDefinition",
+        "ValidatingWebhookConfiguration",
+    }
+    path = api_path("Deployment", HOME, "k8s-nim-operator")
+    cluster.put(path, reference() | {"kind": "Deployment"})
+    cluster.put(LEASE, lease("k8s-nim-operator-5d-x2x_1"))
+    names = {"kind": "NIMService", "plural": "nimservices"}
+    spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
+    cluster.put(f"{CRDS}/nimservices", {"metadata": {"name": "nimservices"}, "spec": spec})
+    other = {"metadata": {"name": "others"}, "spec": spec | {"group": "example.com"}}
+    cluster.put(f"{CRDS}/others", other)
+    service = {"namespace": HOME, "name": "webhooks"}
+    hook = {"clientConfig": {"service": service}, "rules": [{"apiGroups": ["apps.nvidia.com"]}]}
+    cluster.put(f"{HOOKS}/nim", {"metadata": {"name": "nim"}, "webhooks": [hook]})
+    status = {"state": "Ready", "operatorVersion": "0.0.9"}
+    cluster.put(api_path("NIMService", "nim", "llm"), NIM | {"status": status})
+    made = World(cluster, lease)
+    made.step()
+    monkeypatch.setattr(handover.time, "sleep", made.step)
+    yield made
+    cluster.server.close()
+
+
+@pytest.fixture
+def handle(world, tmp_path):
+    """A Takeover in this world."""
+
+    def make(manifests=(), seconds=5, **order):
+        client = Client(world.cluster.kubeconfig(tmp_path))
+        return Takeover(client, Order(list(manifests), seconds=seconds, **order), world.said.append)
+
+    return make
+
+
+@pytest.fixture
+def manifests(ours):
+    """What installs our operator."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
+    names = {"kind": "NIMService", "plural": "nimservices"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "nimservices"},
+        "spec": {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
+        | {"ours": True},
+    }
+    return [ours(), namespace, crd]
+
+
+def stop(installed):
+    installed["spec"]["replicas"] = 0
+    installed["metadata"]["annotations"] = {"nimops.nim/former-replicas": "2"}
+    return installed
+
+
+def test_a_takeover(world, handle, manifests):
+    world.cluster.put(f"/api/v1/namespaces/{HOME}", {"metadata": {"name": HOME, "labels": {}}})
+    there = handle(manifests)
+    now = there.look()
+    there.check(now)
+    found = there.take_over(now)
+    assert found.lost == []
+    assert "1 of 1 resources are still Ready" in found.kept
+    assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 1}
+    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["ours"] is True
+    assert f"{HOOKS}/nim" not in world.cluster.objects
+    namespace = world.cluster.objects[f"/api/v1/namespaces/{HOME}"]
+    assert namespace["metadata"]["labels"] == {}, "Helm's namespace is left alone"
+    stopped = world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
+    assert stopped["metadata"]["annotations"] == {"nimops.nim/former-replicas": "1"}
+    after = handle().look()
+    assert after.is_taken_over
+    assert "leader" in after.ours.describe()
+
+
+def test_a_namespace_that_is_missing_is_created(world, handle, manifests):
+    there = handle(manifests)
+    there.take_over(there.look())
+    assert f"/api/v1/namespaces/{HOME}" in world.cluster.objects
+
+
+def test_an_image_that_is_missing_stops_nothing(world, handle, manifests):
+    world.is_image_missing = True
+    there = handle(manifests, seconds=0.05)
+    now = there.look()
+    with pytest.raises(NimError, match=r"is not available after .*ImagePullBackOff: no such image"):
+        there.take_over(now)
+    assert world.replicas()["k8s-nim-operator"] == 1
+    assert f"{HOOKS}/nim" in world.cluster.objects
+
+
+def test_a_resource_that_is_not_reconciled_is_named(world, handle, manifests):
+    world.is_idle = True
+    there = handle(manifests, seconds=0.05)
+    with pytest.raises(NimError, match=r"has not reconciled after .* NIMService nim/llm"):
+        there.take_over(there.look())
+
+
+def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
+    there = handle(manifests, seconds=0.05)
+    now = there.look()
+    path = api_path("NIMService", "nim", "llm")
+    stop_pods = there._release_lease
+
+    def break_service(installation):
+        world.cluster.objects[path]["status"]["state"] = "NotReady"
+        stop_pods(installation)
+
+    monkeypatch.setattr(there, "_release_lease", break_service)
+    assert there.take_over(now).lost == ["NIMService nim/llm: was Ready, is NotReady"]
+
+
+def test_what_must_not_be_taken_over(world, handle, manifests, ours):
+    names = {"kind": "NemoGuardrail", "plural": "nemoguardrails"}
+    spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
+    world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
+    there = handle(manifests)
+    there.check(there.look())
+    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemoguardrails/g"
+    world.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
+    with pytest.raises(NimError, match="the cluster has 1 NemoGuardrail, which"):
+        there.check(there.look())
+
+
+@pytest.mark.parametrize("namespace", ["other", ""])
+def test_another_namespace_is_refused(world, handle, ours, namespace):
+    deployment = ours(namespace) if namespace else ours()
+    if not namespace:
+        del deployment["metadata"]["namespace"]
+    there = handle([deployment])
+    with pytest.raises(NimError, match=f"namespace is {namespace or 'not set'}, the reference"):
+        there.check(there.look())
+
+
+def test_manifests_are_needed(world, handle, reference):
+    there = handle()
+    with pytest.raises(NimError, match="manifests: missing"):
+        there.check(there.look())
+    there = handle([reference()])
+    with pytest.raises(NimError, match="manifests: have no Deployment of nimops"):
+        there.check(there.look())
+
+
+def test_the_version_is_needed(world, handle, ours):
+    deployment = ours()
+    del deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+    there = handle([deployment])
+    with pytest.raises(NimError, match="does not set OPERATOR_VERSION"):
+        there.check(there.look())
+
+
+@pytest.mark.parametrize(
+    ("watched", "said"), [("a, b", "WATCH_NAMESPACE leaves out nim"), ("a,nim", ""), ("", "")]
+)
+def test_all_resources_must_be_watched(world, handle, ours, watched, said):
+    deployment = ours()
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    container["env"].append({"name": "WATCH_NAMESPACE", "value": watched})
+    there = handle([deployment])
+    if not said:
+        there.check(there.look())
+        return
+    with pytest.raises(NimError, match=said):
+        there.check(there.look())
+
+
+def test_what_olm_starts_again_is_not_stopped(world, handle, manifests):
+    path = api_path("Deployment", HOME, "k8s-nim-operator")
+    owner = {"kind": "ClusterServiceVersion", "name": "nim.v3", "uid": "1"}
+    world.cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
+    there = handle(manifests)
+    with pytest.raises(NimError, match=r"belongs to OLM's ClusterServiceVersion nim\.v3"):
+        there.check(there.look())
+
+
+def test_without_another_operator(world, handle):
+    del world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
+    there = handle()
+    now = there.look()
+    assert now.webhooks == []
+    with pytest.raises(NimError, match="no other operator to take over from"):
+        there.check(now)
+    with pytest.raises(NimError, match="the reference operator is not installed"):
+        there.check_return(now)
+
+
+def test_an_installed_operator_is_scaled_up(world, handle, ours):
+    path = api_path("Deployment", HOME, "nimops-controller-manager")
+    world.cluster.put(path, stop(ours()))
+    there = handle()
+    there.take_over(there.look())
+    assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 2}
+    assert world.cluster.objects[path]["metadata"]["annotations"] == {}
+
+
+def test_an_operator_that_leads_already_keeps_its_version(world, handle, manifests):
+    there = handle(manifests)
+    there.take_over(there.look())
+    world.is_idle = True  # a leader does not reconcile again what has not changed
+    again = handle(manifests, seconds=0.05)
+    again.take_over(again.look())
+
+
+@pytest.fixture
+def taken(world, handle, manifests):
+    """After a takeover; the backup."""
+    there = handle(manifests)
+    now = there.look()
+    saved = there.backup(now)
+    there.take_over(now)
+    return copy.deepcopy(saved)
+
+
+def put(world, kind, name, **annotations):
+    metadata = {"name": name, "namespace": "nim", "labels": MANAGED, "annotations": annotations}
+    item = {"kind": kind, "metadata": metadata}
+    world.cluster.put(api_path(kind, "nim", name), item)
+
+
+def test_a_return(world, handle, taken):
+    put(world, "ResourceClaimTemplate", "theirs", **HASHED)
+    put(world, "ResourceClaimTemplate", "idle")
+    put(world, "InferencePool", "pool")
+    put(world, "ComputeDomain", "domain")
+    back = handle()
+    now = back.look()
+    back.check_return(now)
+    assert [text.split(":")[0] for text in back.obstacles().describe()] == [
+        "ComputeDomain nim/domain"
+    ]
+    found = back.give_back(now, taken)
+    assert found.lost == []
+    assert world.replicas() == {"k8s-nim-operator": 1, "nimops-controller-manager": 0}
+    left = {item["metadata"]["name"] for item in world.of("ResourceClaimTemplate")}
+    assert left == {"theirs"}
+    assert world.of("InferencePool") == []
+    assert len(world.of("ComputeDomain")) == 1
+    assert f"{HOOKS}/nim" in world.cluster.objects
+    assert world.cluster.objects[LEASE]["spec"]["holderIdentity"].startswith("k8s-nim-operator")
+    definition = world.cluster.objects[f"{CRDS}/nimservices"]
+    assert definition["spec"]["names"]["plural"] == "nimservices"
+
+
+def test_a_return_without_a_backup_leaves_definitions(world, handle, taken):
+    back = handle()
+    back.give_back(back.look(), Backup())
+    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["ours"] is True
+    assert f"{HOOKS}/nim" not in world.cluster.objects
+
+
+def test_there_and_back_and_there(world, handle, taken, manifests):
+    back = handle()
+    back.give_back(back.look(), taken)
+    again = handle()
+    now = again.look()
+    again.check(now)
+    assert again.take_over(now).lost == []
+    assert handle().look().is_taken_over
+
+
+def test_a_return_without_ours(world, handle):
+    back = handle()
+    with pytest.raises(NimError, match="our operator is not installed"):
+        back.check_return(back.look())
+
+
+def test_the_report(world, handle, manifests):
+    there = handle(manifests)
+    now = there.look()
+    lines = describe(now, there.preview(now)).splitlines()
+    assert lines[0].startswith("# the reference operator v3.0.1: Deployment nim-operator/k8s")
+    assert lines[1] == "# ValidatingWebhookConfiguration nim"
+    assert lines[-1].endswith("to create")
+
+
+def test_kinds_that_are_not_served_are_named(world, handle, manifests):
+    there = handle([*manifests, {"apiVersion": "x/v1", "kind": "Y", "metadata": {"name": "y"}}])
+    with pytest.raises(NimError, match="manifests: the cluster does not serve Y of x/v1"):
+        there.take_over(there.look())

@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.return_path import (
+    find_obstacles,
+)
+
+HASH = {"nvidia.com/last-applied-hash": "1"}
+
+
+def item(kind, name, namespace="nim", **annotations):
+    metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+    return {"kind": kind, "metadata": metadata}
+
+
+def pod(name, *templates):
+    claims = [{"name": "c", "resourceClaimTemplateName": template} for template in templates]
+    return {
+        "metadata": {"name": name, "namespace": "nim"},
+        "spec": {"resourceClaims": [*claims, {"name": "x", "resourceClaimName": "idle"}]},
+    }
+
+
+def test_what_the_reference_knows_is_no_obstacle():
+    kinds = ("ResourceClaimTemplate", "InferencePool", "ComputeDomain")
+    found = find_obstacles([item(kind, "a", **HASH) for kind in kinds], [pod("p", "a")])
+    assert (found.removable, found.kept) == ([], {})
+
+
+def test_pools_and_unused_templates_are_removed():
+    pool, idle = item("InferencePool", "pool"), item("ResourceClaimTemplate", "idle")
+    elsewhere = item("ResourceClaimTemplate", "used", "other")
+    others = [item("Deployment", "llm"), item("ConfigMap", "x")]
+    found = find_obstacles([pool, idle, elsewhere, *others], [pod("p", "used"), {**pod("q")}])
+    assert found.removable == [pool, idle, elsewhere]
+    assert found.describe() == []
+
+
+def test_what_pods_use_stays():
+    items = [item("ResourceClaimTemplate", "used"), item("ComputeDomain", "domain")]
+    pods = [pod("p", "used"), pod("q", "used"), {"metadata": {"name": "r", "namespace": "nim"}}]
+    found = find_obstacles(items, pods)
+    assert found.removable == []
+    template, domain = found.describe()
+    assert template.startswith("ResourceClaimTemplate nim/used: pod p and 1 more uses it: the ref")
+    assert domain.startswith("ComputeDomain nim/domain: running pods are connected by it: the ref")

@@ -1,0 +1,142 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks and defaults as the API server has them."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
+    apply_defaults,
+    drop_nulls,
+    find_faults,
+    schema_of,
+)
+
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 5, "pattern": "^[a-z]*$"},
+        "mode": {"type": "string", "enum": ["a", "b"], "default": "a"},
+        "port": {"type": "integer", "minimum": 1, "maximum": 9},
+        "flag": {"type": "boolean"},
+        "size": {"x-kubernetes-int-or-string": True},
+        "ratio": {"type": "number"},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "map": {"type": "object", "additionalProperties": {"type": "string"}},
+        "list": {
+            "type": "array",
+            "maxItems": 2,
+            "items": {
+                "type": "object",
+                "required": ["port"],
+                "properties": {"port": {"type": "integer", "default": 80}},
+            },
+        },
+    },
+}
+
+GOOD = {
+    "all": {
+        "name": "abc",
+        "mode": "b",
+        "port": 9,
+        "flag": False,
+        "size": "1Gi",
+        "ratio": 1,
+        "open": {"any": [1]},
+        "map": {"k": "v"},
+        "list": [{"port": 1}],
+    },
+    "a number for a quantity": {"name": "a", "size": 2},
+    "null is absent": {"name": "a", "port": None},
+    "required, but has a default": {"name": "a", "list": [{}]},
+}
+
+BAD = {
+    "not an object": ([], ": is [], which is not of type object"),
+    "required": ({}, "name: is required"),
+    "required and null": ({"name": None}, "name: is required"),
+    "unknown": (
+        {"name": "a", "nmae": 1},
+        "nmae: is unknown; the fields here are flag, list, map, mode, name, open, port, ratio, size",
+    ),
+    "number for text": ({"name": 1}, "name: is 1, which is not of type string"),
+    "truth for number": (
+        {"name": "a", "port": True},
+        "port: is true, which is not of type integer",
+    ),
+    "too many bits": (
+        {"name": "a", "list": [{"port": 2**63}]},
+        "list[0].port: is 9223372036854775808, which is not a 64-bit integer",
+    ),
+    "truth for quantity": (
+        {"name": "a", "size": True},
+        "size: is true, which is not a number or a string",
+    ),
+    "too short": ({"name": ""}, "name: has 0 characters, at least 1 are allowed"),
+    "too long": ({"name": "abcdef"}, "name: has 6 characters, at most 5 are allowed"),
+    "pattern": ({"name": "A"}, 'name: is "A", which does not match ^[a-z]*$'),
+    "line break": ({"name": "a\n"}, 'name: is "a\\n", which does not match ^[a-z]*$'),
+    "enum": ({"name": "a", "mode": "c"}, 'mode: is "c", which is not one of "a", "b"'),
+    "less": ({"name": "a", "port": 0}, "port: is 0, less than 1"),
+    "more": ({"name": "a", "port": 10}, "port: is 10, more than 9"),
+    "in a map": ({"name": "a", "map": {"k": 1}}, "map.k: is 1, which is not of type string"),
+    "in a list": (
+        {"name": "a", "list": [{}, {"port": "x"}]},
+        'list[1].port: is "x", which is not of type integer',
+    ),
+    "long list": (
+        {"name": "a", "list": [{}, {}, {}]},
+        "list: has 3 items, at most 2 are allowed",
+    ),
+}
+
+
+@pytest.mark.parametrize("value", GOOD.values(), ids=GOOD)
+def test_what_is_right_has_no_faults(value):
+    assert find_faults(SCHEMA, value) == []
+
+
+@pytest.mark.parametrize(("value", "fault"), BAD.values(), ids=BAD)
+def test_a_fault_says_where_what_and_what_else(value, fault):
+    assert find_faults(SCHEMA, value) == [fault]
+
+
+def test_all_faults_are_found():
+    assert len(find_faults(SCHEMA, {"port": 0, "mode": "c"})) == 3
+
+
+def test_defaults_are_filled_in_where_their_parent_is():
+    assert apply_defaults(SCHEMA, {"name": "a"}) == {"name": "a", "mode": "a"}
+    assert apply_defaults(SCHEMA, {"list": [{}]})["list"] == [{"port": 80}]
+    assert apply_defaults(SCHEMA, {"mode": "b", "port": None}) == {"mode": "b"}
+
+
+@pytest.mark.parametrize("change", [apply_defaults, drop_nulls])
+def test_null_is_absent_but_where_fields_are_not_known(change):
+    value = {"mode": "b", "port": None, "map": {"k": None}, "open": {"a": None, "b": [{"c": None}]}}
+    assert change(SCHEMA, value) == {"mode": "b", "map": {}, "open": value["open"]}
+    metadata = {"type": "object"}
+    assert change(metadata, {"labels": {"a": None, "b": "c"}}) == {"labels": {"b": "c"}}
+
+
+def test_the_input_stays_as_it_is():
+    value = {"list": [{}]}
+    apply_defaults(SCHEMA, value)
+    assert value == {"list": [{}]}
+
+
+def test_defaults_of_a_service(make_service):
+    given = make_service(expose={"service": {}})
+    del given["spec"]["inferencePlatform"]
+    filled = apply_defaults(schema_of("NIMService"), given)
+    assert filled["spec"]["expose"]["service"]["port"] == 8000
+    assert filled["spec"]["inferencePlatform"] == "standalone"
+
+
+def test_a_kind_that_is_not_ours():
+    with pytest.raises(NimError, match=r"'Deployment' is not one of NIM"):
+        schema_of("Deployment")

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import (
+    has_drifted,
+    has_wanted,
+)
+
+WANT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "llm", "namespace": "nim", "labels": {"app": "llm"}},
+    "spec": {
+        "replicas": 2,
+        "template": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "llm-ctr",
+                        "env": [{"name": "A", "value": "1"}],
+                        "resources": {"limits": {"memory": "1Gi"}},
+                        "ports": [{"name": "api", "containerPort": 8000}],
+                    }
+                ]
+            }
+        },
+    },
+}
+
+
+OWN_FIELDS = {
+    "f:metadata": {"f:labels": {"f:app": {}}},
+    "f:spec": {
+        "f:replicas": {},
+        "f:template": {
+            "f:spec": {
+                "f:containers": {
+                    'k:{"name":"llm-ctr"}': {
+                        ".": {},
+                        "f:name": {},
+                        "f:env": {'k:{"name":"A"}': {".": {}, "f:name": {}, "f:value": {}}},
+                        "f:resources": {"f:limits": {"f:memory": {}}},
+                        "f:ports": {
+                            'k:{"containerPort":8000,"protocol":"TCP"}': {".": {}, "f:name": {}}
+                        },
+                    }
+                }
+            }
+        },
+    },
+}
+
+
+def entry(fields, manager="nimops.nim", operation="Apply", **more):
+    return {
+        "manager": manager,
+        "operation": operation,
+        "apiVersion": "apps/v1",
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+        **more,
+    }
+
+
+def live_deployment(*entries, **spec):
+    live = copy.deepcopy(WANT)
+    live["metadata"] |= {"resourceVersion": "7", "managedFields": [entry(OWN_FIELDS), *entries]}
+    live["spec"] |= {"progressDeadlineSeconds": 600, **spec}
+    return live
+
+
+def with_env(live, *env):
+    container = live["spec"]["template"]["spec"]["containers"][0]
+    container["env"] = [*container["env"], *env]
+    return live
+
+
+@pytest.mark.parametrize(
+    ("live", "want", "expected"),
+    [
+        pytest.param({"a": 1, "b": 2}, {"a": 1}, True, id="defaults of the API do not matter"),
+        pytest.param({"a": 1}, {"a": 2}, False, id="another value"),
+        pytest.param({}, {"a": 1}, False, id="missing"),
+        pytest.param({}, {"a": [], "b": {}, "c": ""}, True, id="empty is like missing"),
+        pytest.param(
+            {"securityContext": {}},
+            {"securityContext": {"runAsUser": 0}},
+            False,
+            id="root is not like missing",
+        ),
+        pytest.param({"a": [1, 2]}, {"a": [1]}, False, id="one more item"),
+        pytest.param({"a": [{"n": 1, "d": 0}]}, {"a": [{"n": 1}]}, True, id="defaults in items"),
+        pytest.param({"limits": {"cpu": "1"}}, {"limits": {"cpu": "1000m"}}, True, id="quantities"),
+        pytest.param({"limits": {"gpu": "1"}}, {"limits": {"gpu": 1}}, True, id="a number as text"),
+        pytest.param({"tolerance": "50m"}, {"tolerance": "0.05"}, True, id="an HPA's tolerance"),
+        pytest.param({"value": "1"}, {"value": "1000m"}, False, id="text that looks like one"),
+        pytest.param({"a": "x"}, {"a": {"b": 1}}, False, id="a map became text"),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
+            True,
+            id="others may own it too",
+        ),
+    ],
+)
+def test_has_wanted(live, want, expected):
+    assert has_wanted(live, want) is expected
+
+
+@pytest.mark.parametrize(
+    ("live", "want", "expected"),
+    [
+        pytest.param({"a": {"b": 1}, "c": 2}, {"a": {"b": 1}}, True, id="defaults of the CRD"),
+        pytest.param({}, {"a": []}, True, id="an empty list is like none"),
+        pytest.param({}, {"a": {}}, False, id="an empty block is not"),
+        pytest.param({}, {"a": False}, False, id="nor is false"),
+        pytest.param({"a": [{}]}, {"a": [{"b": ""}]}, False, id="nor is an empty text, in items"),
+        pytest.param(
+            {"limits": {"gpu": "1"}}, {"limits": {"gpu": 1}}, False, id="a number as text"
+        ),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "1"}, {"uid": "2"}]}},
+            {"metadata": {"ownerReferences": [{"uid": "2"}]}},
+            True,
+            id="others may own it too",
+        ),
+    ],
+)
+def test_a_custom_resource_keeps_what_it_was_given(live, want, expected):
+    assert has_wanted(live, want, is_verbatim=True) is expected
+    ours = {"managedFields": [{"manager": "nimops.nim", "operation": "Apply"}]}
+    head = {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}
+    live = head | live | {"metadata": live.get("metadata", {}) | ours}
+    assert has_drifted(live, head | want) is not expected
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param(live_deployment(), False, id="as applied"),
+        pytest.param(live_deployment(replicas=3), True, id="scaled by hand"),
+        pytest.param(with_env(live_deployment(), {"name": "B"}), True, id="more env"),
+        pytest.param(
+            {**live_deployment(), "metadata": WANT["metadata"]}, True, id="never applied by us"
+        ),
+        pytest.param(
+            {
+                **live_deployment(),
+                "metadata": WANT["metadata"]
+                | {"managedFields": [entry({**OWN_FIELDS, "f:spec": {"f:paused": {}}})]},
+            },
+            True,
+            id="applied before, not wanted now",
+        ),
+    ],
+)
+def test_has_drifted(live, expected):
+    assert has_drifted(live, WANT) is expected

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
+from ansible_collections.nimops.nim.plugins.module_utils._engine.duplicates import keep_duplicates
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
+
+A, A2, B = ({"name": "A", "value": "1"}, {"name": "A", "value": "2"}, {"name": "B", "value": "3"})
+SECRET = {"name": "pull"}
+
+
+def deployment(env, secrets=(SECRET,)):
+    pod = {"imagePullSecrets": list(secrets), "containers": [{"name": "ctr", "image": "i"}]}
+    if env is not None:
+        pod["containers"][0]["env"] = list(env)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "llm", "namespace": "nim"},
+        "spec": {"template": {"spec": pod}},
+    }
+
+
+def pod_of(manifest):
+    return manifest["spec"]["template"]["spec"]
+
+
+def owning(live, fields):
+    path = {"f:spec": {"f:template": {"f:spec": fields}}}
+    entry = {"manager": FIELD_MANAGER, "operation": "Apply", "fieldsV1": path}
+    live["metadata"]["managedFields"] = [entry]
+    return live
+
+
+@pytest.mark.parametrize("env", [[A, A, B], [B, A, A], [A2, B, A]])
+def test_a_list_with_the_same_meaning_is_kept_and_not_applied(env):
+    live = deployment(env)
+    want = deployment([A, B])
+    before = copy.deepcopy(want)
+    kept = keep_duplicates(Child(want), live)
+    assert pod_of(kept.manifest)["containers"][0]["env"] == env
+    assert pod_of(kept.to_apply)["containers"] == [{"name": "ctr", "image": "i"}]
+    assert pod_of(kept.to_apply)["imagePullSecrets"] == [SECRET]
+    assert want == before
+
+
+def test_several_lists():
+    live = deployment([A, A], [SECRET, SECRET])
+    kept = keep_duplicates(Child(deployment([A])), live)
+    assert kept.manifest == live
+    assert "imagePullSecrets" not in pod_of(kept.to_apply)
+    assert "env" not in pod_of(kept.to_apply)["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("live", "want"),
+    [
+        pytest.param([A, B], [A, B], id="no duplicates"),
+        pytest.param([B, A], [A, B], id="another order"),
+        pytest.param([A, A2], [A], id="another value"),
+        pytest.param([A, A, B], [A], id="one too many"),
+        pytest.param([A, A], [A, B], id="one missing"),
+        pytest.param([A, A], [A, A], id="wanted duplicates"),
+        pytest.param(["x", "x"], ["x"], id="no names"),
+        pytest.param([A, A], None, id="none wanted"),
+        pytest.param(None, [A], id="none"),
+        pytest.param([{"name": {}}] * 2, [{"name": {}}], id="names that are maps"),
+    ],
+)
+def test_other_lists_are_applied(live, want):
+    child = Child(deployment(want))
+    assert keep_duplicates(child, deployment(live)) is child
+
+
+def test_what_we_have_applied_is_applied_again():
+    """Else server-side apply would remove the whole list, which is ours."""
+    child = Child(deployment([A]))
+    of_env = {"f:containers": {'k:{"name":"ctr"}': {"f:env": {'k:{"name":"A"}': {"f:name": {}}}}}}
+    assert keep_duplicates(child, owning(deployment([A, A]), of_env)) is child
+    of_secrets = {"f:imagePullSecrets": {'k:{"name":"pull"}': {"f:name": {}}}}
+    assert keep_duplicates(child, owning(deployment([A, A]), of_secrets)) is not child
+
+
+def test_a_child_that_is_applied_in_part_is_left_alone():
+    child = Child(deployment([A]), applied=deployment(None))
+    assert keep_duplicates(child, deployment([A, A])) is child

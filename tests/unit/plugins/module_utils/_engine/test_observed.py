@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads and their answers."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    Observed,
+    pack,
+    read_nodes,
+    read_object,
+    read_objects,
+    read_tanzu,
+    unpack,
+)
+
+
+def test_reads_of_one_object_of_a_kind_and_of_nodes_do_not_collide():
+    one = read_object("NIMService", "nim", "llm")
+    listed = read_objects("NIMService", "nim")
+    assert (one.key, one.how) == ("NIMService/nim/llm", "object")
+    assert (listed.key, listed.how, listed.namespace) == ("NIMService/nim/*", "objects", "nim")
+    assert (read_nodes().key, read_nodes().how) == ("Node/*", "list")
+    assert {read.how for read in read_tanzu()} == {"any"}
+    assert len({read.key for read in (*read_tanzu(), read_nodes())}) == 3
+
+
+def test_answers():
+    seen = Observed({"Job/nim/a": None, "NIMService": [{"metadata": {"name": "llm"}}]})
+    assert seen.has("Job/nim/a")
+    assert not seen.has("Job/nim/b")
+    assert seen.object("Job", "nim", "a") is None
+    assert seen.get("NIMService")[0]["metadata"]["name"] == "llm"
+
+
+ANSWERS = {
+    "Job/a": None,
+    "log": "{{ 1 }} \u00fc\n",
+    "Node": [{"metadata": {"labels": {"gpu": "1"}}}],
+}
+
+
+@pytest.mark.parametrize(
+    "given", [pytest.param(ANSWERS, id="a dictionary"), pytest.param(pack(ANSWERS), id="a text")]
+)
+def test_answers_come_out_as_they_went_in(given):
+    assert unpack(given) == ANSWERS
+
+
+@pytest.mark.parametrize("given", [None, {}, ""])
+def test_nothing_observed(given):
+    assert unpack(given) == {}
+
+
+def test_ansible_2_18_makes_no_tree_of_the_text():
+    """It evaluates what a template gives if that begins as a literal does."""
+    assert not pack(ANSWERS).startswith(("{", "["))
+
+
+@pytest.mark.parametrize("given", ["text", "[]", [ANSWERS], 7])
+def test_what_is_no_answers_is_refused(given):
+    with pytest.raises(NimError, match=r"^observed: "):
+        unpack(given)
+
+
+def nodes(*labels):
+    return {"Node/*": [{"metadata": {"labels": item}} for item in labels]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "name"),
+    [
+        pytest.param({}, "Kubernetes", id="not read"),
+        pytest.param({"Node/*": []}, "Kubernetes", id="no nodes"),
+        pytest.param(nodes(None, {"x": "y"}), "Kubernetes", id="no label tells"),
+        pytest.param(nodes({}, {"eks.amazonaws.com/nodegroup": "g"}), "EKS", id="second node"),
+        pytest.param(
+            nodes({"node.openshift.io/os_id": "rhcos"}, {"node.vmware.com/tkg": ""}),
+            "OpenShift",
+            id="first node wins",
+        ),
+        pytest.param(
+            nodes({"rke.cattle.io/version": "1", "node.vmware.com/tkg": ""}),
+            "TKGS",
+            id="first label wins",
+        ),
+        pytest.param(
+            {"Node/*?node.vmware.com/tkg": [], "Node/*?vsphere-tanzu": [{"metadata": {}}]},
+            "TKGS",
+            id="asked by label",
+        ),
+        pytest.param({"Node/*?vsphere-tanzu": []}, "Kubernetes", id="no node has the label"),
+    ],
+)
+def test_the_orchestrator(answers, name):
+    assert Observed(answers).orchestrator == name
+
+
+def test_the_version_of_the_operator():
+    assert Observed({"operator": {"version": "1"}}).operator_version == "1"
+    assert Observed({"operator": None}).operator_version == ""
+    assert Observed({}).operator_version == ""
+    assert Observed({"operator": {"version": "1"}}).version_label == ""
+    assert Observed({"operator": {"version_label": "1"}}).version_label == "1"

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    ABSENT,
+    Field,
+    Patch,
+    Policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
+
+LABEL = ("metadata", "labels", "example.com/x")
+OURS = {"f:metadata": {"f:labels": {"f:example.com/x": {}}}}
+
+
+def node(value: str | None, *entries: dict[str, t.Any]) -> dict[str, t.Any]:
+    labels = {} if value is None else {"example.com/x": value}
+    managed = {"managedFields": list(entries)} if entries else {}
+    return {"metadata": {"name": "n", "uid": "u", "labels": {"other": "1", **labels}, **managed}}
+
+
+def set_by(manager: str, operation: str = "Update") -> dict[str, t.Any]:
+    return {"manager": manager, "operation": operation, "fieldsV1": OURS}
+
+
+US, THEM = set_by("nimops.nim"), set_by("kubectl")
+NOTHING = "nothing"
+
+
+@pytest.mark.parametrize(
+    ("live", "value", "policy", "wanted"),
+    [
+        pytest.param(node(None), "a", Policy.TAKE_BACK, "a", id="set"),
+        pytest.param(node("b"), "a", Policy.TAKE_BACK, "a", id="changed"),
+        pytest.param(node("a"), "a", Policy.TAKE_BACK, NOTHING, id="as wanted, whoever set it"),
+        pytest.param(node("a", US), None, Policy.TAKE_BACK, None, id="taken back"),
+        pytest.param(node("a", THEM), None, Policy.TAKE_BACK, NOTHING, id="theirs by now"),
+        pytest.param(node("a"), None, Policy.TAKE_BACK, NOTHING, id="nobody says who set it"),
+        pytest.param(node(None, US), None, Policy.TAKE_BACK, NOTHING, id="gone already"),
+        pytest.param(
+            node("a", set_by("nimops.nim", "Apply")), None, Policy.TAKE_BACK, NOTHING, id="applied"
+        ),
+        pytest.param(node("a", US), None, Policy.LEAVE, NOTHING, id="left"),
+        pytest.param(node("b"), "a", Policy.LEAVE, "a", id="set, to be left later"),
+        pytest.param(node(None), "a", Policy.FILL, "a", id="filled"),
+        pytest.param(node(""), "a", Policy.FILL, "a", id="filled where empty"),
+        pytest.param(node("b"), "a", Policy.FILL, NOTHING, id="not empty"),
+        pytest.param(node("a", US), None, Policy.FILL, NOTHING, id="filled, and stays"),
+        pytest.param(node("a", THEM), ABSENT, Policy.LEAVE, None, id="removed, whoever set it"),
+        pytest.param(node(None), ABSENT, Policy.LEAVE, NOTHING, id="absent already"),
+    ],
+)
+def test_a_field(live: t.Any, value: t.Any, policy: Policy, wanted: t.Any) -> None:
+    body = merge_patch_of(Patch("Node", live, (Field(LABEL, value, policy),)))
+    if wanted is NOTHING:
+        assert body is None
+        return
+    assert body == {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "uid": "u", "labels": {"example.com/x": wanted}},
+    }
+
+
+def test_several_fields_are_one_patch() -> None:
+    fields = (Field(LABEL, "a"), Field(("spec", "unschedulable"), True), Field(("x",), None))
+    body = merge_patch_of(Patch("Node", node(None), fields))
+    assert body is not None
+    assert body["metadata"]["labels"] == {"example.com/x": "a"}
+    assert body["spec"] == {"unschedulable": True}
+    assert "x" not in body

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A pass of a small kind over a cluster in memory."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import identity
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Assessment,
+    Child,
+    Desired,
+    Field,
+    Patch,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    read_nodes,
+    read_object,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
+    look,
+    plan_for,
+    reconcile,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
+
+Json = dict[str, t.Any]
+
+LABEL = ("metadata", "labels", "toy")
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+
+
+def toy(**metadata: t.Any) -> Json:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Toy",
+        "metadata": {"name": "a", "namespace": "nim", "uid": "u", "generation": 3} | metadata,
+        "spec": {},
+    }
+
+
+def reads(app: App) -> list[t.Any]:
+    return [read_nodes(), read_object("ConfigMap", app.namespace, app.name)]
+
+
+def desired(app: App) -> Desired:
+    if app.resource["spec"].get("bad"):
+        raise NimError("spec.bad: is set", reason="Bad")
+    patches = [Patch("Node", live, (Field(LABEL, app.name),)) for live in app.observed.nodes]
+    return Desired([Child(app.child("ConfigMap", data={"x": "1"}))], patches=patches)
+
+
+def assess(app: App, outcome: t.Any) -> Assessment:
+    status = {"written": list(outcome.written), "failure": outcome.failure, "conditions": []}
+    return Assessment(status, in_transit=True, slowly=True)
+
+
+TOY: Kind[App] = Kind("Toy", "toys", App, reads, desired, assess)
+
+
+@pytest.fixture
+def cluster() -> SimulatedCluster:
+    return SimulatedCluster(Facts([NODE]).ask)
+
+
+def test_all_of_a_pass(cluster: SimulatedCluster) -> None:
+    done = reconcile(TOY, toy(), cluster)
+    assert set(done.look.answers) == {"operator", "Node/*", "ConfigMap/nim/a"}
+    assert done.report.status["written"] == ["ConfigMap/nim/a"]
+    assert done.report.status["observedGeneration"] == 3
+    assert (done.report.error, done.report.period) == ("", "5s")
+    made = cluster.find(
+        identity({"kind": "ConfigMap", "metadata": {"name": "a", "namespace": "nim"}})
+    )
+    assert made is not None
+    assert made["data"] == {"x": "1"}
+    node = cluster.find(identity(NODE))
+    assert node is not None
+    assert node["metadata"]["labels"] == {"toy": "a"}
+
+
+def test_the_next_one_changes_nothing(cluster: SimulatedCluster) -> None:
+    reconcile(TOY, toy(), cluster)
+    cluster.has_moved = False
+    assert look(TOY, toy(), cluster).plan.patch == []
+    assert not cluster.has_moved
+
+
+def test_another_operator_is_reported(cluster: SimulatedCluster) -> None:
+    """`rivals.py` says which writes are another operator's."""
+    hashes = {"f:metadata": {"f:annotations": {"f:nvidia.com/parent-spec-hash": {}}}}
+    time = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    entries = [
+        {"manager": "nimops.nim", "operation": "Apply", "fieldsV1": {}},
+        {"manager": "manager", "operation": "Update", "time": time, "fieldsV1": hashes},
+    ]
+    owner = {"controller": True, "uid": "u", "kind": "Toy", "name": "a"}
+    metadata = {"name": "a", "namespace": "nim", "ownerReferences": [owner]}
+    live = {"kind": "ConfigMap", "metadata": metadata | {"managedFields": entries}}
+    found = reconcile(TOY, toy(), SimulatedCluster(Facts([live]).ask)).report.status["conditions"]
+    assert [item["type"] for item in found] == ["Contested"]
+    assert reconcile(TOY, toy(), cluster).report.status["conditions"] == []
+
+
+def test_a_spec_that_cannot_be_served(cluster: SimulatedCluster) -> None:
+    resource = toy() | {"spec": {"bad": True}}
+    done = reconcile(TOY, resource, cluster)
+    assert done.look.plan == Plan(failure="spec.bad: is set", failure_reason="Bad")
+    assert done.report.status["failure"] == "spec.bad: is set"
+
+
+def test_what_is_being_deleted_reads_and_wants_nothing(cluster: SimulatedCluster) -> None:
+    done = reconcile(TOY, toy(deletionTimestamp="x"), cluster)
+    assert set(done.look.answers) == {"operator"}
+    assert done.look.plan.is_empty
+    assert (done.report.changed, done.report.status) == (False, {})
+
+
+def test_what_only_the_kind_can_undo_is_undone(cluster: SimulatedCluster) -> None:
+    def finalize(app: App) -> Desired:
+        return Desired(patches=[Patch("Node", app.observed.nodes[0], (Field(LABEL, "over"),))])
+
+    kind = Kind("Toy", "toys", App, reads, desired, assess, finalize=finalize)
+    plan = look(kind, toy(deletionTimestamp="x"), cluster).plan
+    assert (plan.apply, plan.prune) == ([], [])
+    assert [item["metadata"]["labels"] for item in plan.patch] == [{"toy": "over"}]
+
+
+@pytest.mark.parametrize("name", kind_names())
+def test_none_of_ours_wants_anything_at_its_end(name: str, cluster: SimulatedCluster) -> None:
+    resource = toy(deletionTimestamp="x") | {"kind": name}
+    seen = look(kind_of(resource), resource, cluster)
+    assert set(seen.answers) == {"operator"}
+    assert seen.plan.is_empty
+
+
+def test_a_plan_survives_as_plain_data(cluster: SimulatedCluster) -> None:
+    from dataclasses import asdict
+
+    _wanted, plan = plan_for(TOY, toy(), App(toy()).observed)
+    assert Plan.from_dict(asdict(plan)) == plan

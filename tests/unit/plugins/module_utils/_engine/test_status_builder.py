@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import (
+    condition,
+    find_condition,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import StatusBuilder
+
+FAILED = "TOY_FAILED"
+
+
+@pytest.mark.parametrize("status", [{}, {"state": None, "conditions": None}])
+def test_empty_status(status):
+    builder = StatusBuilder(status)
+    assert (builder.state, builder.conditions) == ("", [])
+    assert builder.finish().status["conditions"] == []
+
+
+@pytest.mark.parametrize("value", ["", None, [], {}, 0, False])
+def test_empty_value_removes_a_field(value):
+    builder = StatusBuilder({"a": 1, "b": 2})
+    builder.set_field("a", value)
+    builder.set_field("c", value)
+    assert builder.status == {"b": 2}
+
+
+def test_set_and_remove_conditions():
+    builder = StatusBuilder({})
+    for kind in ("A", "B", "C"):
+        builder.set_condition(kind, False, "Old")
+    builder.set_condition("B", True, "New", "text")
+    builder.remove_condition("A", "Other")
+    assert builder.conditions == [
+        condition("B", True, "New", "text"), condition("C", False, "Old"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "is_told"),
+    [
+        pytest.param(None, True, id="new"),
+        pytest.param(condition(FAILED, True, "ReconcileFailed", "no"), False, id="same"),
+        pytest.param(
+            condition(FAILED, True, "ReconcileFailed", "else"), True, id="another message"
+        ),
+        pytest.param(condition(FAILED, False, "Reconciled", "no"), True, id="again"),
+    ],
+)
+def test_fail_has_an_event_once(old, is_told):
+    builder = StatusBuilder({"conditions": [old] if old else []})
+    builder.fail(FAILED, "Toy a", "no")
+    text = "Toy a reconcile failed, msg: no"
+    assert builder.events == ([Event("Warning", "ReconcileFailed", text)] if is_told else [])
+    assert builder.conditions == [condition(FAILED, True, "ReconcileFailed", "no")]
+
+
+def test_recover_changes_only_a_condition_that_is_there():
+    builder = StatusBuilder({})
+    builder.recover(FAILED)
+    assert builder.conditions == []
+    builder.fail(FAILED, "Toy a", "no")
+    builder.recover(FAILED)
+    assert builder.conditions == [condition(FAILED, False, "Reconciled")]
+
+
+def test_retry_fails_the_run():
+    builder = StatusBuilder({})
+    builder.retry("down")
+    found = builder.finish()
+    assert found.error == "down"
+    assert find_condition(found.status["conditions"], "Reconciling")["reason"] == "Retrying"
+
+
+@pytest.mark.parametrize(
+    ("fields", "in_transit"),
+    [
+        ({}, False),
+        ({"reconciling": ("R", "m")}, True),
+        ({"reconciling": ("R", "m"), "is_triggered": True}, False),
+        ({"reconciling": ("R", "m"), "is_triggered": True, "is_polled": True}, True),
+        ({"stalled": ("S", "m")}, False),
+        ({"stalled": ("S", "m"), "is_polled": True}, True),
+    ],
+    ids=["settled", "reconciling", "woken", "woken and polled", "stalled", "stalled and polled"],
+)
+def test_requeue(fields, in_transit):
+    assert StatusBuilder({}, **fields).finish().in_transit is in_transit
+
+
+def test_finish():
+    progress = [condition("Reconciling", True, "Old"), condition("Stalled", True, "Old")]
+    builder = StatusBuilder({"state": "Ready", "conditions": progress}, is_requeued_slowly=True)
+    builder.stalled = ("Broken", "fix it")
+    found = builder.finish()
+    assert found.status == {
+        "state": "Ready",
+        "conditions": [condition("Stalled", True, "Broken", "fix it")],
+    }
+    assert (found.slowly, found.error) == (True, "")
+    assert builder.conditions == progress, "finishing changes nothing"

@@ -1,0 +1,545 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._http import egress
+from ansible_collections.nimops.nim.plugins.module_utils._http import image_registry as module
+from ansible_collections.nimops.nim.plugins.module_utils._http.image_registry import (
+    LABEL,
+    RegistryError,
+    download_protocol,
+    find_credentials,
+    is_registry_allowed,
+    parse_reference,
+)
+
+USER = "$oauthtoken:s3cr3t"
+BASIC = "Basic " + base64.b64encode(USER.encode()).decode()
+
+
+@pytest.fixture(autouse=True)
+def no_surroundings(monkeypatch):
+    for name in (
+        "NIMOPS_REGISTRIES",
+        egress.TEST_VARIABLE,
+        "KUBERNETES_SERVICE_HOST",
+        "http_proxy",
+        "https_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+    ):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def serve(serve, monkeypatch):
+    """Servers that may be asked over http, though they are on loopback."""
+    hosts = []
+
+    def start(respond):
+        server = serve(respond)
+        hosts.append(server.host)
+        monkeypatch.setenv(egress.TEST_VARIABLE, ",".join(hosts))
+        return server
+
+    return start
+
+
+def digest(number):
+    return f"sha256:{number:064x}"
+
+
+def make_registry(host, credentials=""):
+    allowed = egress.Egress(host, is_registry_allowed, 10)
+    return module._Registry(parse_reference(f"{host}/a"), credentials, allowed)
+
+
+def encode(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def docker_config(**auths):
+    return encode(json.dumps({"auths": auths}))
+
+
+def auth_of(host):
+    return docker_config(**{host: {"auth": encode(USER)}})
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("nvcr.io/nim/meta/llama:1.12.0", ("nvcr.io", "nim/meta/llama", "1.12.0")),
+        ("nvcr.io/nim/llama", ("nvcr.io", "nim/llama", "latest")),
+        ("localhost/a", ("localhost", "a", "latest")),
+        ("127.0.0.1:5000/a/b:t", ("127.0.0.1:5000", "a/b", "t")),
+        ("[::1]:5000/a", ("[::1]:5000", "a", "latest")),
+        ("registry:5000/a", ("registry:5000", "a", "latest")),
+        ("ubuntu:24.04", ("registry-1.docker.io", "library/ubuntu", "24.04")),
+        ("docker.io/ubuntu", ("registry-1.docker.io", "library/ubuntu", "latest")),
+        ("nvidia/cuda", ("registry-1.docker.io", "nvidia/cuda", "latest")),
+        ("index.docker.io/nvidia/cuda", ("registry-1.docker.io", "nvidia/cuda", "latest")),
+        ("h.io/a:t@sha256:0a", ("h.io", "a", "sha256:0a")),
+        ("h.io/a@sha256:0a", ("h.io", "a", "sha256:0a")),
+        ("h.io/a_b--c.d/e", ("h.io", "a_b--c.d/e", "latest")),
+    ],
+)
+def test_references(image, expected):
+    assert parse_reference(image) == expected
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "",
+        "h.io/",
+        "h.io/UPPER",
+        "h.io/../x",
+        "h.io/a?b=c",
+        "h.io/a#b",
+        "h.io/a b",
+        "user:pw@h.io/a",
+        "https://h.io/a",
+        "h.io/a:../../x",
+        "h.io/a@sha256:../x",
+        "h.io/a\n",
+        "h.io/a:t\n",
+    ],
+)
+def test_what_is_no_reference(image):
+    with pytest.raises(RegistryError):
+        parse_reference(image)
+    assert download_protocol(image, []) == ""
+
+
+@pytest.mark.parametrize(
+    ("configs", "host", "expected"),
+    [
+        pytest.param([], "h.io", "", id="no secrets"),
+        pytest.param([auth_of("h.io")], "h.io", USER, id="auth"),
+        pytest.param(
+            [docker_config(**{"h.io": {"username": "u", "password": "p:q"}})],
+            "h.io",
+            "u:p:q",
+            id="fields",
+        ),
+        pytest.param(
+            [docker_config(**{"h.io": {"username": "u"}})], "h.io", "u:", id="no password"
+        ),
+        pytest.param([auth_of("https://h.io/v2/")], "h.io", USER, id="scheme and path"),
+        pytest.param([auth_of("h.io:5000")], "h.io", "", id="other port"),
+        pytest.param([auth_of("x.h.io")], "h.io", "", id="other host"),
+        pytest.param(
+            [auth_of("https://index.docker.io/v1/")], "registry-1.docker.io", USER, id="docker hub"
+        ),
+        pytest.param([auth_of("docker.io")], "registry-1.docker.io", USER, id="docker.io"),
+        pytest.param([auth_of("a.io"), auth_of("h.io")], "h.io", USER, id="second secret"),
+        pytest.param(
+            [docker_config(**{"h.io": {"username": "1"}}), auth_of("h.io")],
+            "h.io",
+            "1:",
+            id="first wins",
+        ),
+        pytest.param([docker_config(**{"h.io": {}})], "h.io", "", id="an entry that says nothing"),
+        pytest.param([encode("{}")], "h.io", "", id="no entries"),
+        pytest.param([encode('{"auths": null}')], "h.io", "", id="null"),
+    ],
+)
+def test_credentials(configs, host, expected):
+    assert find_credentials(configs, host) == expected
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(None, id="missing secret"),
+        pytest.param("%%%", id="no base64"),
+        pytest.param(encode("s3cr3t"), id="no JSON"),
+        pytest.param(encode("[]"), id="a list"),
+        pytest.param(encode('{"auths": ["s3cr3t"]}'), id="a list of auths"),
+        pytest.param(encode('{"auths": {"h.io": "s3cr3t"}}'), id="text as entry"),
+        pytest.param(docker_config(**{"h.io": {"auth": "s3cr3t%"}}), id="auth is no base64"),
+        pytest.param(docker_config(**{"h.io": {"auth": 5}}), id="auth is a number"),
+        pytest.param(docker_config(**{"h.io": {"auth": "/w=="}}), id="auth is no text"),
+    ],
+)
+def test_unusable_secrets_are_refused_without_quoting_them(config):
+    with pytest.raises(RegistryError) as caught:
+        find_credentials([config], "h.io")
+    assert "s3cr3t" not in str(caught.value)
+    assert download_protocol("h.io/a", [config]) == ""
+
+
+@pytest.mark.parametrize(
+    ("patterns", "host", "allowed"),
+    [
+        (None, "nvcr.io", True),
+        ("", "nvcr.io", False),
+        ("nvcr.io", "nvcr.io", True),
+        ("nvcr.io", "x.nvcr.io", False),
+        ("*.corp, nvcr.io", "nvcr.io", True),
+        ("*.corp", "r.corp", True),
+        ("*.corp", "r.corp:5000", True),
+        ("r.corp:5000", "r.corp:5000", True),
+        ("r.corp:5000", "r.corp:6000", False),
+        ("docker.io", "registry-1.docker.io", True),
+    ],
+)
+def test_which_registries_are_asked(monkeypatch, patterns, host, allowed):
+    if patterns is not None:
+        monkeypatch.setenv("NIMOPS_REGISTRIES", patterns)
+    assert is_registry_allowed(host) is allowed
+
+
+class Registry:
+    """The image `a:1`, made of platforms with these labels; asks for what ``scheme`` says."""
+
+    def __init__(self, answer, *labels, scheme="", extra=()):
+        self.answer, self.scheme, self.extra = answer, scheme, list(extra)
+        self.labels = dict(enumerate(labels))
+        self.token_path, self.realm, self.failures = "/token", "", []
+        self.blob_host = ""
+        self.host = ""
+
+    def __call__(self, request):
+        if self.failures:
+            return self.answer(self.failures.pop(0), "")
+        if request.path == self.token_path:
+            return self._token(request)
+        if refused := self._refuse(request):
+            return refused
+        return self._content(request, *request.path.removeprefix("/v2/a/").split("/"))
+
+    def _content(self, request, what, version):
+        if version == "1":
+            return self.answer(200, self._top())
+        number = int(version.removeprefix("sha256:"), 16)
+        if what == "manifests":
+            return self.answer(200, {"config": {"digest": digest(number)}})
+        if self.blob_host and request.headers["host"] == self.host:
+            return self.answer(307, "", {"Location": f"http://{self.blob_host}{request.path}"})
+        return self.answer(200, {"config": {"Labels": self.labels[number]}})
+
+    def _top(self):
+        if len(self.labels) == 1 and not self.extra:
+            return {"config": {"digest": digest(0)}}
+        platforms = [
+            {"digest": digest(number), "platform": {"os": "linux", "architecture": "amd64"}}
+            for number in self.labels
+        ]
+        return {"manifests": [*self.extra, *platforms]}
+
+    def _refuse(self, request):
+        given = request.headers.get("authorization")
+        realm = self.realm or f"http://{self.host}{self.token_path}?from=test"
+        bearer = f'Bearer realm="{realm}",service="r",scope="repository:a:pull"'
+        challenges = {
+            "basic": (BASIC, 'Basic realm="r"'),
+            "bearer": ("Bearer t0k3n", bearer),
+            "both": ("Bearer t0k3n", f'{bearer}, Basic realm="r"'),
+            "anonymous bearer": ("Bearer t0k3n", bearer),
+        }
+        wanted, challenge = challenges.get(self.scheme, (given, ""))
+        if given == wanted:
+            return None
+        return self.answer(401, {"errors": []}, {"WWW-Authenticate": challenge})
+
+    def _token(self, request):
+        if self.scheme != "anonymous bearer" and request.headers.get("authorization") != BASIC:
+            return self.answer(401, "")
+        assert request.query == {"from": "test", "service": "r", "scope": "repository:a:pull"}
+        return self.answer(200, {"access_token": "t0k3n"})
+
+
+@pytest.fixture
+def registry(serve, answer):
+    def start(*labels, **options):
+        fake = Registry(answer, *labels, **options)
+        fake.server = serve(fake)
+        fake.host = fake.server.host
+        return fake
+
+    return start
+
+
+def ask(fake, configs=None, **options):
+    configs = [auth_of(fake.host)] if configs is None else configs
+    return download_protocol(f"{fake.host}/a:1", configs, **options)
+
+
+NATIVE = {LABEL: "native-v1"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        pytest.param([NATIVE], "native", id="native"),
+        pytest.param([{LABEL: "native-v2"}], "legacy", id="other protocol"),
+        pytest.param([{}], "legacy", id="no label"),
+        pytest.param([None], "legacy", id="no labels at all"),
+        pytest.param([NATIVE, NATIVE], "native", id="all platforms agree"),
+        pytest.param([NATIVE, {}], "", id="platforms disagree"),
+    ],
+)
+def test_the_protocol(registry, labels, expected):
+    fake = registry(*labels)
+    assert ask(fake) == expected
+    assert all("authorization" not in item.headers for item in fake.server.requests)
+    assert {item.headers["user-agent"] for item in fake.server.requests} == {"k8s-nim-operator"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(
+            {"annotations": {"vnd.docker.reference.type": "attestation-manifest"}}, id="attestation"
+        ),
+        pytest.param({"platform": {"os": "unknown", "architecture": "amd64"}}, id="unknown os"),
+        pytest.param(
+            {"platform": {"os": "linux", "architecture": "unknown"}}, id="unknown architecture"
+        ),
+    ],
+)
+def test_what_is_no_platform_is_not_asked(registry, entry):
+    fake = registry(NATIVE, extra=[entry | {"digest": digest(9)}])
+    assert ask(fake) == "native"
+    assert not any(digest(9) in item.path for item in fake.server.requests)
+
+
+def test_an_index_without_platforms_says_nothing(registry):
+    assert ask(registry(extra=[{"digest": "x", "platform": {"os": "unknown"}}])) == ""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "with_secret", "without"),
+    [
+        pytest.param("", "native", "native", id="open"),
+        pytest.param("basic", "native", "", id="basic"),
+        pytest.param("bearer", "native", "", id="bearer"),
+        pytest.param("both", "native", "", id="bearer is preferred"),
+        pytest.param("anonymous bearer", "native", "native", id="bearer for all"),
+    ],
+)
+def test_authorization(registry, scheme, with_secret, without):
+    fake = registry(NATIVE, scheme=scheme)
+    assert ask(fake) == with_secret
+    assert ask(fake, []) == without
+    assert ask(fake, [auth_of("other.io")]) == without
+
+
+def test_the_token_is_fetched_once(registry):
+    fake = registry(NATIVE, NATIVE, scheme="bearer")
+    assert ask(fake) == "native"
+    assert [item.path for item in fake.server.requests].count("/token") == 1
+
+
+def test_a_token_service_on_another_host_gets_the_credentials(registry, serve, answer):
+    fake = registry(NATIVE, scheme="bearer")
+    service = serve(lambda request: answer(200, {"token": "t0k3n"}))
+    fake.realm = f"{service.url}/auth"
+    assert ask(fake) == "native"
+    assert service.requests[0].headers["authorization"] == BASIC
+    assert service.requests[0].query == {"service": "r", "scope": "repository:a:pull"}
+
+
+@pytest.mark.parametrize(
+    ("realm", "why"),
+    [
+        pytest.param("http://token.example/token", "https", id="plain token service"),
+        pytest.param("http://127.0.0.1:8888/token", "https", id="plain, on this machine"),
+        pytest.param("ftp://{host}/token", "https", id="no http"),
+        pytest.param("/token", "no host", id="relative"),
+        pytest.param("https://me:pw@{host}/token", "a user", id="a user of its own"),
+    ],
+)
+def test_credentials_do_not_leave_unencrypted(serve, answer, realm, why):
+    service = serve(lambda request: answer(200, {"token": "t"}))
+    realm = realm.format(host=service.host)
+    with pytest.raises(egress.EgressError, match=why) as caught:
+        make_registry("h.io", USER)._authorize(f'Bearer realm="{realm}"')
+    assert service.requests == []
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_registries_are_asked_over_https(monkeypatch):
+    monkeypatch.setenv(egress.TEST_VARIABLE, "127.0.0.1:5000")
+    assert make_registry("h.io")._base == "https://h.io/v2/a"
+    assert make_registry("localhost")._base.startswith("https:")
+    assert make_registry("127.0.0.1:8888")._base.startswith("https:")
+    assert make_registry("127.0.0.1:5000")._base.startswith("http:")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert make_registry("127.0.0.1:5000")._base.startswith("https:")
+
+
+@pytest.mark.parametrize("scheme", ["basic", "bearer"])
+def test_redirects_to_other_hosts_do_not_carry_credentials(registry, serve, answer, scheme):
+    store = serve(lambda request: answer(200, {"config": {"Labels": NATIVE}}))
+    fake = registry(NATIVE, scheme=scheme)
+    fake.blob_host = store.host
+    assert ask(fake) == "native"
+    assert [item.path for item in store.requests] == [f"/v2/a/blobs/{digest(0)}"]
+    assert "authorization" not in store.requests[0].headers
+
+
+def test_redirects_of_the_token_service_do_not_carry_credentials(registry, serve, answer):
+    thief = serve(lambda request: answer(200, {"token": "t0k3n"}))
+    service = serve(lambda request: answer(307, "", {"Location": f"{thief.url}/x"}))
+    fake = registry(NATIVE, scheme="bearer")
+    fake.realm = f"{service.url}/auth"
+    assert ask(fake) == "native"
+    assert "authorization" in service.requests[0].headers
+    assert "authorization" not in thief.requests[0].headers
+
+
+def test_a_loop_of_redirects_ends(serve, answer):
+    server = serve(lambda request: answer(307, "", {"Location": request.path}))
+    assert download_protocol(f"{server.host}/a", []) == ""
+    assert len(server.requests) < 10
+
+
+def test_a_failure_that_passes_is_tried_again(registry):
+    fake = registry(NATIVE)
+    fake.failures = [503]
+    assert ask(fake) == "native"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("<html>", id="HTML"),
+        pytest.param("[]", id="list"),
+        pytest.param("{}", id="empty"),
+        pytest.param('{"manifests": null}', id="null"),
+        pytest.param('{"manifests": ["x"]}', id="text"),
+        pytest.param('{"manifests": [{}]}', id="no digest"),
+        pytest.param('{"manifests": [{"digest": "../../../x"}]}', id="a path as digest"),
+        pytest.param('{"manifests": [{"digest": ["x"]}]}', id="a list as digest"),
+        pytest.param('{"config": {"digest": "sha256:12?x=y"}}', id="a query in a digest"),
+        pytest.param("[" * 400, id="deep"),
+        pytest.param('{"config": null}', id="no config"),
+        pytest.param(b"\xff", id="no text"),
+        pytest.param(b"{" + b"x" * 1000, id="large"),
+    ],
+)
+def test_answers_that_make_no_sense(monkeypatch, serve, answer, body):
+    monkeypatch.setattr(egress, "LIMIT_BYTES", 500)
+    server = serve(lambda request: answer(200, body))
+    assert download_protocol(f"{server.host}/a", []) == ""
+    assert [item.path for item in server.requests] == ["/v2/a/manifests/latest"]
+
+
+@pytest.mark.parametrize(
+    ("challenge", "text"),
+    [
+        pytest.param("", "credentials", id="none"),
+        pytest.param("Negotiate", "credentials", id="unknown"),
+        pytest.param('Bearer service="x"', "realm", id="no realm"),
+    ],
+)
+def test_challenges_that_make_no_sense(serve, answer, challenge, text):
+    server = serve(lambda request: answer(401, "", {"WWW-Authenticate": challenge}))
+    with pytest.raises((RegistryError, KeyError), match=text) as caught:
+        make_registry(server.host, USER).protocol()
+    assert "s3cr3t" not in str(caught.value)
+    assert download_protocol(f"{server.host}/a", [auth_of(server.host)]) == ""
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
+def test_refusals(serve, answer, status):
+    server = serve(lambda request: answer(status, ""))
+    assert download_protocol(f"{server.host}/a", []) == ""
+    assert len(server.requests) <= 2
+
+
+def test_a_registry_that_hangs(serve, answer):
+    release = threading.Event()
+
+    def hang(request):
+        release.wait(10)
+        return answer(200, {})
+
+    server = serve(hang)
+    begin = time.monotonic()
+    assert download_protocol(f"{server.host}/a", [], seconds=0.2) == ""
+    release.set()
+    assert time.monotonic() - begin < 2
+
+
+def test_nothing_is_sent_to_registries_that_are_not_allowed(monkeypatch, registry):
+    monkeypatch.setenv("NIMOPS_REGISTRIES", "nvcr.io")
+    fake = registry(NATIVE)
+    assert ask(fake) == ""
+    assert fake.server.requests == []
+
+
+def test_an_index_is_read_one_entry_at_a_time_and_no_further_than_needed(registry):
+    fake = registry(NATIVE, {}, NATIVE, NATIVE)
+    assert ask(fake) == ""
+    assert [item.path.split("/")[3] for item in fake.server.requests] == [
+        *("manifests", "manifests", "blobs", "manifests", "blobs"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "expected"), [(32, "native"), (33, "")])
+def test_the_entries_of_an_index_are_bounded(registry, count, expected):
+    fake = registry(*[NATIVE] * count)
+    assert ask(fake) == expected
+    assert len(fake.server.requests) == (1 + 2 * count if expected else 1)
+
+
+def test_what_one_image_may_answer_is_bounded_altogether(monkeypatch, registry):
+    monkeypatch.setattr(egress, "TOTAL_BYTES", 3000)
+    assert ask(registry(NATIVE, NATIVE)) == "native"
+    fake = registry(*[NATIVE | {"other": "x" * 500}] * 8)
+    assert ask(fake) == ""
+    assert 5 < len(fake.server.requests) < 15
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param("t\r\nX-Other: y", id="another header"),
+        pytest.param("t\u00e4", id="letters"),
+        pytest.param("t" * 20_000, id="long"),
+    ],
+)
+def test_tokens_that_are_none(registry, serve, answer, token):
+    fake = registry(NATIVE, scheme="bearer")
+    service = serve(lambda request: answer(200, {"token": token}))
+    fake.realm = f"{service.url}/auth"
+    assert ask(fake) == ""
+    assert len(service.requests) == len(fake.server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        pytest.param("." * 100_000, id="dots"),
+        pytest.param("a." * 50_000 + "/", id="host"),
+        pytest.param("a" + "_" * 100_000, id="name"),
+    ],
+)
+def test_long_references_are_refused_unread(image):
+    """Taking the first one apart would take minutes."""
+    with pytest.raises(RegistryError):
+        parse_reference(image)
+
+
+def test_proxies_of_the_environment_are_used_for_others_only(monkeypatch, registry, serve, answer):
+    asked = registry(NATIVE)
+    proxy = serve(lambda request: answer(502, ""))
+    monkeypatch.setenv("https_proxy", proxy.url)
+    monkeypatch.setenv("http_proxy", proxy.url)
+    monkeypatch.setenv("no_proxy", "")
+    assert ask(asked) == "native"
+    assert proxy.connections == 0
+    assert download_protocol("h.io/a", []) == ""
+    assert proxy.connections == 2

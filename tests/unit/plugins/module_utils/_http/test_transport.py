@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+import time
+
+import pytest
+import urllib3
+from ansible_collections.nimops.nim.plugins.module_utils._http.transport import explain, within
+
+
+def test_work_in_time_is_returned():
+    assert within(5, lambda: "done") == "done"
+
+
+def test_an_error_of_the_work_is_raised():
+    with pytest.raises(KeyError, match="x"):
+        within(5, lambda: {}["x"])
+
+
+def test_work_that_is_late_is_left_behind():
+    release = threading.Event()
+    begin = time.monotonic()
+    with pytest.raises(TimeoutError):
+        within(0.05, release.wait)
+    release.set()
+    assert time.monotonic() - begin < 2
+
+
+def wrapped(outer, inner):
+    try:
+        raise outer from inner
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        pytest.param(
+            ConnectionRefusedError(111, "Connection refused"), "connection refused", id="refused"
+        ),
+        pytest.param(
+            urllib3.exceptions.MaxRetryError(
+                None,
+                "/x",
+                wrapped(
+                    urllib3.exceptions.NewConnectionError(None, "pool: failed: [Errno 113] x"),
+                    OSError(113, "No route to host"),
+                ),
+            ),
+            "no route to host",
+            id="wrapped twice",
+        ),
+        pytest.param(
+            urllib3.exceptions.ProtocolError(
+                "Connection aborted.", http.client.RemoteDisconnected("Remote end closed")
+            ),
+            "connection closed without an answer",
+            id="closed",
+        ),
+        pytest.param(
+            urllib3.exceptions.ProtocolError(
+                "Connection aborted.", http.client.BadStatusLine("hi")
+            ),
+            "the answer is not HTTP",
+            id="garbage",
+        ),
+        pytest.param(
+            wrapped(http.client.BadStatusLine("x"), ValueError("invalid literal: 'x'")),
+            "the answer is not HTTP",
+            id="garbage is not quoted",
+        ),
+        pytest.param(ValueError("a\x1b[31m\nb"), "a[31mb", id="no control characters"),
+        pytest.param(
+            socket.gaierror(-2, "Name or service not known"),
+            "the host name is not known",
+            id="name",
+        ),
+        pytest.param(TimeoutError(), "no complete answer in time", id="late"),
+        pytest.param(TimeoutError("timed out"), "no complete answer in time", id="a read was late"),
+        pytest.param(
+            ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version"), "TLS failed:", id="no TLS"
+        ),
+        pytest.param(ValueError("odd"), "odd", id="other"),
+        pytest.param(ValueError(), "ValueError", id="silent"),
+        pytest.param(ValueError("x" * 999), "x" * 300, id="long"),
+    ],
+)
+def test_errors_are_explained_in_a_few_words(error, text):
+    assert explain(error).startswith(text)
+    assert len(explain(error)) <= max(len(text), 80)
+
+
+def test_a_loop_of_errors_ends():
+    left, right = ValueError("left"), ValueError("right")
+    left.__cause__, right.__cause__ = right, left
+    assert explain(left) in ("left", "right")

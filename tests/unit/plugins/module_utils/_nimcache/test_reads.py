@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+Make = t.Callable[..., t.Any]
+RBAC = [
+    "ServiceAccount/nim/nim-cache-sa",
+    "Role/nim/nim-cache-role",
+    "RoleBinding/nim/nim-cache-rolebinding",
+]
+CLAIM, POD, KEPT, JOB = (
+    "PersistentVolumeClaim/nim/llama-pvc", "Pod/nim/llama-pod", "ConfigMap/nim/llama-manifest", "Job/nim/llama-job",
+)  # fmt: skip
+
+
+def test_ready_cache_reads_only_its_children(world: Make) -> None:
+    cluster = world().become_ready()
+    assert cluster.reconcile().keys == [CLAIM, KEPT, JOB, POD, *RBAC]
+
+
+def test_reads_of_each_pass(world: Make) -> None:
+    cluster = world()
+    children, users = [CLAIM, KEPT, JOB, POD, *RBAC], ["NIMBuild/nim/*", "NIMService/nim/*"]
+    assert cluster.reconcile().keys == [*children, *users, "Node/*", "protocol"]
+    assert cluster.reconcile().keys == [*children, *users, "Node/*"]
+    cluster.run_pod()
+    assert cluster.reconcile().keys == [*children, *users, "Node/*", "log"]
+    assert cluster.reconcile().keys == [*children, *users, "Node/*"]
+
+
+def test_registry_is_not_asked_while_the_claim_is_missing(world: Make) -> None:
+    cluster = world(pvc={"name": "models"})
+    assert "protocol" not in cluster.reconcile().keys

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Arrows point down: docs/develop/architecture.md has the floors."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[4] / "plugins/module_utils"
+FLOORS = [
+    "_base",
+    "_engine",
+    "_components",
+    "_profiles",
+    "_http",
+    "_cluster",
+    "kinds",
+    "_kinds",
+    "_commands",
+]
+OF_KINDS = {"_nimbuild", "_nimcache", "_nimpipeline", "_nimservice"}
+MODULES = {
+    ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in ROOT.rglob("*.py")
+}
+
+
+def imports_of(module: str) -> set[str]:
+    """The modules of ours that one imports."""
+    found = set()
+    package = module.split(".")[:-1]
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1] + (node.module or "").split(".")
+            home = ".".join(part for part in base if part)
+            for name in node.names:
+                longer = f"{home}.{name.name}" if home else name.name
+                found.add(longer if longer in MODULES else home)
+    return found
+
+
+def floor_of(module: str) -> int:
+    top = module.split(".", maxsplit=1)[0]
+    return FLOORS.index("kinds" if top in OF_KINDS else top)
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_nothing_above_is_imported(module: str) -> None:
+    above = {other for other in imports_of(module) if floor_of(other) > floor_of(module)}
+    assert above == set()
+
+
+@pytest.mark.parametrize(
+    "module", sorted(name for name in MODULES if name.split(".")[0] in OF_KINDS)
+)
+def test_kinds_do_not_know_each_other(module: str) -> None:
+    mine = module.split(".", maxsplit=1)[0]
+    tops = {other.split(".")[0] for other in imports_of(module)}
+    assert tops & (OF_KINDS - {mine}) == set()
+
+
+def test_input_and_output_know_no_kind() -> None:
+    for module in MODULES:
+        if module.startswith(("_cluster.", "_http.")):
+            assert not {name.split(".")[0] for name in imports_of(module)} & (OF_KINDS | {"_kinds"})
+
+
+def test_there_is_no_circle() -> None:
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module in done:
+            return
+        for other in imports_of(module):
+            if other in MODULES:
+                visit(other, (*path, module))
+        done.add(module)
+
+    for module in MODULES:
+        visit(module, ())
+
+
+def test_there_is_no_circle_of_folders_in_a_kind() -> None:
+    """A sub-package of a kind is one room: what it needs does not need it."""
+    arrows: dict[str, set[str]] = {}
+
+    def room(module: str) -> str:
+        parts = module.split(".")
+        return ".".join(parts[:2])
+
+    for module in MODULES:
+        if module.split(".")[0] == "_nimservice":
+            mine = room(module)
+            arrows.setdefault(mine, set()).update(
+                room(other) for other in imports_of(module) if room(other) != mine
+            )
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for other in arrows.get(name, ()):
+                visit(other, (*path, name))
+            done.add(name)
+
+    for name in arrows:
+        visit(name, ())

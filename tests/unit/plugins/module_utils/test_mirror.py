@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tests mirror the modules: plugins/module_utils/A/b.py is tested by A/test_b.py here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MODULES = HERE.parents[3] / "plugins/module_utils"
+
+UNTESTED = {
+    "_base/errors.py": "exceptions without logic",
+    "_engine/generated_keys.py": "one constant; _cluster/test_private_keys.py uses it",
+    "_engine/served_kinds.py": "generated table; test_kinds.py compares it",
+    "_nimbuild/kind.py": "declaration; tests/unit/config checks what is generated from it",
+    "_nimbuild/names.py": "constants",
+    "_nimcache/kind.py": "declaration, as that of NIMBuild",
+    "_nimcache/names.py": "constants",
+    "_nimpipeline/kind.py": "declaration, as that of NIMBuild",
+    "_nimservice/kind.py": "declaration, as that of NIMBuild",
+    "_nimservice/pod/variant.py": "a data class without logic",
+}
+"""Module -> why it needs no tests."""
+
+OF_FOLDERS = {
+    "test_conformance.py": "a kind against recorded objects of the reference operator",
+    "test_layers.py": "which module imports which",
+    "test_mirror.py": "this file",
+    "test_passes.py": "several passes over a resource of a kind",
+    "test_takeover.py": "a kind takes over objects of the reference operator",
+}
+"""Test file -> what it tests, instead of one module."""
+
+
+def modules() -> set[str]:
+    return {
+        file.relative_to(MODULES).as_posix()
+        for file in MODULES.rglob("*.py")
+        if file.name != "__init__.py"
+    }
+
+
+def mirrors() -> set[str]:
+    return {
+        file.relative_to(HERE).as_posix()
+        for file in HERE.rglob("test_*.py")
+        if file.name not in OF_FOLDERS
+    }
+
+
+def mirror_of(module: str) -> str:
+    """The test file of a module; `_kinds.py` has `test_kinds.py`."""
+    path = Path(module)
+    return path.with_name(f"test_{path.name.lstrip('_')}").as_posix()
+
+
+def test_each_module_has_its_test_file() -> None:
+    assert modules(), MODULES
+    missing = {mirror_of(module) for module in modules() - UNTESTED.keys()} - mirrors()
+    assert missing == set()
+
+
+def test_each_test_file_has_its_module() -> None:
+    assert mirrors() - {mirror_of(module) for module in modules()} == set()
+
+
+def test_exemptions_are_needed() -> None:
+    assert UNTESTED.keys() - modules() == set(), "these modules do not exist"
+    tested = {module for module in UNTESTED if mirror_of(module) in mirrors()}
+    assert tested == set(), "these modules have tests"
+    used = {file.name for file in HERE.rglob("test_*.py")}
+    assert OF_FOLDERS.keys() - used == set(), "these files do not exist"
