@@ -8,10 +8,12 @@ In a pytest of their own (`make unit`): Ansible's loader of collections stays in
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible.template import trust_as_template
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
@@ -103,6 +105,28 @@ def test_render_and_status(run, cluster, tmp_path):
     cluster.put(api_path("NIMService", "nim", "llm"), NIM)
     (line,) = run("nimops.nim.nim_status_info", namespace="nim")["resources"]
     assert (line["kind"], line["name"], line["state"]) == ("NIMService", "llm", "")
+
+
+def test_takeover(run, cluster, tmp_path):
+    """Our operator's pod never comes up here, so the reference is not stopped."""
+    alone = run("nimops.nim.nim_takeover", back=True)
+    assert alone["failed"] is True
+    assert alone["msg"].startswith("the reference operator is not installed")
+
+    manager = (ROOT / "config/manager/manager.yaml").read_text()
+    ours = next(item for item in yaml.safe_load_all(manager) if item["kind"] == "Deployment")
+    (tmp_path / "ours.yaml").write_text(yaml.safe_dump(ours))
+    reference = copy.deepcopy(ours)
+    reference["metadata"] |= {"name": "reference", "labels": {}}
+    reference["spec"]["template"]["spec"]["containers"][0]["image"] = "example/k8s-nim-operator:v3"
+    path = api_path("Deployment", ours["metadata"]["namespace"], "reference")
+    cluster.put(path, reference)
+    backup = tmp_path / "before.yaml"
+    manifests = [str(tmp_path / "ours.yaml")]
+    failed = run("nimops.nim.nim_takeover", manifests=manifests, backup=str(backup), wait_timeout=0)
+    assert (failed["failed"], failed["backup"]) == (True, str(backup))
+    assert "is not available after 0 s" in failed["msg"]
+    assert cluster.objects[path]["spec"]["replicas"] == 1
 
 
 FILTERS = {
