@@ -1,8 +1,9 @@
-# The operator: the unmodified ansible-operator, this collection, and watches.yaml.
-# Build it from the root of the repository, after `make image-files` has built the files that are copied from build/.
-FROM quay.io/operator-framework/ansible-operator:v1.42.2
+# The operator: the unmodified ansible-operator, this collection, and watches.yaml. `make image` builds it.
+# It fetches nothing: all it needs is in the base image or in build/image, which `make image-files` fills.
+ARG BASE=quay.io/operator-framework/ansible-operator:v1.42.2
+FROM ${BASE}
 
-ARG OPERATOR_VERSION=0.1.0
+ARG OPERATOR_VERSION
 ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_GATHERING=explicit \
     ANSIBLE_LOCALHOST_WARNING=false \
@@ -11,19 +12,12 @@ ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_PIPELINING=true \
     PREFORK_PRELOAD="nimops.nim kubernetes.core"
 
-# Downloads nothing: all other dependencies are in the base image.
 USER 0
-COPY build/wheels /tmp/wheels
-RUN pip3 install --no-index --no-deps --find-links /tmp/wheels ansible-prefork nimops-supervisor google-re2 && rm -rf /tmp/wheels
+RUN --mount=type=bind,source=build/image,target=/mnt sh /mnt/install.sh
 
 # The base image runs as user 1001 of group 0; OpenShift runs it as another user in that group.
-COPY --chown=1001:0 requirements.yml watches.yaml build/nimops-nim-${OPERATOR_VERSION}.tar.gz ${HOME}/
-COPY --chown=1001:0 playbooks ${HOME}/playbooks
-RUN ansible-galaxy collection install --requirements-file ${HOME}/requirements.yml \
- && ansible-galaxy collection install --no-deps ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \
- && rm -f ${HOME}/nimops-nim-${OPERATOR_VERSION}.tar.gz \
- && chmod -R ug+rwX ${HOME}/.ansible
-
+COPY watches.yaml ${HOME}/
+COPY playbooks ${HOME}/playbooks
 USER 1001
 
 # PREFORK=off in the environment runs the stock programs.

@@ -22,6 +22,7 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
+	@test ! -L $(VENV) || { echo "$(VENV) is a link, and what it points to would be cleared: remove it, or set VENV=…" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
@@ -42,19 +43,13 @@ build/.collection: $(VENV)/.installed $(SOURCES)
 .PHONY: collection
 collection: build/.collection ## Build the collection and install it into build/collections
 
-# The Python and the architecture of the base image; pip selects the matching wheel.
-IMAGE_PYTHONS ?= 3.11 3.12 3.13
-IMAGE_ARCH ?= $(shell uname -m)
-
 .PHONY: image-files
-image-files: collection ## Build what the Dockerfile copies: the collection, and wheels of prefork, the supervisor and google-re2, in build/
-	@rm -rf build/wheels
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheels ./prefork ./supervisor >&2
-	@for version in $(IMAGE_PYTHONS); do \
-		$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest build/wheels \
-			--python-version $$version --platform manylinux_2_28_$(IMAGE_ARCH) \
-			"$$(grep '^google-re2==' requirements/dev.txt)" >&2; \
-	done
+image-files: collection ## Fill build/image with all that the Dockerfile installs
+	@$(BIN)/python hack/image files
+
+.PHONY: image
+image: collection ## Build the operator's image and build/image.tar (BASE=, IMAGE=: python3 hack/image --help)
+	@$(BIN)/python hack/image build
 
 .PHONY: test
 test: lint unit prefork supervisor sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
@@ -69,8 +64,9 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
+	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/shellcheck hack/*.sh plugins/module_utils/_nimservice/multi_node/scripts/*.sh .ci/run
+	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nimservice/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 
 # pytest-ansible runs a task in pytest's own process, and finds the collection through Ansible's loader, not PYTHONPATH.
@@ -209,10 +205,10 @@ faults: collection ## Faults, each with 60 resources in progress, on a sandbox o
 	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
-lock: ## Recompile requirements/dev.txt and bench.txt from their .in files
+lock: ## Recompile the lock files in requirements/ from their .in files
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
-	@for name in dev bench; do \
-		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url \
+	@for name in dev bench image; do \
+		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-emit-index-url \
 			--no-emit-find-links --no-emit-trusted-host --output-file requirements/$$name.txt requirements/$$name.in; \
 	done

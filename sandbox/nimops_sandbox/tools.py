@@ -75,6 +75,12 @@ def provide_programs(cache: GoCache, folders: Sequence[Path]) -> dict[str, Path]
     return programs
 
 
+def provide_program(cache: GoCache, name: str, folders: Sequence[Path]) -> Path:
+    """Return one program's path: from the first folder that has it, or built with its tool."""
+    tool = next(tool for tool in TOOLS if name in tool.packages)
+    return find_program(name, folders) or _build(cache, tool) / name
+
+
 def find_program(program: str, folders: Sequence[Path]) -> Path | None:
     """Return the first executable file of that name."""
     for folder in folders:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_prefork import client, modules
+from ansible_prefork import client, modules, versions
 from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, PATIENCE_SECONDS, Parent, Program
 
 CLIENTS = ("ansible-runner", "ansible-playbook")
@@ -103,6 +103,15 @@ def execute(arguments: argparse.Namespace) -> int:
         return client.NO_PROGRAM
 
 
+def check(_arguments: argparse.Namespace) -> int:
+    """Say which of the installed versions cannot be preforked."""
+    known = {"ansible-core": versions.ANSIBLE_CORE, "ansible-runner": versions.ANSIBLE_RUNNER}
+    reasons = [reason for name in known if (reason := versions.explain_unknown(name, known[name]))]
+    for reason in reasons:
+        print(f"prefork: {reason}", file=sys.stderr)
+    return 2 if reasons else 0
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
     commands = parser.add_subparsers(dest="verb", required=True)
@@ -123,6 +132,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     follow = os.environ.get("PREFORK_FOLLOW")
     parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="end with that process")
+    commands.add_parser("check", help="exit with 2 if a version of ansible-core or ansible-runner is not known")
     run = commands.add_parser("exec", help="run a command with the clients on PATH and a parent that ends with it")
     run.add_argument("command", nargs=argparse.REMAINDER)
     return parser
@@ -133,7 +143,7 @@ def main() -> int:
     if arguments.verb == "clients":
         install_clients(arguments.directory)
         return 0
-    return execute(arguments) if arguments.verb == "exec" else serve(arguments)
+    return {"check": check, "exec": execute, "parent": serve}[arguments.verb](arguments)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -209,14 +208,7 @@ def test_one_version_everywhere():
     container = load_manager()["spec"]["template"]["spec"]["containers"][0]
     env = {item["name"]: item.get("value") for item in container["env"]}
     images = yaml.safe_load((CONFIG / "manager" / "kustomization.yaml").read_text())["images"]
-    in_image = re.search(r"^ARG OPERATOR_VERSION=(\S+)$", (ROOT / "Dockerfile").read_text(), re.M)
-    assert {env["OPERATOR_VERSION"], images[0]["newTag"], in_image.group(1)} == {VERSION}
-
-
-def test_image_installs_what_the_collection_depends_on():
-    wanted = yaml.safe_load((ROOT / "galaxy.yml").read_text())["dependencies"]
-    listed = yaml.safe_load((ROOT / "requirements.yml").read_text())["collections"]
-    assert {item["name"]: item["version"] for item in listed} == wanted
+    assert {env["OPERATOR_VERSION"], images[0]["newTag"]} == {VERSION}
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs in the image while it is built: installs what lies beside this file. The base needs no pip.
+set -eu
+cd "$(dirname "$0")"
+export PYTHONDONTWRITEBYTECODE=1 HOME="${HOME:-/opt/ansible}"
+
+python="cp$(python3 -c 'import sys; print("%d%d" % sys.version_info[:2])')"
+native="$(find wheels -name "google_re2-*-$python-*.whl")"
+if [ -z "$native" ]; then
+	echo "install: build/image/wheels has no google-re2 for this base's Python ($python):" \
+		"add its version to IMAGE_PYTHONS of 'make image-files'" >&2
+	exit 2
+fi
+for wheel in wheels/*-py3-none-any.whl "$native"; do
+	PYTHONPATH="$(echo tools/installer-*.whl)" python3 -m installer --no-compile-bytecode "$wheel"
+done
+# Not by time: an image that is built twice has the same bytes, and none is compiled again at every start.
+for package in ansible_prefork nimops_supervisor re2; do
+	python3 -m compileall -q --invalidation-mode unchecked-hash \
+		"$(python3 -c "import importlib.util as u; s = u.find_spec('$package'); print((s.submodule_search_locations or [s.origin])[0])")"
+done
+python3 -c 'import nimops_supervisor, re2'
+python3 -m ansible_prefork check
+
+ansible-galaxy collection install --offline --collections-path "$HOME/.ansible/collections" collections/*.tar.gz
+rm -rf "$HOME/.ansible/tmp" "$HOME/.ansible/galaxy_cache" "$HOME/.ansible/galaxy_token"
+mkdir -p "$HOME/.ansible/tmp"
+chown -R 1001:0 "$HOME"
+chmod -R g=u "$HOME"

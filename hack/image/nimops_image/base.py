@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""A stand-in for the base image, for machines that cannot pull it.
+
+It has the base's programs, Python packages, user, home and paths, as its published recipe names
+them, on Debian instead of Red Hat's UBI.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nimops_sandbox import tools
+from nimops_sandbox.gocache import GoCache
+from nimops_sandbox.settings import SANDBOX
+from nimops_sandbox.thirdparty import split_json
+
+from .commands import Say, require, run
+from .engine import Engine, Recipe
+
+NAME = "localhost/nimops/ansible-operator-stand-in"
+MODULE = "github.com/operator-framework/ansible-operator-plugins"
+_FOLDER = Path(__file__).resolve().parent.parent
+_DOCKERFILE = _FOLDER / "base.Dockerfile"
+_SUITE = "bookworm"
+_DEBIAN_PYTHON = "3.11"
+_PACKAGES = (
+    "ca-certificates",
+    "libbz2-1.0",
+    "libexpat1",
+    "libffi8",
+    "liblzma5",
+    "libncursesw6",
+    "libreadline8",
+    "libsqlite3-0",
+    "libssl3",
+    "libstdc++6",
+    "libuuid1",
+    "openssh-client",
+    "tini",
+    "zlib1g",
+)
+_PLATFORMS = ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+_UNUSED = (
+    "__pycache__",
+    "ensurepip",
+    "idlelib",
+    "test",
+    "tkinter",
+    "turtledemo",
+    "config-*",
+    "*.a",
+)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The image's Python. `home`: where to copy it from, None for Debian's."""
+
+    version: str
+    home: Path | None
+
+
+def find_interpreter(root: Path) -> Interpreter:
+    """Return pyenv's newest 3.12, which is the base's; otherwise Debian's."""
+    found = sorted(root.glob("versions/3.12.*"), key=_version_of)
+    return Interpreter("3.12", found[-1]) if found else Interpreter(_DEBIAN_PYTHON, None)
+
+
+def pyenv_root(environ: Mapping[str, str]) -> Path:
+    """Where pyenv keeps its versions."""
+    return Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME") or Path.home(), ".pyenv"))
+
+
+def read_lock(text: str) -> str:
+    """Return the packages of a Pipfile.lock as requirements with hashes, sorted by name."""
+    found: dict[str, Any] = json.loads(text)["default"]
+    lines = []
+    for name, entry in sorted(found.items()):
+        hashes = "".join(f" \\\n    --hash={value}" for value in sorted(entry["hashes"]))
+        lines.append(f"{name}{entry['version']}{hashes}\n")
+    return "".join(lines)
+
+
+def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say: Say) -> str:
+    """Make the stand-in unless it is in the cache, load it, and return its name."""
+    source = SANDBOX / "tools/ansible-operator"
+    interpreter = find_interpreter(pyenv_root(os.environ))
+    version = tools.read_version((source / "go.mod").read_text(), MODULE)
+    name = f"{NAME}:{version}"
+    operator = tools.provide_program(cache, "ansible-operator", programs)
+    inputs = [interpreter.version, str(interpreter.home), str(operator)]
+    recipe = json.dumps([_DOCKERFILE.read_text(), _PACKAGES, _SUITE, inputs])
+
+    def make(result: Path) -> None:
+        require({"mmdebstrap": "mmdebstrap"}, "a stand-in for the base image", say)
+        output = cache.run(
+            ["go", "mod", "download", "-json", MODULE], source, "fetching the recipe"
+        )
+        (module,) = split_json(output)
+        with tempfile.TemporaryDirectory(dir=result) as scratch:
+            context = Path(scratch)
+            shutil.copy(operator, context / "ansible-operator")
+            _add_system(context, interpreter, say)
+            _add_packages(context, Path(module["Dir"], "images/ansible-operator"), interpreter, say)
+            say("building the stand-in for the base image")
+            labels = {"nimops.nim.base": "stand-in"}
+            engine.build(name, Recipe(_DOCKERFILE, context, 0, labels=labels))
+        engine.save(name, result / "base.tar")
+
+    folder = cache.provide(source, recipe, make)
+    engine.load(folder / "base.tar")
+    return name
+
+
+def _add_system(context: Path, interpreter: Interpreter, say: Say) -> None:
+    """Debian's packages, and the Python to copy."""
+    packages = [*_PACKAGES, *([] if interpreter.home else ["python3"])]
+    say(f"unpacking {len(packages)} Debian packages and what they need")
+    sources = sorted(Path("/etc/apt").glob("sources.list.d/debian.sources"))
+    how = ["--mode=root", "--variant=essential", "--format=tar", "--dpkgopt=force-unsafe-io"]
+    target = [_SUITE, str(context / "rootfs.tar"), *map(str, sources)]
+    run(["mmdebstrap", *how, f"--include={','.join(packages)}", *target], SOURCE_DATE_EPOCH="0")
+    (context / "python").mkdir()
+    if interpreter.home:
+        for folder in ("bin", "lib"):
+            target_folder = context / "python" / folder
+            shutil.copytree(
+                interpreter.home / folder,
+                target_folder,
+                symlinks=True,
+                ignore=shutil.ignore_patterns(*_UNUSED, "site-packages", "pip*", "idle*", "2to3*"),
+            )
+
+
+def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, say: Say) -> None:
+    """The wheels that the base's recipe names."""
+    say("downloading the Python packages of the base image")
+    requirements = context / "requirements.txt"
+    requirements.write_text(read_lock((recipe / "Pipfile.lock").read_text()))
+    wheels = context / "wheels"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    only = ["--no-deps", "--only-binary=:all:", f"--python-version={interpreter.version}"]
+    only += [f"--platform={name}_{platform.machine()}" for name in _PLATFORMS]
+    run(
+        [
+            *pip,
+            "download",
+            *only,
+            "--require-hashes",
+            f"--dest={wheels}",
+            f"--requirement={requirements}",
+        ]
+    )
+    run([*pip, "download", "--no-deps", f"--dest={context / 'pip'}", "pip"])
+    # Their own version of PyPI's package.
+    shutil.copytree(recipe / "ansible_runner_http", context / "http", copy_function=shutil.copyfile)
+    run([*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", context / "http"])
+
+
+def _version_of(folder: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", folder.name)]

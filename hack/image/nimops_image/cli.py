@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands. Progress goes to stderr, what was made to stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from collections.abc import Sequence
+
+import yaml
+from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.gocache import GoCache
+from nimops_sandbox.settings import REPOSITORY, Settings
+
+from . import base, files
+from .commands import run
+from .engine import Engine, Recipe, find_engine
+
+STAND_IN = "stand-in"
+_TITLE = "nimops.nim operator"
+_PYTHONS = "3.11 3.12 3.13"
+_EPILOG = """
+environment:
+  BASE                  the base image, best with a digest; "stand-in" makes one of packages of
+                        Debian and PyPI (default: that of the Dockerfile, or the stand-in if it
+                        cannot be pulled)
+  IMAGE                 name of the image (default: that of config/manager)
+  IMAGE_PYTHONS         versions of Python to add wheels for (default: 3.11 3.12 3.13)
+  IMAGE_ARCH            architecture of the wheels (default: this machine's)
+  SOURCE_DATE_EPOCH     time of all files (default: that of the commit)
+
+exit codes: 0 done, 1 failed, 2 fix something first
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="image",
+        description="Build the operator's image with docker, podman or buildah.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, do, text in (
+        ("build", _build, "build the image, write it to build/image.tar, and print both"),
+        ("files", _files, "only fill build/image, which the Dockerfile copies"),
+    ):
+        commands.add_parser(name, help=text).set_defaults(do=do)
+    options = parser.parse_args(arguments)
+    try:
+        options.do()
+    except (SandboxError, OSError) as error:
+        print(f"image: {error}", file=sys.stderr)
+        return error.exit_code if isinstance(error, SandboxError) else SandboxError.exit_code
+    return 0
+
+
+def _say(text: str) -> None:
+    print(f"image: {text}", file=sys.stderr, flush=True)
+
+
+def _files() -> None:
+    pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
+    machine = os.environ.get("IMAGE_ARCH") or platform.machine()
+    print(files.write_files(pythons.split(), machine, _epoch(), _say))
+
+
+def _build() -> None:
+    version = str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
+    tag = os.environ.get("IMAGE") or f"{_image_name()}:{version}"
+    engine = find_engine(REPOSITORY / "build/containers", _say)
+    _files()
+    name = _provide_base(engine)
+    _say(f"building {tag} on {name}")
+    arguments = {"BASE": name, "OPERATOR_VERSION": version}
+    recipe = Recipe(
+        REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, image_labels(version, name)
+    )
+    engine.build(tag, recipe)
+    archive = REPOSITORY / "build/image.tar"
+    engine.save(tag, archive)
+    print(tag, archive, sep="\n")
+
+
+def image_labels(version: str, base_name: str) -> dict[str, str]:
+    """The annotations that the OCI's image specification names."""
+    galaxy = yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())
+    labels = {
+        "title": _TITLE,
+        "description": galaxy["description"],
+        "version": version,
+        "revision": _git("rev-parse", "HEAD"),
+        "licenses": " AND ".join(galaxy["license"]),
+        "source": galaxy["repository"],
+        "documentation": galaxy["documentation"],
+        "base.name": base_name,
+    }
+    return {f"org.opencontainers.image.{key}": value for key, value in labels.items()}
+
+
+def _provide_base(engine: Engine) -> str:
+    wanted = os.environ.get("BASE") or ""
+    settings = Settings.from_environ(os.environ)
+    if wanted != STAND_IN:
+        name = wanted or default_base((REPOSITORY / "Dockerfile").read_text())
+        _say(f"pulling the base image {name}")
+        reason = engine.pull(name)
+        if not reason:
+            return name
+        if wanted:
+            raise SandboxError(f"BASE={wanted} cannot be pulled: {reason}")
+        _say(f"it cannot be pulled, so the image will stand on a stand-in: {_last_line(reason)}")
+    cache = GoCache(settings.cache, _say)
+    return base.provide_base(cache, engine, settings.found, _say)
+
+
+def default_base(dockerfile: str) -> str:
+    """The base image that a Dockerfile names as its default."""
+    match = re.search(r"^ARG BASE=(\S+)$", dockerfile, re.MULTILINE)
+    if match is None:
+        raise SandboxError("the Dockerfile has no ARG BASE with a default")
+    return match[1]
+
+
+def _image_name() -> str:
+    settings = yaml.safe_load((REPOSITORY / "config/manager/kustomization.yaml").read_text())
+    return str(settings["images"][0]["newName"])
+
+
+def _epoch() -> int:
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or _git("log", "-1", "--format=%ct") or 0)
+
+
+def _git(*arguments: str) -> str:
+    return run(["git", "-C", REPOSITORY, *arguments]).strip()
+
+
+def _last_line(text: str) -> str:
+    return text.rstrip().rpartition("\n")[2]

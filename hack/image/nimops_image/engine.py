@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The program that builds images: docker or podman if their engine answers, else buildah."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nimops_sandbox.errors import SandboxError
+
+from .commands import Say, require, run
+
+_ENGINES = ("docker", "podman")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to build: a Dockerfile and its context. `epoch`: the time of all files, in seconds."""
+
+    dockerfile: Path
+    context: Path
+    epoch: int
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def options(self) -> list[str]:
+        """As docker, podman and buildah have them."""
+        given = [f"--build-arg={name}={value}" for name, value in self.arguments.items()]
+        given += [f"--label={name}={value}" for name, value in sorted(self.labels.items())]
+        return [*given, f"--file={self.dockerfile}", str(self.context)]
+
+
+class Engine:
+    """docker or podman."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+
+    def build(self, tag: str, recipe: Recipe) -> None:
+        """Build an image and name it."""
+        epoch = f"--build-arg=SOURCE_DATE_EPOCH={recipe.epoch}"
+        run([self.program, "build", f"--tag={tag}", epoch, *recipe.options()])
+
+    def pull(self, reference: str) -> str:
+        """Pull an image; why not, or nothing."""
+        try:
+            run([self.program, "pull", reference])
+        except SandboxError as error:
+            return str(error)
+        return ""
+
+    def load(self, archive: Path) -> None:
+        """Load an image with its name."""
+        run([self.program, "load", "--input", archive])
+
+    def save(self, tag: str, archive: Path) -> None:
+        """Write an image as a new file, in the format of docker save."""
+        archive.unlink(missing_ok=True)
+        run([self.program, "save", "--output", archive, tag])
+
+
+class Buildah(Engine):
+    """buildah, without an engine and without namespaces: it also works where nothing else does."""
+
+    def __init__(self, storage: Path) -> None:
+        super().__init__("buildah")
+        folders = [f"--root={storage / 'images'}", f"--runroot={storage / 'run'}"]
+        self._command: Sequence[str] = ["buildah", *folders, "--storage-driver=vfs"]
+
+    def build(self, tag: str, recipe: Recipe) -> None:
+        """Build an image and name it."""
+        how = ["--isolation=chroot", "--format=oci", f"--timestamp={recipe.epoch}"]
+        run([*self._command, "build", *how, f"--tag={tag}", *recipe.options()])
+        run([*self._command, "rmi", "--prune", "--force"])
+
+    def pull(self, reference: str) -> str:
+        """Pull an image; why not, or nothing."""
+        try:
+            run([*self._command, "pull", "--quiet", reference])
+        except SandboxError as error:
+            return str(error)
+        return ""
+
+    def load(self, archive: Path) -> None:
+        """Load an image with its name."""
+        run([*self._command, "pull", "--quiet", f"docker-archive:{archive}"])
+
+    def save(self, tag: str, archive: Path) -> None:
+        """Write an image as a new file, in the format of docker save."""
+        archive.unlink(missing_ok=True)
+        run([*self._command, "push", "--quiet", tag, f"docker-archive:{archive}:{tag}"])
+
+
+def find_engine(storage: Path, say: Say) -> Engine:
+    """Return what can build here; `storage` is for buildah. SetupError if nothing can."""
+    for program in _ENGINES:
+        if shutil.which(program) and _answers(program):
+            return Engine(program)
+    require({"buildah": "buildah"}, "building an image", say)
+    return Buildah(storage)
+
+
+def _answers(program: str) -> bool:
+    done = subprocess.run([program, "info"], capture_output=True, check=False)
+    return done.returncode == 0

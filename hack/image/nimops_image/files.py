@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the Dockerfile installs: wheels, collections, and the script that installs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from nimops_sandbox.settings import REPOSITORY
+
+from .commands import Say, run
+
+FOLDER = REPOSITORY / "build/image"
+_SCRIPT = Path(__file__).resolve().parent.parent / "install.sh"
+_LOCK = REPOSITORY / "requirements/image.txt"
+_PACKAGES = ("prefork", "supervisor")
+_UNPACKAGED = ("MANIFEST.json", "FILES.json")
+
+
+def write_files(pythons: Iterable[str], machine: str, epoch: int, say: Say) -> Path:
+    """Fill build/image for bases of these Pythons and this architecture; return it."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    shutil.copy(_SCRIPT, FOLDER)
+    say("building wheels")
+    _write_wheels(pythons, machine, epoch)
+    say("packing kubernetes.core")
+    target = FOLDER / "collections"
+    target.mkdir()
+    (ours,) = (REPOSITORY / "build").glob("nimops-nim-*.tar.gz")
+    shutil.copy(ours, target)
+    pack_collection(find_collection("kubernetes", "core"), target)
+    return FOLDER
+
+
+def find_collection(namespace: str, name: str) -> Path:
+    """The folder of a collection of the package `ansible`, beside this interpreter."""
+    return Path(sysconfig.get_path("purelib"), "ansible_collections", namespace, name)
+
+
+def galaxy_metadata(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the galaxy.yml of an installed collection, from its MANIFEST.json."""
+    return {key: value for key, value in manifest["collection_info"].items() if value}
+
+
+def pack_collection(source: Path, target: Path) -> None:
+    """Write an installed collection as a tarball: PyPI has the collection, but not its tarball."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch, "collection")
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns(*_UNPACKAGED, "__pycache__"))
+        manifest = json.loads((source / "MANIFEST.json").read_text())
+        (copy / "galaxy.yml").write_text(yaml.safe_dump(galaxy_metadata(manifest)))
+        program = Path(sys.executable).with_name("ansible-galaxy")
+        run([program, "collection", "build", copy, "--output-path", target])
+
+
+def _write_wheels(pythons: Iterable[str], machine: str, epoch: int) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    wheels, tools = FOLDER / "wheels", FOLDER / "tools"
+    sources: Sequence[Path] = [REPOSITORY / name for name in _PACKAGES]
+    build = ["wheel", "--quiet", "--no-deps", f"--wheel-dir={wheels}"]
+    run([*pip, *build, *sources], SOURCE_DATE_EPOCH=str(epoch))
+    download = ["download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"]
+    for version in pythons:
+        target = [f"--python-version={version}", f"--platform=manylinux_2_28_{machine}"]
+        run([*pip, *download, *target, f"--dest={wheels}", f"--requirement={_LOCK}"])
+    tools.mkdir()
+    for wheel in wheels.glob("installer-*.whl"):
+        wheel.rename(tools / wheel.name)

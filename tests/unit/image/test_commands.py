@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from nimops_image import commands, engine
+from nimops_sandbox.errors import SandboxError, SetupError
+
+PRINT = "import sys; print('out'); print('why', file=sys.stderr); sys.exit(int(sys.argv[1]))"
+
+
+def test_run_returns_the_output_or_says_why():
+    assert commands.run([sys.executable, "-c", PRINT, "0"]) == "out\n"
+    with pytest.raises(SandboxError, match=r"failed with 3:\nwhy\nout"):
+        commands.run([sys.executable, "-c", PRINT, "3"])
+
+
+def test_require_names_programs_and_packages(monkeypatch):
+    monkeypatch.setattr(commands.os, "geteuid", lambda: 1000)
+    commands.require({"sh": "dash"}, "this", print)
+    with pytest.raises(SetupError, match=r"this needs no-such-program: .* apt-get install absent"):
+        commands.require({"no-such-program": "absent", "sh": "dash"}, "this", print)
+
+
+def test_require_installs_after_saying_so(monkeypatch):
+    said, ran = [], []
+    monkeypatch.setattr(commands.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(
+        commands.shutil, "which", lambda name: "/x" if name in {"apt-get", "sh"} else None
+    )
+    monkeypatch.setattr(
+        commands, "run", lambda command, **extra: ran.append((command[1:], said[:]))
+    )
+    commands.require({"b": "two", "a": "one", "c": "one", "sh": "dash"}, "this", said.append)
+    assert said == ["installing Debian packages: one two"]
+    assert [command[0] for command, _ in ran] == ["update", "install"]
+    assert ran[1][0][-2:] == ["one", "two"]
+    assert ran[0][1] == said
+
+
+RECIPE = engine.Recipe(
+    Path("/r/Dockerfile"), Path("/r"), 42, {"BASE": "b:1"}, {"title": "T", "a": "x y"}
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "begin"),
+    [
+        (engine.Engine("podman"), ["podman", "build", "--tag=t:1"]),
+        (engine.Buildah(Path("/s")), ["buildah", "--root=/s/images", "--runroot=/s/run"]),
+    ],
+)
+def test_build(monkeypatch, made, begin):
+    ran = []
+    monkeypatch.setattr(engine, "run", lambda command: ran.append([str(word) for word in command]))
+    made.build("t:1", RECIPE)
+    command = ran[0]
+    assert command[: len(begin)] == begin
+    assert "--tag=t:1" in command
+    assert "--build-arg=BASE=b:1" in command
+    assert command.index("--label=a=x y") < command.index("--label=title=T")
+    assert command[-2:] == ["--file=/r/Dockerfile", "/r"]
+    assert any(word.endswith("=42") for word in command)
+
+
+def test_pull_says_why_not(monkeypatch):
+    def refuse(command):
+        raise SandboxError("no such host")
+
+    monkeypatch.setattr(engine, "run", refuse)
+    assert engine.Engine("docker").pull("b:1") == "no such host"
+    assert engine.Buildah(Path("/s")).pull("b:1") == "no such host"
+    monkeypatch.setattr(engine, "run", lambda command: "")
+    assert engine.Engine("docker").pull("b:1") == ""
