@@ -151,6 +151,19 @@ sandbox: ## Start the local control plane; the last line of output is an export 
 sandbox-down: ## Stop only the processes of the local control plane
 	@$(SANDBOX) down
 
+.PHONY: node
+node: ## Start a real node, as root, and install its Debian packages; the last line of output is to eval
+	@$(SANDBOX) node install
+	@$(SANDBOX) node up
+
+.PHONY: node-down
+node-down: ## Kill all that runs on the real node, and leave nothing of it but logs
+	@$(SANDBOX) node down
+
+.PHONY: node-test
+node-test: venv ## The tests of the real node, skipped with a reason where there cannot be one
+	@$(BIN)/pytest tests/node
+
 .PHONY: generate
 generate: $(VENV)/.installed ## Generate files from the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
 	@$(BIN)/python hack/generate_kinds.py

@@ -13,6 +13,7 @@ from . import thirdparty, tools
 from .errors import SandboxError
 from .gocache import GoCache
 from .instance import Instance
+from .node.cli import add_commands as add_node_commands
 from .settings import Settings
 
 NOT_RUNNING = 3
@@ -27,7 +28,7 @@ environment:
   KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1
                     use programs of that folder, or on PATH, instead of building them
 
-exit codes: 0 done, 1 failed, 2 fix something first, 3 not running
+exit codes: 0 done, 1 failed, 2 fix something first, 3 not running, 4 no real node possible here
 """
 
 
@@ -75,6 +76,8 @@ def _make_parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
         if run is _down:
             command.add_argument("--keep-data", action="store_true", help="for a later `up`")
+    text = "a real node, with a control plane of its own; needs root"
+    add_node_commands(commands.add_parser("node", help=text, description=f"A{text[1:]}."), _say)
     return parser
 
 

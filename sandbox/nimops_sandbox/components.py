@@ -1,22 +1,54 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command lines of the control plane. Every listener is on 127.0.0.1."""
+"""The command lines of the control plane."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from .ports import Ports
 
-# A ClusterIP in this range is an address of this machine, so a test can listen on it.
-SERVICE_RANGE = "127.96.0.0/16"
 # Reserved for benchmarks (RFC 2544): no machine of a network has the address of a pod.
 POD_RANGE = "198.18.0.1/16"
 # In start order. The last ones need the API server.
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
 
-def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class Shape:
+    """What differs between a control plane for simulated pods only and one for real ones, too.
+
+    address: where pods and nodes reach the API server. listen: what it listens on. The others are
+    arguments of components.
+    """
+
+    address: str
+    listen: str
+    service_range: str
+    apiserver: tuple[str, ...]
+    controllers: str
+    kwok: tuple[str, ...]
+
+
+SIMULATED = Shape(
+    address="127.0.0.1",
+    listen="127.0.0.1",
+    # A ClusterIP in this range is an address of this machine, so a test can listen on it.
+    service_range="127.96.0.0/16",
+    apiserver=(
+        # An Endpoints object must not contain a loopback address, and nothing reads it.
+        "--endpoint-reconciler-type=none",
+        # Nothing would remove the taint of a new node: the node lifecycle controller is off.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+    ),
+    # Simulated nodes may be late with their heartbeats on a busy machine.
+    controllers="*,-node-lifecycle-controller",
+    kwok=("--manage-all-nodes=true", "--node-lease-duration-seconds=0"),
+)
+
+
+def command_lines(directory: Path, ports: Ports, shape: Shape = SIMULATED) -> dict[str, list[str]]:
     """Return program and arguments of each component of the instance in `directory`."""
     makers = {
         "etcd": _etcd,
@@ -26,7 +58,7 @@ def command_lines(directory: Path, ports: Ports) -> dict[str, list[str]]:
         "kwok": _kwok,
     }
     return {
-        name: [str(directory / "bin" / name), *make(directory, ports)]
+        name: [str(directory / "bin" / name), *make(directory, ports, shape)]
         for name, make in makers.items()
     }
 
@@ -40,7 +72,7 @@ def ports_of(name: str, ports: Ports) -> list[int]:
     }.get(name, [])
 
 
-def _etcd(directory: Path, ports: Ports) -> list[str]:
+def _etcd(directory: Path, ports: Ports, _: Shape) -> list[str]:
     client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.etcd_peer}"
     return [
         f"--data-dir={directory / 'etcd'}",
@@ -54,10 +86,10 @@ def _etcd(directory: Path, ports: Ports) -> list[str]:
     ]
 
 
-def _apiserver(directory: Path, ports: Ports) -> list[str]:
+def _apiserver(directory: Path, ports: Ports, shape: Shape) -> list[str]:
     pki = directory / "pki"
     return [
-        "--bind-address=127.0.0.1",
+        f"--bind-address={shape.listen}",
         f"--secure-port={ports.api}",
         f"--etcd-servers=http://127.0.0.1:{ports.etcd}",
         f"--tls-cert-file={pki / 'server.crt'}",
@@ -67,26 +99,25 @@ def _apiserver(directory: Path, ports: Ports) -> list[str]:
         f"--service-account-issuer=https://127.0.0.1:{ports.api}",
         f"--service-account-signing-key-file={pki / 'sa.key'}",
         f"--service-account-key-file={pki / 'sa.pub'}",
-        f"--service-cluster-ip-range={SERVICE_RANGE}",
-        # An Endpoints object must not contain a loopback address, and nothing reads it.
-        "--advertise-address=127.0.0.1",  # otherwise it fails on a machine without a default route
-        "--endpoint-reconciler-type=none",
-        # Nothing would remove the taint of a new node: the node lifecycle controller is off.
-        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        f"--service-cluster-ip-range={shape.service_range}",
+        # Otherwise it fails on a machine without a default route.
+        f"--advertise-address={shape.address}",
+        f"--kubelet-client-certificate={pki / 'client.crt'}",
+        f"--kubelet-client-key={pki / 'client.key'}",
         "--kubelet-preferred-address-types=InternalIP",
         "--allow-privileged=true",
         "--profiling=false",
+        *shape.apiserver,
     ]
 
 
-def _controller_manager(directory: Path, _: Ports) -> list[str]:
+def _controller_manager(directory: Path, _: Ports, shape: Shape) -> list[str]:
     pki = directory / "pki"
     return [
         f"--kubeconfig={directory / 'kubeconfig'}",
         "--secure-port=0",
         "--leader-elect=false",
-        # Simulated nodes may be late with their heartbeats on a busy machine.
-        "--controllers=*,-node-lifecycle-controller",
+        f"--controllers={shape.controllers}",
         f"--service-account-private-key-file={pki / 'sa.key'}",
         f"--root-ca-file={pki / 'ca.crt'}",
         "--kube-api-qps=1000",
@@ -96,7 +127,7 @@ def _controller_manager(directory: Path, _: Ports) -> list[str]:
     ]
 
 
-def _scheduler(directory: Path, _: Ports) -> list[str]:
+def _scheduler(directory: Path, _: Ports, __: Shape) -> list[str]:
     return [
         f"--kubeconfig={directory / 'kubeconfig'}",
         "--secure-port=0",
@@ -107,14 +138,13 @@ def _scheduler(directory: Path, _: Ports) -> list[str]:
     ]
 
 
-def _kwok(directory: Path, ports: Ports) -> list[str]:
+def _kwok(directory: Path, ports: Ports, shape: Shape) -> list[str]:
     pki = directory / "pki"
     return [
         f"--kubeconfig={directory / 'kubeconfig'}",
         f"--config={directory / 'kwok.yaml'}",
         "--enable-crds=Logs",
-        "--manage-all-nodes=true",
-        "--node-lease-duration-seconds=0",
+        *shape.kwok,
         "--node-ip=127.0.0.1",
         f"--node-port={ports.kwok}",
         f"--server-address=127.0.0.1:{ports.kwok}",

@@ -11,6 +11,12 @@ class SandboxError(Exception):
     exit_code = 1
 
 
+class UnsupportedError(SandboxError):
+    """A real node is not possible on this machine, or not yet."""
+
+    exit_code = 4
+
+
 class SetupError(SandboxError):
     """The caller has to change something first: a setting, a missing program, an occupied port."""
 

@@ -10,7 +10,7 @@ import secrets
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import podlog, stages
@@ -18,7 +18,7 @@ from .errors import SandboxError, SetupError
 from .settings import SANDBOX
 
 _FOLDERS = ("bin", "logs", "pki", "pod-logs")
-_REMOVED = ("bin", "etcd", "kubeconfig", "kwok.yaml", "pki", "pod-logs", "state.json")
+_REMOVED = ("bin", "etcd", "kubeconfig", "kwok.yaml", "node", "pki", "pod-logs", "state.json")
 _KEPT = (".lock", "logs")
 
 
@@ -66,17 +66,20 @@ def link_programs(directory: Path, programs: Mapping[str, Path]) -> None:
             link.symlink_to(path)
 
 
-def write_identity(directory: Path, port: int) -> None:
-    """Create the keys and an administrator's token once, and the kubeconfig with both."""
+def write_identity(directory: Path, port: int, addresses: Sequence[str] = ()) -> None:
+    """Create the keys and an administrator's token once, and the kubeconfig with both.
+
+    The certificate of the servers is for `addresses`, too.
+    """
     pki = directory / "pki"
     if not (pki / "token").exists():
-        _make_keys(directory / "bin/pki", pki)
+        _make_keys([str(directory / "bin/pki"), str(pki), *addresses], pki)
     text = render_kubeconfig(port, (pki / "ca.crt").read_bytes(), read_token(directory))
     _write_private(directory / "kubeconfig", text)
 
 
-def _make_keys(program: Path, pki: Path) -> None:
-    done = subprocess.run([str(program), str(pki)], capture_output=True, text=True, check=False)
+def _make_keys(command: list[str], pki: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SandboxError(f"the sandbox's keys could not be made: {done.stderr.strip()}")
     token = secrets.token_urlsafe(32)

@@ -93,10 +93,11 @@ def read_compiler() -> str:
 def cache_key(source: Path, recipe: str, compiler: str) -> str:
     """Return a key that changes with a module's sources, go.mod, go.sum, recipe and compiler."""
     digest = hashlib.sha256(f"{recipe}\n{compiler}\n".encode())
-    for path in sorted(source.iterdir()):
+    for path in sorted(source.rglob("*")):
         if path.name in ("go.mod", "go.sum") or path.suffix == ".go":
             content = path.read_bytes()
-            digest.update(f"{path.name} {len(content)}\n".encode() + content)
+            name = path.relative_to(source).as_posix()
+            digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 

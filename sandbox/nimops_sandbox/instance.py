@@ -18,8 +18,7 @@ from .locks import locked
 from .settings import Settings
 from .state import State
 
-_BEFORE_API = ("etcd", "kube-apiserver")
-_AFTER_API = tuple(name for name in components.NAMES if name not in _BEFORE_API)
+_API = ("etcd", "kube-apiserver")
 _WAIT_SECONDS = 90.0
 # An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
@@ -28,7 +27,15 @@ _PORT_SECONDS = 5.0
 
 
 class Instance:
-    """Commands on the instance that the settings name. `say` gets progress, line by line."""
+    """Commands on the instance that the settings name. `say` gets progress, line by line.
+
+    addresses: what the API server has besides loopback. before_api, after_api: the components, in
+    start order. Those after need the API server.
+    """
+
+    addresses: tuple[str, ...] = ()
+    before_api: tuple[str, ...] = _API
+    after_api: tuple[str, ...] = tuple(name for name in components.NAMES if name not in _API)
 
     def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
         self.settings = settings
@@ -46,15 +53,16 @@ class Instance:
     def up(self) -> None:
         """Build what is missing, start what is not running, wait until the cluster is usable."""
         cache = GoCache(self.settings.cache, self.say)
-        programs = tools.provide_programs(cache, self.settings.found)
+        programs = self._provide_programs(cache)
         definitions = thirdparty.provide_definitions(cache)
         files.make_folders(self.directory)
         with self._locked():
+            self._prepare()
             current = self._start_api(programs)
             api = self._api(current)
             self._give_definitions(current, api, definitions)
-            self._start(current, _AFTER_API)
-            self._give_objects(api)
+            self._start(current, self.after_api)
+            self._give_objects(current, api)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
         self.say(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
@@ -87,9 +95,19 @@ class Instance:
             "kubeconfig": str(self.directory / "kubeconfig"),
             "server": f"https://127.0.0.1:{current.ports.api}, {'ready' if ready else 'not ready'}",
         }
-        for name in components.NAMES:
+        names = (*self.before_api, *self.after_api)
+        for name in names:
             shown[name] = f"pid {alive[name].pid}" if name in alive else "not running"
-        return shown, ready and len(alive) == len(components.NAMES)
+        return shown, ready and len(alive) == len(names)
+
+    def _prepare(self) -> None:
+        """Called before anything is started."""
+
+    def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
+        return tools.provide_programs(cache, self.settings.found)
+
+    def _command_lines(self, current: State) -> dict[str, list[str]]:
+        return components.command_lines(self.directory, current.ports)
 
     def _locked(self) -> AbstractContextManager[None]:
         waiting = f"waiting for another command on {self.directory}"
@@ -103,13 +121,14 @@ class Instance:
             self._write_files(current, programs)
             api = self._api(current)
             self._stop_hung(current, api)
-            self._start(current, _BEFORE_API)
+            self._start(current, self.before_api)
             self._wait(current, "the API server", api.is_ready)
         return current
 
     def _load_or_create(self) -> State:
         current, wanted = state.load(self._state_file), self.settings.port
         if current and wanted in (None, current.ports.api):
+            current.processes = current.alive()  # those that have died are started, not waited for
             return current
         if current and current.alive():
             raise SetupError(
@@ -124,7 +143,7 @@ class Instance:
 
     def _write_files(self, current: State, programs: dict[str, Path]) -> None:
         files.link_programs(self.directory, programs)
-        files.write_identity(self.directory, current.ports.api)
+        files.write_identity(self.directory, current.ports.api, self.addresses)
         said = files.write_pod_logs(self.directory, self.settings.manifest)
         if said:
             self.say(f"pods' logs contain {said}")
@@ -137,13 +156,13 @@ class Instance:
 
     def _stop_hung(self, current: State, api: Api) -> None:
         alive = current.alive()
-        if not alive.keys() >= set(_BEFORE_API):
+        if not alive.keys() >= set(_API):
             return
         deadline = time.monotonic() + _HANG_SECONDS
         while not api.is_ready():
             if time.monotonic() > deadline:
                 self.say("the API server runs but does not answer: restarting it")
-                processes.stop(it for name, it in alive.items() if name in _BEFORE_API)
+                processes.stop(it for name, it in alive.items() if name in _API)
                 return
             time.sleep(0.5)
 
@@ -154,7 +173,7 @@ class Instance:
         if not missing:
             return
         self.say(f"starting {', '.join(missing)}")
-        lines = components.command_lines(self.directory, current.ports)
+        lines = self._command_lines(current)
         for name in missing:
             ports.require_free(components.ports_of(name, current.ports), patience=_PORT_SECONDS)
             current.processes[name] = processes.spawn(
@@ -170,7 +189,7 @@ class Instance:
             self.say(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
         self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
 
-    def _give_objects(self, api: Api) -> None:
+    def _give_objects(self, _: State, api: Api) -> None:
         seed.create_volumes(api)
         self._give(api, "objects", seed.objects())
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import stages
 from .api import Api
 from .errors import SandboxError
 from .settings import REPOSITORY, SANDBOX
@@ -37,6 +38,12 @@ def objects() -> list[Path]:
     return sorted((SANDBOX / "objects").glob("*.yaml"))
 
 
+def objects_with_node() -> list[Path]:
+    """Return what a control plane with a real node has: the storage class is that node's."""
+    simulated = (path for path in objects() if path.name != "storage.yaml")
+    return [*simulated, *sorted((SANDBOX / "objects/node").glob("*.yaml"))]
+
+
 def digest(paths: Iterable[Path]) -> str:
     """Return a digest of the names and contents of these files."""
     result = hashlib.sha256()
@@ -57,7 +64,7 @@ def make_volume(name: str, storage_class: str) -> dict[str, Any]:
             "accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"],
             "storageClassName": storage_class,
             "persistentVolumeReclaimPolicy": "Retain",
-            "hostPath": {"path": f"/nonexistent/{name}"},
+            "hostPath": {"path": f"{stages.NO_PATH}/{name}"},
         },
     }
 

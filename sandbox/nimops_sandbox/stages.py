@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# Where the data of a simulated volume would be.
+NO_PATH = "/nonexistent"
 BEHAVIOURS = ("run", "stay", "hold", "fail", "unready", "nopull")
 
 Match = dict[str, Any]
@@ -259,6 +261,7 @@ def render_config(pod_logs: Path) -> str:
             [
                 _match(".status.phase", "In", "Released", "Failed"),
                 _match(".spec.claimRef", "Exists"),
+                _match(f'.spec.hostPath.path // "" | startswith("{NO_PATH}/")', "In", "true"),
             ],
             [{"patch": {"root": "spec", "type": "merge", "template": "claimRef: null"}}],
         ),

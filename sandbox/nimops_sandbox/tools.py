@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from .gocache import GoCache
 from .settings import SANDBOX
 
 _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
-_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
     "gitMajor={major}",
@@ -25,7 +24,7 @@ _KUBERNETES_VERSION = (
 
 @dataclass(frozen=True)
 class Tool:
-    """A Go module under tools/ and the packages to build from it, by program name.
+    """A Go module under tools/ and packages to build from it, by program name.
 
     A package that is built as a dependency does not know its version: `variables` are set to the
     version of the module `versioned`.
@@ -37,20 +36,27 @@ class Tool:
     variables: tuple[str, ...] = ()
 
 
-TOOLS = (
-    Tool("pki", {"pki": "."}),
-    Tool("etcd", {"etcd": "."}),
-    Tool(
+def _of_kubernetes(*programs: str) -> Tool:
+    return Tool(
         "kubernetes",
-        {program: f"k8s.io/kubernetes/cmd/{program}" for program in _KUBERNETES},
+        {program: f"k8s.io/kubernetes/cmd/{program}" for program in programs},
         "k8s.io/kubernetes",
         tuple(
             f"{package}.{variable}"
             for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
             for variable in _KUBERNETES_VERSION
         ),
-    ),
+    )
+
+
+CONTROL_PLANE = (
+    Tool("pki", {"pki": "."}),
+    Tool("etcd", {"etcd": "."}),
+    _of_kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"),
     Tool("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
+)
+TOOLS = (
+    *CONTROL_PLANE,
     Tool(
         "ansible-operator",
         {"ansible-operator": f"{_OPERATOR}/cmd/ansible-operator"},
@@ -61,12 +67,19 @@ TOOLS = (
         ),
     ),
 )
+NODE = (
+    *CONTROL_PLANE,
+    _of_kubernetes("kubelet", "kube-proxy"),
+    Tool("node", {name: f"./{name}" for name in ("coredns", "local-path", "pause")}),
+)
 
 
-def provide_programs(cache: GoCache, folders: Sequence[Path]) -> dict[str, Path]:
+def provide_programs(
+    cache: GoCache, folders: Sequence[Path], tools: Iterable[Tool] = TOOLS
+) -> dict[str, Path]:
     """Return each program's path: from the first folder that has it, or built."""
     programs: dict[str, Path] = {}
-    for tool in TOOLS:
+    for tool in tools:
         found = {program: find_program(program, folders) for program in tool.packages}
         missing = [program for program, path in found.items() if path is None]
         built = _build(cache, tool) if missing else None

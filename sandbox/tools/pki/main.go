@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command pki writes the keys and certificates of one sandbox into a directory: ca.crt, server.{crt,key}, which
-// the API server and kwok serve with, and sa.{key,pub}, which sign and check service account tokens. The CA's key
-// is not kept.
+// the API server, kwok and a kubelet serve with, client.{crt,key}, by which the API server shows a kubelet who it is,
+// and sa.{key,pub}, which sign and check service account tokens. The CA's key is not kept.
 package main
 
 import (
@@ -22,13 +22,21 @@ import (
 	"time"
 )
 
-// The first address of the sandbox's service range: the Service "kubernetes".
+// Loopback, and the first address of the sandbox's service range: the Service "kubernetes".
 var addresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 96, 0, 1)}
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: pki DIRECTORY")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: pki DIRECTORY [ADDRESS...]")
 		os.Exit(2)
+	}
+	for _, text := range os.Args[2:] {
+		address := net.ParseIP(text)
+		if address == nil {
+			fmt.Fprintln(os.Stderr, "pki: not an IP address:", text)
+			os.Exit(2)
+		}
+		addresses = append(addresses, address)
 	}
 	if err := writeAll(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "pki:", err)
@@ -58,6 +66,16 @@ func writeAll(dir string) error {
 	server.IPAddresses = addresses
 	server.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	if _, err = writeCertificate(dir, "server.crt", server, ca, serverKey.Public(), caKey); err != nil {
+		return err
+	}
+	clientKey, err := writeKey(dir, "client.key")
+	if err != nil {
+		return err
+	}
+	client := template("kube-apiserver")
+	client.KeyUsage = x509.KeyUsageDigitalSignature
+	client.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	if _, err = writeCertificate(dir, "client.crt", client, ca, clientKey.Public(), caKey); err != nil {
 		return err
 	}
 	saKey, err := writeKey(dir, "sa.key")

@@ -17,7 +17,7 @@ def test_only_loopback(name: str) -> None:
     addresses = re.findall(r"\d+\.\d+\.\d+\.\d+", " ".join(LINES[name]))
     known = {
         "127.0.0.1",
-        components.SERVICE_RANGE.split("/")[0],
+        components.SIMULATED.service_range.split("/")[0],
         components.POD_RANGE.split("/")[0],
     }
     assert set(addresses) <= known

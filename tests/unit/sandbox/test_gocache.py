@@ -27,9 +27,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GoCache:
     return GoCache(tmp_path / "cache", lambda line: None)
 
 
-@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go", "more.go"])
+@pytest.mark.parametrize("name", ["go.mod", "go.sum", "main.go", "more.go", "one/main.go"])
 def test_key_changes_with_a_file(source: Path, name: str) -> None:
     before = gocache.cache_key(source, "build", GO)
+    (source / name).parent.mkdir(exist_ok=True)
     (source / name).write_text("changed")
     assert gocache.cache_key(source, "build", GO) != before
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_sandbox import stages
+from nimops_sandbox import seed, stages
 from nimops_sandbox.settings import SANDBOX
 from nimops_sandbox.stages import BEHAVIOURS, POD_STAGES
 
@@ -28,6 +28,14 @@ def test_every_behaviour_has_a_stage_or_holds() -> None:
     handled = {behaviour for stage in POD_STAGES for behaviour in stage.behaviours}
     # What "fail" becomes depends on the owner; who holds is left alone.
     assert handled - {"exit", "crash"} == set(BEHAVIOURS) - {"fail", "hold"}
+
+
+def test_only_simulated_volumes_become_available_again() -> None:
+    [reclaim] = (it for it in DOCUMENTS if it["metadata"]["name"] == "volume-reclaim")
+    path = seed.make_volume("one", "")["spec"]["hostPath"]["path"]
+    assert path == "/nonexistent/one"
+    matches = [it["jq"]["key"] for it in reclaim["spec"]["selector"]["matchExpressions"]]
+    assert any('startswith("/nonexistent/")' in match for match in matches)
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)

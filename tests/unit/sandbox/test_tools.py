@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from nimops_sandbox import components, thirdparty, tools
 from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.node import components as node
 from nimops_sandbox.settings import SANDBOX
 from nimops_sandbox.tools import TOOLS, Tool
 
@@ -49,17 +50,27 @@ def test_linker_flags() -> None:
     assert tools.linker_flags(stamped, GO_MOD) == "-s -w -X v.full=v1.2.3 -X v.m=1"
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize(
+    "tool",
+    [*TOOLS, *tools.NODE[len(tools.CONTROL_PLANE) :]],
+    ids=lambda tool: "-".join(tool.packages),
+)
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
     source = SANDBOX / "tools" / tool.name
     tools.linker_flags(tool, (source / "go.mod").read_text())
-    own_code = set(tool.packages.values()) == {"."}
-    assert (source / "main.go").exists() == own_code
+    for package in tool.packages.values():
+        assert (source / package / "main.go").exists() == package.startswith(".")
 
 
 def test_every_component_has_a_tool() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
     assert set(components.NAMES) | {"kubectl", "ansible-operator", "pki"} == programs
+
+
+def test_every_component_of_a_node_has_a_tool() -> None:
+    programs = {program for tool in tools.NODE for program in tool.packages}
+    names = {*components.NAMES, *node.NAMES}
+    assert names - {"containerd"} | {"kubectl", "pki", "pause"} == programs
 
 
 def test_definitions_come_from_pinned_modules() -> None:

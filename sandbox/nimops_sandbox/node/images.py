@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The images of a node: nothing can be pulled, so they are brought to it."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import SandboxError, SetupError
+from ..gocache import GoCache
+from ..settings import SANDBOX
+from . import config
+
+_CONTAINERFILE = """\
+FROM scratch
+COPY pause /pause
+USER 65535:65535
+ENTRYPOINT ["/pause"]
+"""
+_ARCHIVE = "pause.tar"
+
+
+def provide_pause(cache: GoCache, program: Path) -> Path:
+    """Return the archive of the image that has this program only."""
+
+    def make(result: Path) -> None:
+        cache.say("building the pause image")
+        (result / "pause").write_bytes(program.read_bytes())
+        (result / "pause").chmod(0o755)
+        (result / "Containerfile").write_text(_CONTAINERFILE)
+        build(result, config.PAUSE, result / _ARCHIVE)
+
+    recipe = f"{program.parent.name} {config.PAUSE} {_CONTAINERFILE}"
+    return cache.provide(SANDBOX / "tools/node", recipe, make) / _ARCHIVE
+
+
+def build(context: Path, name: str, archive: Path) -> None:
+    """Build the folder's Containerfile without an engine, and write the image to a new archive."""
+    with tempfile.TemporaryDirectory(prefix="nimops-image-") as scratch:
+        buildah = ["buildah", f"--root={scratch}/root", f"--runroot={scratch}/run"]
+        buildah += ["--storage-driver=vfs"]
+        bud = ["bud", "--isolation=chroot", "--tag", name, "--file", str(context / "Containerfile")]
+        _run([*buildah, *bud, str(context)])
+        _run([*buildah, "push", name, f"docker-archive:{archive}:{name}"])
+
+
+def load(archive: Path, socket: Path, say: Callable[[str], None]) -> None:
+    """Import the images of an archive, of Docker or OCI."""
+    if not archive.is_file():
+        raise SetupError(f"{archive}: no such file")
+    command = ["ctr", f"--address={socket}", "--namespace=k8s.io", "images", "import", str(archive)]
+    for line in _run(command).splitlines():
+        say(line)
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+        raise SandboxError(f"{' '.join(command)} failed:\n{last}")
+    return done.stdout

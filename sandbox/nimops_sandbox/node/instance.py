@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""A control plane with a real node: what differs from the one with simulated nodes only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import socket
+import subprocess
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from .. import components, files, seed, tools
+from ..api import Api
+from ..errors import SandboxError
+from ..gocache import GoCache
+from ..instance import Instance
+from ..settings import Settings
+from ..state import State
+from . import cgroup, config, host, images, network
+from . import components as node
+from .config import Config
+from .namespaces import Namespaces
+
+_NODE = f"/api/v1/nodes/{config.NAME}"
+_TAINT = "sandbox.nimops/simulated=:NoSchedule"
+_GPUS = {"nvidia.com/gpu": "8"}
+
+
+class NodeInstance(Instance):
+    """Commands on the node of a sandbox: beside that one's directory, in a network of its own."""
+
+    addresses = (network.ADDRESS, network.API_SERVICE)
+    before_api = ("containerd", *Instance.before_api)
+    after_api = (*Instance.after_api, *(name for name in node.NAMES if name != "containerd"))
+
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        super().__init__(of_node(settings), say)
+        self._folder = self.directory / "node"
+        self._namespaces = Namespaces(self._folder)
+        self._group = cgroup.find(name_of(self.directory))
+        self._pause = Path()
+
+    def export_line(self) -> str:
+        command = f"nsenter --net={self._namespaces.network} --"
+        return f"{super().export_line()} NIMOPS_NODE_EXEC={shlex.quote(command)}"
+
+    def up(self) -> None:
+        host.require(host.missing(), os.geteuid())
+        super().up()
+
+    def remove(self) -> None:
+        """Kill all that runs on the node, and remove all that there is of it but logs.
+
+        In whatever state it is: what is looked for is found by name, not by what was remembered.
+        """
+        with self._locked() if self.directory.exists() else nullcontext():
+            self._clear()
+            files.forget(self.directory)
+        self.say(f"nothing is left of the node in {self.directory}, except for logs")
+
+    def status(self) -> tuple[dict[str, str], bool]:
+        if self._namespaces.exist():
+            self._namespaces.enter()
+        return super().status()
+
+    def load(self, archive: Path) -> None:
+        """Bring the images of an archive to the node."""
+        images.load(archive, self._folder / "run/containerd/containerd.sock", self.say)
+
+    def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
+        programs = tools.provide_programs(cache, self.settings.found, tools.NODE)
+        self._pause = images.provide_pause(cache, programs["pause"])
+        return programs
+
+    def _prepare(self) -> None:
+        """Enter what the node has for itself. What is left of a former one goes first."""
+        if not self._namespaces.exist():
+            self._clear()
+            self._folder.mkdir(exist_ok=True)
+            self._group.create()
+            self._namespaces.create()
+        self._group.join()
+        self._namespaces.enter()
+
+    def _clear(self) -> None:
+        self._group.kill()
+        self._namespaces.remove()
+        self._group.remove()
+
+    def _command_lines(self, current: State) -> dict[str, list[str]]:
+        lines = components.command_lines(self.directory, current.ports, node.REAL)
+        return {**lines, **node.command_lines(self.directory)}
+
+    def _write_files(self, current: State, programs: dict[str, Path]) -> None:
+        super()._write_files(current, programs)
+        Config(self.directory, self._group.name, host.plugins()).write()
+
+    def _start_api(self, programs: dict[str, Path]) -> State:
+        current = super()._start_api(programs)
+        self._wait(current, "containerd", _is_listening)
+        images.load(self._pause, config.SOCKET, lambda _: None)
+        return current
+
+    def _give_objects(self, current: State, api: Api) -> None:
+        self._give(api, "objects", seed.objects_with_node())
+        self._kubectl("taint", "nodes", f"--selector={node.SIMULATED_NODES}", "--overwrite", _TAINT)
+        self._wait(current, "the node", lambda: api.get(_NODE) is not None)
+        status = json.dumps({"status": {"capacity": _GPUS, "allocatable": _GPUS}})
+        self._kubectl("patch", "node", config.NAME, "--subresource=status", f"--patch={status}")
+
+    def _kubectl(self, *arguments: str) -> None:
+        kubectl = [str(self.directory / "bin/kubectl"), f"--kubeconfig={self.directory}/kubeconfig"]
+        command = [*kubectl, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SandboxError(f"kubectl {' '.join(arguments[:2])} failed:\n{done.stderr.strip()}")
+
+
+def of_node(settings: Settings) -> Settings:
+    """Return the settings of the node beside a sandbox."""
+    directory = settings.directory.with_name(f"{settings.directory.name}-node")
+    return replace(settings, directory=directory, port=None)
+
+
+def name_of(directory: Path) -> str:
+    """Return the name of the node's control group: another one for each directory."""
+    return f"nimops-{hashlib.sha256(str(directory).encode()).hexdigest()[:8]}"
+
+
+def _is_listening() -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(config.SOCKET)) == 0

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the table of mounts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path("/proc/self/mountinfo")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """path: where it is mounted. kind: of file system."""
+
+    path: Path
+    kind: str
+
+
+def parse(table: str) -> list[Mount]:
+    """Return the mounts of a /proc/<pid>/mountinfo, in the order of that file."""
+    found = []
+    for line in table.splitlines():
+        fields, _, rest = line.partition(" - ")
+        found.append(Mount(Path(_unescape(fields.split()[4])), rest.split()[0]))
+    return found
+
+
+def read() -> list[Mount]:
+    return parse(TABLE.read_text())
+
+
+def count(path: Path) -> int:
+    """Return how many mounts are stacked at this path."""
+    real = path.resolve()
+    return sum(mount.path == real for mount in read())
+
+
+def _unescape(text: str) -> str:
+    """Spaces, tabs, line breaks and backslashes are written as three octal digits."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

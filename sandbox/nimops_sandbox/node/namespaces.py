@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The namespaces of a node: a network without a way out, and mounts that only the node sees."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UnsupportedError
+from . import mounts, network
+
+_libc = ctypes.CDLL(None, use_errno=True)
+# Where programs write that do not ask, and the folder that they get instead.
+_FOLDERS = {
+    "/run": "run",
+    "/var/lib/cni": "cni",
+    "/var/lib/kubelet": "kubelet",
+    "/var/log/containers": "container-logs",
+    "/var/log/pods": "pod-logs",
+}
+# Its arguments are pairs of folder and mount point.
+_SETUP = """
+set -e
+while [ $# -gt 0 ]; do mount --bind "$1" "$2"; shift 2; done
+"""
+
+
+@dataclass(frozen=True)
+class Namespaces:
+    """They exist as long as their files, whatever becomes of the processes in them."""
+
+    folder: Path
+
+    @property
+    def network(self) -> Path:
+        return self._files / "network"
+
+    @property
+    def mounts(self) -> Path:
+        return self._files / "mounts"
+
+    def exist(self) -> bool:
+        """Return whether they were made completely, and the machine was not restarted since."""
+        return self._ready.exists() and mounts.count(self.mounts) > 0
+
+    def create(self) -> None:
+        """Raise UnsupportedError if this machine, or the container around us, forbids it."""
+        self._files.mkdir(parents=True)
+        # The file of a namespace of mounts can only be where mounts do not spread.
+        _run("mount", "--bind", str(self._files), str(self._files))
+        _run("mount", "--make-private", str(self._files))
+        for path in (self.network, self.mounts):
+            path.touch()
+        unshare = ["unshare", f"--net={self.network}", f"--mount={self.mounts}"]
+        script = _SETUP + "\n".join(f"ip {command}" for command in network.SETUP)
+        _run(*unshare, "--propagation=private", "sh", "-c", script, "sh", *self._make_folders())
+        self._ready.touch()
+
+    def enter(self) -> None:
+        """Bring this process, and all that it starts, into both."""
+        for path in (self.network, self.mounts):
+            with path.open() as file:
+                if _libc.setns(file.fileno(), 0):
+                    number = ctypes.get_errno()
+                    raise OSError(number, f"entering {path}: {os.strerror(number)}")
+
+    def remove(self) -> None:
+        """Remove what there is of them. The processes must have ended."""
+        for path in (self.network, self.mounts, self._files):
+            for _ in range(mounts.count(path)):
+                _run("umount", str(path))
+        shutil.rmtree(self._files, ignore_errors=True)
+        for point in self._read_made():
+            try:
+                Path(point).rmdir()
+            except OSError:  # somebody else uses it now
+                continue
+
+    def _make_folders(self) -> list[str]:
+        """Make folders and mount points, and remember which of the latter the machine lacked."""
+        lacking = [point for point in _FOLDERS if not Path(point).exists()]
+        self._made.write_text(json.dumps(lacking))
+        pairs = []
+        for point, name in _FOLDERS.items():
+            folder = self.folder / name
+            folder.mkdir(exist_ok=True)
+            Path(point).mkdir(exist_ok=True)
+            pairs += [str(folder), point]
+        return pairs
+
+    @property
+    def _files(self) -> Path:
+        return self.folder / "namespaces"
+
+    @property
+    def _ready(self) -> Path:
+        return self._files / "ready"
+
+    @property
+    def _made(self) -> Path:
+        return self.folder / "made.json"
+
+    def _read_made(self) -> Sequence[str]:
+        return json.loads(self._made.read_text()) if self._made.exists() else []
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UnsupportedError(
+            "a real node needs the right to make networks and mounts, which not every container "
+            f"gives to root: {' '.join(command[:4])}: {done.stderr.strip()}"
+        )

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""A node of these tests' own, in build/node, and a function that runs kubectl in its network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "sandbox"))
+
+from nimops_sandbox.errors import UnsupportedError  # noqa: E402
+from nimops_sandbox.node.images import build  # noqa: E402
+
+IMAGE = Path(__file__).resolve().parent / "image"
+NAME = "nimops.test/probe:1"
+
+
+class Node:
+    """A node in a directory of its own."""
+
+    def __init__(self, parent: Path) -> None:
+        self.directory = parent / "sandbox-node"
+        self.environ = {**os.environ, "SANDBOX_DIR": str(parent / "sandbox")}
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, str(REPOSITORY / "sandbox"), "node", *words]
+
+    def sandbox(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return run(self.command(*words), self.environ)
+
+    def exec(self, script: str, *words: str) -> str:
+        """Run a shell script that may use kubectl, with these words as its $1 and on."""
+        line = self.sandbox("env").stdout
+        return run(
+            ["sh", "-c", f'{line}\n$NIMOPS_NODE_EXEC sh -c "$@"', "sh", script, "sh", *words],
+            self.environ,
+        ).stdout
+
+    def kubectl(self, *words: str) -> str:
+        return self.exec('kubectl "$@"', *words)
+
+
+def run(command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command, its progress on our stderr; fail with what it said if it fails."""
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    sys.stderr.write(done.stderr)
+    assert done.returncode == 0, f"{command}: exit code {done.returncode}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="session")
+def node() -> Iterator[Node]:
+    """A node that is up at first. Tests are skipped where there cannot be one."""
+    parent = REPOSITORY / "build/node"
+    parent.mkdir(parents=True, exist_ok=True)
+    node = Node(parent)
+    up = subprocess.run(
+        node.command("up"), env=node.environ, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if up.returncode == UnsupportedError.exit_code:
+        pytest.skip(up.stderr.strip())
+    assert up.returncode == 0, up.stderr
+    yield node
+    node.sandbox("down")
+
+
+@pytest.fixture(scope="session")
+def archive(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The probe's image, built by buildah."""
+    context = tmp_path_factory.mktemp("image")
+    go = ["go", "build", "-C", str(IMAGE), "-buildvcs=false", "-o", str(context / "probe"), "."]
+    run(go, {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"})
+    (context / "Containerfile").write_text((IMAGE / "Containerfile").read_text())
+    build(context, NAME, context / "probe.tar")
+    return context / "probe.tar"

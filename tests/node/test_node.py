@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What pods get on a real node, in the order in which a user would meet it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESOURCES = Path(__file__).resolve().parent / "resources.yaml"
+WEB = "deployment/web"
+
+
+@pytest.fixture(scope="module")
+def web(node: Any, archive: Path) -> Iterator[Any]:
+    """The node, with the resources applied and the web server ready."""
+    node.sandbox("up")
+    node.sandbox("load", str(archive))
+    node.kubectl("apply", "--server-side", "--filename", str(RESOURCES))
+    node.kubectl("-n", "probe", "rollout", "status", WEB, "--timeout=60s")
+    yield node
+    node.kubectl("delete", "namespace", "probe", "--ignore-not-found", "--timeout=60s")
+
+
+def probe(node: Any, *words: str) -> str:
+    return str(node.kubectl("-n", "probe", *words)).strip()
+
+
+def test_a_second_up_changes_nothing(web: Any) -> None:
+    before = web.sandbox("status").stdout
+    assert "starting" not in web.sandbox("up").stderr
+    assert web.sandbox("status").stdout == before
+
+
+def test_a_pod_is_ready_once_its_probe_succeeds(web: Any) -> None:
+    pod = json.loads(probe(web, "get", "pods", "--selector=app=web", "--output=json"))["items"][0]
+    status = pod["status"]["containerStatuses"][0]
+    assert pod["spec"]["nodeName"] == "node-0"
+    assert pod["status"]["podIP"].startswith("10.244.0.")
+    assert (status["ready"], status["restartCount"]) == (True, 0)
+    events = probe(web, "get", "events", "--output=jsonpath={.items[*].message}")
+    assert "Readiness probe failed: HTTP probe failed with statuscode: 503" in events
+
+
+def test_exec_runs_in_the_container(web: Any) -> None:
+    assert probe(web, "exec", WEB, "--", "/probe", "id") == "1001:0"
+
+
+def test_the_root_file_system_is_read_only(web: Any) -> None:
+    with pytest.raises(AssertionError, match="read-only file system"):
+        probe(web, "exec", WEB, "--", "/probe", "write", "/file", "text")
+
+
+@pytest.mark.parametrize("host", ["web", "web.probe.svc.cluster.local", "ClusterIP"])
+def test_the_service_answers_a_pod(web: Any, host: str) -> None:
+    if host == "ClusterIP":
+        host = probe(web, "get", "service", "web", "--output=jsonpath={.spec.clusterIP}")
+    answer = probe(web, "exec", WEB, "--", "/probe", "get", f"http://{host}/to-{host}")
+    assert answer.startswith("answer of web-")
+    assert f"asked for /to-{host}" in probe(web, "logs", WEB)
+
+
+def test_the_service_answers_a_process_in_the_network(web: Any) -> None:
+    address = probe(web, "get", "service", "web", "--output=jsonpath={.spec.clusterIP}")
+    script = 'python3 -c "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read())" $1'
+    assert "answer of web-" in web.exec(script, f"http://{address}/")
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        pytest.param("http://no-such-name.example/", "no such host", id="name"),
+        pytest.param("http://192.0.2.1/", "unreachable|exceeded", id="address"),
+    ],
+)
+def test_nothing_gets_out(web: Any, url: str, reason: str) -> None:
+    with pytest.raises(AssertionError, match=reason):
+        probe(web, "exec", WEB, "--", "/probe", "get", url)
+
+
+def test_a_job_writes_to_a_volume_that_goes_with_its_claim(web: Any) -> None:
+    probe(web, "wait", "--for=condition=Complete", "job/write", "--timeout=60s")
+    volumes = web.directory / "node/volumes"
+    [file] = volumes.glob("*/file")
+    assert file.read_text() == "written"
+    probe(web, "delete", "job/write", "pvc/data", "--timeout=60s")
+    web.kubectl("wait", "--for=delete", "pv", "--all", "--timeout=60s")
+    assert list(volumes.iterdir()) == []
+
+
+def test_simulated_pods_stay_apart(web: Any) -> None:
+    override = {
+        "spec": {
+            "nodeSelector": {"sandbox.nimops/simulated": "true"},
+            "tolerations": [{"key": "sandbox.nimops/simulated", "operator": "Exists"}],
+        }
+    }
+    web.kubectl(
+        *("run", "simulated", "--image=example.com/none", f"--overrides={json.dumps(override)}")
+    )
+    web.kubectl("wait", "--for=condition=Ready", "pod/simulated", "--timeout=30s")
+    pods = web.kubectl("get", "pods", "--all-namespaces", "--output=json")
+    real = {
+        pod["metadata"]["name"]: pod["spec"]["nodeName"] == "node-0"
+        for pod in json.loads(pods)["items"]
+    }
+    assert real.pop("simulated") is False
+    assert set(real.values()) == {True}
+    web.kubectl("delete", "pod", "simulated", "--wait=false")
+
+
+def test_what_was_killed_comes_back(web: Any) -> None:
+    pids = dict(line.split(" pid ") for line in web.sandbox("status").stdout.splitlines()[3:])
+    killed = [pids[name] for name in pids if name.strip() in ("containerd", "kubelet")]
+    subprocess.run(["kill", "-KILL", *killed], check=True)
+    said = web.sandbox("up").stderr
+    assert "starting containerd\n" in said
+    assert "starting kubelet\n" in said
+    # A new kubelet needs a moment to know its pods.
+    web.exec(
+        "timeout 30 sh -c 'until kubectl -n probe exec deployment/web -- /probe id; do :; done'"
+    )
+    assert probe(web, "get", "pods", "--output=jsonpath={..restartCount}").strip("0 ") == ""
