@@ -8,8 +8,11 @@ import argparse
 import os
 import platform
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import yaml
 from nimops_sandbox.errors import SandboxError
@@ -21,6 +24,13 @@ from .commands import run
 from .engine import Engine, Recipe, find_engine
 
 STAND_IN = "stand-in"
+NIM = "registry.example/acme/tiny-llm:1.0.0"
+NIM_FILES = (
+    "molecule/shared/image/Dockerfile",
+    "molecule/shared/image/nim.py",
+    "sandbox/manifest.yaml",
+    "sandbox/model_server.py",
+)
 _TITLE = "nimops.nim operator"
 _PYTHONS = "3.11 3.12 3.13"
 _EPILOG = """
@@ -29,6 +39,7 @@ environment:
                         Debian and PyPI (default: that of the Dockerfile, or the stand-in if it
                         cannot be pulled)
   IMAGE                 name of the image (default: that of config/manager)
+  TINY_KEY              for nim: the only key that it accepts (default: it accepts any)
   IMAGE_PYTHONS         versions of Python to add wheels for (default: 3.11 3.12 3.13)
   IMAGE_ARCH            architecture of the wheels (default: this machine's)
   SOURCE_DATE_EPOCH     time of all files (default: that of the commit)
@@ -49,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, do, text in (
         ("build", _build, "build the image, write it to build/image.tar, and print both"),
         ("files", _files, "only fill build/image, which the Dockerfile copies"),
+        ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
     ):
         commands.add_parser(name, help=text).set_defaults(do=do)
     options = parser.parse_args(arguments)
@@ -82,7 +94,24 @@ def _build() -> None:
         REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, image_labels(version, name)
     )
     engine.build(tag, recipe)
-    archive = REPOSITORY / "build/image.tar"
+    _save(engine, tag, "image.tar")
+
+
+def _nim() -> None:
+    engine = find_engine(REPOSITORY / "build/containers", _say)
+    names = {"BASE": os.environ.get("BASE"), "KEY": os.environ.get("TINY_KEY")}
+    given = {name: value for name, value in names.items() if value}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in NIM_FILES:
+            shutil.copy(REPOSITORY / name, folder)
+        recipe = Recipe(Path(folder, "Dockerfile"), Path(folder), 0, given)
+        _say(f"building {NIM}")
+        engine.build(NIM, recipe)
+    _save(engine, NIM, "nim.tar")
+
+
+def _save(engine: Engine, tag: str, name: str) -> None:
+    archive = REPOSITORY / "build" / name
     engine.save(tag, archive)
     print(tag, archive, sep="\n")
 
