@@ -71,6 +71,13 @@ def test_the_service_answers_a_process_in_the_network(web: Any) -> None:
     assert "answer of web-" in web.exec(script, f"http://{address}/")
 
 
+def test_a_pod_reaches_the_api_server_as_its_service_account(web: Any) -> None:
+    secrets = "/api/v1/namespaces/probe/secrets"
+    answer = json.loads(probe(web, "exec", WEB, "--", "/probe", "api", secrets))
+    assert answer["code"] == 403
+    assert 'User "system:serviceaccount:probe:default" cannot list' in answer["message"]
+
+
 @pytest.mark.parametrize(
     ("url", "reason"),
     [

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from ..errors import SandboxError, SetupError
 from ..gocache import GoCache
@@ -47,17 +48,20 @@ def build(context: Path, name: str, archive: Path) -> None:
         _run([*buildah, "push", name, f"docker-archive:{archive}:{name}"])
 
 
-def load(archive: Path, socket: Path, say: Callable[[str], None]) -> None:
-    """Import the images of an archive, of Docker or OCI."""
+def load(archive: Path, prefix: Sequence[str] = ()) -> str:
+    """Import the images of an archive, of Docker or OCI; return what ctr says.
+
+    prefix: of the command, if we do not see the node's mounts.
+    """
     if not archive.is_file():
         raise SetupError(f"{archive}: no such file")
-    command = ["ctr", f"--address={socket}", "--namespace=k8s.io", "images", "import", str(archive)]
-    for line in _run(command).splitlines():
-        say(line)
+    ctr = ["ctr", f"--address={config.SOCKET}", "--namespace=k8s.io", "images", "import", "-"]
+    with archive.open("rb") as content:
+        return _run([*prefix, *ctr], content)
 
 
-def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _run(command: list[str], stdin: IO[bytes] | int = subprocess.DEVNULL) -> str:
+    done = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-15:])
         raise SandboxError(f"{' '.join(command)} failed:\n{last}")

@@ -71,7 +71,9 @@ class NodeInstance(Instance):
 
     def load(self, archive: Path) -> None:
         """Bring the images of an archive to the node."""
-        images.load(archive, self._folder / "run/containerd/containerd.sock", self.say)
+        enter = ["nsenter", f"--mount={self._namespaces.mounts}", "--"]
+        for line in images.load(archive, enter).splitlines():
+            self.say(line)
 
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
         programs = tools.provide_programs(cache, self.settings.found, tools.NODE)
@@ -104,7 +106,7 @@ class NodeInstance(Instance):
     def _start_api(self, programs: dict[str, Path]) -> State:
         current = super()._start_api(programs)
         self._wait(current, "containerd", _is_listening)
-        images.load(self._pause, config.SOCKET, lambda _: None)
+        images.load(self._pause)
         return current
 
     def _give_objects(self, current: State, api: Api) -> None:

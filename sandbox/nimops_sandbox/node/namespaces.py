@@ -85,6 +85,7 @@ class Namespaces:
 
     def _make_folders(self) -> list[str]:
         """Make folders and mount points, and remember which of the latter the machine lacked."""
+        shutil.rmtree(self.folder / "run", ignore_errors=True)  # of a machine before its restart
         lacking = [point for point in _FOLDERS if not Path(point).exists()]
         self._made.write_text(json.dumps(lacking))
         pairs = []

@@ -5,6 +5,8 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +15,10 @@ import (
 	"time"
 )
 
-const usage = "usage: probe serve | get URL | write FILE TEXT | id"
+const (
+	usage   = "usage: probe serve | get URL | api PATH | write FILE TEXT | id"
+	account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -28,6 +33,8 @@ func run(words []string) error {
 		return serve()
 	case len(words) == 2 && words[0] == "get":
 		return get(words[1])
+	case len(words) == 2 && words[0] == "api":
+		return api(words[1])
 	case len(words) == 3 && words[0] == "write":
 		return os.WriteFile(words[1], []byte(words[2]), 0o600)
 	case len(words) == 1 && words[0] == "id":
@@ -64,6 +71,34 @@ func get(url string) error {
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", url, answer.Status)
 	}
+	_, err = io.Copy(os.Stdout, answer.Body)
+	return err
+}
+
+// api prints what the API server answers the pod's ServiceAccount.
+func api(path string) error {
+	token, err := os.ReadFile(account + "token")
+	if err != nil {
+		return err
+	}
+	certificate, err := os.ReadFile(account + "ca.crt")
+	if err != nil {
+		return err
+	}
+	authorities := x509.NewCertPool()
+	authorities.AppendCertsFromPEM(certificate)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities}}
+	request, err := http.NewRequest(http.MethodGet, "https://kubernetes.default.svc"+path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+string(token))
+	client := http.Client{Timeout: 5 * time.Second, Transport: transport}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
 	_, err = io.Copy(os.Stdout, answer.Body)
 	return err
 }

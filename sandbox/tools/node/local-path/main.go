@@ -60,7 +60,7 @@ func run(kubeconfig string, volumes provisioner) error {
 	return nil
 }
 
-// Provision makes a directory that any user of a pod may write, as fsGroup does not apply to it.
+// Provision makes a directory that any user may write, as not every pod has an fsGroup.
 func (p provisioner) Provision(
 	_ context.Context, options controller.ProvisionOptions,
 ) (*v1.PersistentVolume, controller.ProvisioningState, error) {

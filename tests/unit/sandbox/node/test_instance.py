@@ -54,4 +54,4 @@ def test_down_without_a_node_makes_nothing(tmp_path: Path) -> None:
 
 def test_an_archive_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"no\.tar: no such file"):
-        images.load(tmp_path / "no.tar", Path("/none"), str)
+        images.load(tmp_path / "no.tar")
