@@ -141,8 +141,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def serve(_words: list[str]) -> None:
-    """Load the selected profile, or any, and serve it."""
-    profile = os.environ.get("NIM_MODEL_PROFILE") or profiles_of(MANIFEST.read_text())[0]
+    """Load the selected profile, or one that is in the cache, or any, and serve it."""
+    known = profiles_of(MANIFEST.read_text())
+    cached = [name for name in known if (cache() / "profiles" / name).is_dir()]
+    profile = os.environ.get("NIM_MODEL_PROFILE") or [*cached, *known][0]
     download(cache() / "profiles" / profile)
     Handler.ready_at = time.monotonic() + LOADING_SECONDS
     port = int(os.environ.get("NIM_SERVER_PORT", "8000"))

@@ -29,7 +29,8 @@ from .namespaces import Namespaces
 
 _NODE = f"/api/v1/nodes/{config.NAME}"
 _TAINT = "sandbox.nimops/simulated=:NoSchedule"
-_GPUS = {"nvidia.com/gpu": "8"}
+# What the kubelet does not report: there are no GPUs, and it does not measure storage here.
+_RESOURCES = {"nvidia.com/gpu": "8", "ephemeral-storage": "100Gi"}
 
 
 class NodeInstance(Instance):
@@ -113,7 +114,7 @@ class NodeInstance(Instance):
         self._give(api, "objects", seed.objects_with_node())
         self._kubectl("taint", "nodes", f"--selector={node.SIMULATED_NODES}", "--overwrite", _TAINT)
         self._wait(current, "the node", lambda: api.get(_NODE) is not None)
-        status = json.dumps({"status": {"capacity": _GPUS, "allocatable": _GPUS}})
+        status = json.dumps({"status": {"capacity": _RESOURCES, "allocatable": _RESOURCES}})
         self._kubectl("patch", "node", config.NAME, "--subresource=status", f"--patch={status}")
 
     def _kubectl(self, *arguments: str) -> None:
