@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "sandbox"))
+sys.path[:0] = [str(REPOSITORY / "sandbox"), str(Path(__file__).resolve().parent)]
 
+import traces  # noqa: E402
 from nimops_sandbox.errors import UnsupportedError  # noqa: E402
 from nimops_sandbox.node.images import build  # noqa: E402
+from nimops_sandbox.node.instance import name_of  # noqa: E402
 
 IMAGE = Path(__file__).resolve().parent / "image"
 NAME = "nimops.test/probe:1"
@@ -28,6 +30,12 @@ class Node:
     def __init__(self, parent: Path) -> None:
         self.directory = parent / "sandbox-node"
         self.environ = {**os.environ, "SANDBOX_DIR": str(parent / "sandbox")}
+        self._before: set[str] = set()
+        self._before = self.traces()
+
+    def traces(self) -> set[str]:
+        """Return what there is on the machine now and was not there at first."""
+        return traces.find(self.directory, name_of(self.directory)) - self._before
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, str(REPOSITORY / "sandbox"), "node", *words]
@@ -60,6 +68,7 @@ def node() -> Iterator[Node]:
     """A node that is up at first. Tests are skipped where there cannot be one."""
     parent = REPOSITORY / "build/node"
     parent.mkdir(parents=True, exist_ok=True)
+    Node(parent).sandbox("down")
     node = Node(parent)
     up = subprocess.run(
         node.command("up"), env=node.environ, stderr=subprocess.PIPE, text=True, check=False

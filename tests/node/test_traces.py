@@ -7,17 +7,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import traces
-from nimops_sandbox.node.instance import name_of
 
 
 def leave(node: Any) -> None:
@@ -39,31 +33,29 @@ def forget(node: Any) -> None:
 @pytest.mark.parametrize("harm", [leave, kill_some, forget])
 def test_down_leaves_nothing(node: Any, archive: Path, harm: Callable[[Any], None]) -> None:
     node.sandbox("down")
-    before = find(node)
     node.sandbox("up")
     node.sandbox("load", str(archive))
-    node.kubectl("run", "probe", f"--image={'nimops.test/probe:1'}", "--", "serve")
+    node.kubectl("run", "probe", "--image=nimops.test/probe:1", "--", "serve")
     node.kubectl("wait", "--for=condition=Ready", "pod/probe", "--timeout=60s")
-    during = find(node) - before
+    during = node.traces()
     assert sum(trace.startswith("process") for trace in during) > 12, during
     harm(node)
     node.sandbox("down")
-    assert find(node) - before == set()
+    assert node.traces() == set()
 
 
 @pytest.mark.parametrize("step", ["starting containerd", "starting kube-controller-manager"])
 def test_down_after_an_interrupted_up(node: Any, step: str) -> None:
     node.sandbox("down")
-    before = find(node)
     with subprocess.Popen(
         node.command("up"), env=node.environ, stderr=subprocess.PIPE, text=True
     ) as up:
         assert up.stderr is not None
         assert any(step in line for line in up.stderr)
         up.kill()
-    assert find(node) - before != set()
+    assert node.traces() != set()
     node.sandbox("down")
-    assert find(node) - before == set()
+    assert node.traces() == set()
 
 
 def test_up_continues_an_interrupted_one(node: Any) -> None:
@@ -75,7 +67,3 @@ def test_up_continues_an_interrupted_one(node: Any) -> None:
         up.kill()
     node.sandbox("up")
     assert "node-0" in node.kubectl("get", "nodes")
-
-
-def find(node: Any) -> set[str]:
-    return traces.find(node.directory, name_of(node.directory))

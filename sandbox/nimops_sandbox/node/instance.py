@@ -83,7 +83,7 @@ class NodeInstance(Instance):
 
     def _prepare(self) -> None:
         """Enter what the node has for itself. What is left of a former one goes first."""
-        if not self._namespaces.exist():
+        if not (self._namespaces.exist() and self._group.pids()):
             self._clear()
             self._folder.mkdir(exist_ok=True)
             self._group.create()

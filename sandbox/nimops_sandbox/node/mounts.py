@@ -38,6 +38,17 @@ def count(path: Path) -> int:
     return sum(mount.path == real for mount in read())
 
 
+def of_all_processes(proc: Path = Path("/proc")) -> set[Path]:
+    """Return where anything is mounted for any process."""
+    found: set[Path] = set()
+    for table in proc.glob("[0-9]*/mountinfo"):
+        try:
+            found.update(mount.path for mount in parse(table.read_text()))
+        except OSError:  # ended meanwhile
+            continue
+    return found
+
+
 def _unescape(text: str) -> str:
     """Spaces, tabs, line breaks and backslashes are written as three octal digits."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +23,7 @@ _FOLDERS = {
     "/var/log/containers": "container-logs",
     "/var/log/pods": "pod-logs",
 }
+_MARK = ".made-by-nimops-sandbox"
 # Its arguments are pairs of folder and mount point.
 _SETUP = """
 set -e
@@ -77,22 +76,16 @@ class Namespaces:
             for _ in range(mounts.count(path)):
                 _run("umount", str(path))
         shutil.rmtree(self._files, ignore_errors=True)
-        for point in self._read_made():
-            try:
-                Path(point).rmdir()
-            except OSError:  # somebody else uses it now
-                continue
+        _remove_points()
 
     def _make_folders(self) -> list[str]:
-        """Make folders and mount points, and remember which of the latter the machine lacked."""
+        """Make folders and mount points; return pairs of them."""
         shutil.rmtree(self.folder / "run", ignore_errors=True)  # of a machine before its restart
-        lacking = [point for point in _FOLDERS if not Path(point).exists()]
-        self._made.write_text(json.dumps(lacking))
         pairs = []
         for point, name in _FOLDERS.items():
             folder = self.folder / name
             folder.mkdir(exist_ok=True)
-            Path(point).mkdir(exist_ok=True)
+            _make_point(Path(point))
             pairs += [str(folder), point]
         return pairs
 
@@ -104,12 +97,24 @@ class Namespaces:
     def _ready(self) -> Path:
         return self._files / "ready"
 
-    @property
-    def _made(self) -> Path:
-        return self.folder / "made.json"
 
-    def _read_made(self) -> Sequence[str]:
-        return json.loads(self._made.read_text()) if self._made.exists() else []
+def _make_point(point: Path) -> None:
+    """Make a mount point if the machine lacks it, and mark it: nodes may share it."""
+    if not point.exists():
+        point.mkdir()
+        (point / _MARK).touch()
+
+
+def _remove_points() -> None:
+    """Remove the mount points that nodes have made and that none uses: it would lose its mount."""
+    used = mounts.of_all_processes()
+    for point in (Path(point) for point in _FOLDERS):
+        if (point / _MARK).exists() and point not in used:
+            (point / _MARK).unlink()
+            try:
+                point.rmdir()
+            except OSError:  # somebody else uses it now
+                continue
 
 
 def _run(*command: str) -> None:

@@ -32,3 +32,12 @@ def test_count_follows_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(mounts, "TABLE", tmp_path / "table")
     assert mounts.count(tmp_path / "link") == 2
     assert mounts.count(tmp_path) == 0
+
+
+def test_mounts_of_all_processes(tmp_path: Path) -> None:
+    for name in ("1", "22", "self"):
+        (tmp_path / name).mkdir()
+        line = f"31 21 0:4 / /of/{name} rw - tmpfs tmpfs rw\n"
+        (tmp_path / name / "mountinfo").write_text(line)
+    (tmp_path / "3").mkdir()
+    assert mounts.of_all_processes(tmp_path) == {Path("/of/1"), Path("/of/22")}
