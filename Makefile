@@ -6,7 +6,9 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= python3
-VENV := $(CURDIR)/.venv
+# A version of ansible-core to use instead of the locked one, such as 2.18, in a virtualenv of its own.
+CORE ?=
+VENV := $(CURDIR)/$(if $(CORE),build/venv-$(notdir $(PYTHON))-$(CORE),.venv)
 BIN := $(VENV)/bin
 COLLECTIONS := $(CURDIR)/build/collections
 INSTALLED := $(COLLECTIONS)/ansible_collections/nimops/nim
@@ -27,6 +29,7 @@ $(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pypro
 	@echo "installing the Python packages of requirements/dev.txt into .venv" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
+	@$(if $(CORE),$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/core-$(CORE).txt >&2)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork --editable supervisor >&2
 	@touch $@
 
@@ -49,10 +52,11 @@ image-files: collection ## Fill build/image with all that the Dockerfile install
 
 .PHONY: image
 image: collection ## Build the operator's image and build/image.tar (BASE=, IMAGE=: python3 hack/image --help)
+	@$(BIN)/python hack/image install
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit prefork supervisor sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit unit-image prefork supervisor sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -76,6 +80,14 @@ PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovide
 unit: collection ## The unit tests, against the installed collection
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest -n auto --dist loadfile tests/unit
 	@$(BIN)/pytest -o addopts="$(PYTEST_ANSIBLE)" tests/through_ansible
+
+.PHONY: unit-image
+unit-image: ## The unit tests with the image's versions: Python 3.12 and ansible-core 2.18
+	@python=$$(hack/find_python.sh 3.12) && $(MAKE) unit PYTHON="$$python" CORE=2.18
+
+.PHONY: matrix
+matrix: ## Unit tests and prefork with ansible-core 2.18 to 2.21; says which Python is missing
+	@hack/matrix.sh
 
 .PHONY: fuzz
 fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $$KUBECONFIG or the sandbox (FUZZ=--seed N)
@@ -135,6 +147,10 @@ scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
 	@$(BIN)/molecule test --scenario-name namespaced
 	@$(BIN)/molecule test --scenario-name takeover
+
+.PHONY: scenario-node
+scenario-node: collection ## The operator from its image on a real node, skipped with a reason where there cannot be one
+	@hack/scenario_node.sh
 
 .PHONY: scenario-kind
 scenario-kind: collection ## The same on a kind cluster, if there is a container engine

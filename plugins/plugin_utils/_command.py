@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import multiprocessing
 import signal
+import sys
 import threading
 import typing as t
 from contextlib import contextmanager
@@ -36,6 +39,7 @@ CONNECTION_SPEC: dict[str, t.Any] = {
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _STDIN = ("-", "/dev/stdin")
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class CommandAction(Action):
@@ -98,6 +102,7 @@ def raise_on_signals() -> t.Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
+    _end_with_parent()
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
@@ -105,6 +110,12 @@ def raise_on_signals() -> t.Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_with_parent() -> None:
+    """Let Linux end a worker whose parent ends: ansible-core 2.18 does not tell its workers."""
+    if sys.platform == "linux" and multiprocessing.parent_process() is not None:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def collection_version() -> str:

@@ -28,6 +28,7 @@ from nimops_sandbox.thirdparty import split_json
 from .commands import Say, require, run
 from .engine import Engine, Recipe
 
+PROGRAMS = {"mmdebstrap": "mmdebstrap"}
 NAME = "localhost/nimops/ansible-operator-stand-in"
 MODULE = "github.com/operator-framework/ansible-operator-plugins"
 _FOLDER = Path(__file__).resolve().parent.parent
@@ -103,7 +104,7 @@ def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say
     recipe = json.dumps([_DOCKERFILE.read_text(), _PACKAGES, _SUITE, inputs])
 
     def make(result: Path) -> None:
-        require({"mmdebstrap": "mmdebstrap"}, "a stand-in for the base image", say)
+        require(PROGRAMS, "a stand-in for the base image")
         output = cache.run(
             ["go", "mod", "download", "-json", MODULE], source, "fetching the recipe"
         )

@@ -20,8 +20,8 @@ from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import REPOSITORY, Settings
 
 from . import base, files
-from .commands import run
-from .engine import Engine, Recipe, find_engine
+from .commands import install, run
+from .engine import PROGRAMS, Engine, Recipe, find_engine, find_program
 
 STAND_IN = "stand-in"
 NIM = "registry.example/acme/tiny-llm:1.0.0"
@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, do, text in (
+        ("install", _install, "install missing programs, as root on Debian; nothing elsewhere"),
         ("build", _build, "build the image, write it to build/image.tar, and print both"),
         ("files", _files, "only fill build/image, which the Dockerfile copies"),
         ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
@@ -76,6 +77,11 @@ def _say(text: str) -> None:
     print(f"image: {text}", file=sys.stderr, flush=True)
 
 
+def _install() -> None:
+    if find_program() is None:
+        install(PROGRAMS | base.PROGRAMS, _say)
+
+
 def _files() -> None:
     pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
     machine = os.environ.get("IMAGE_ARCH") or platform.machine()
@@ -85,7 +91,7 @@ def _files() -> None:
 def _build() -> None:
     version = str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
     tag = os.environ.get("IMAGE") or f"{_image_name()}:{version}"
-    engine = find_engine(REPOSITORY / "build/containers", _say)
+    engine = find_engine(REPOSITORY / "build/containers")
     _files()
     name = _provide_base(engine)
     _say(f"building {tag} on {name}")
@@ -98,7 +104,7 @@ def _build() -> None:
 
 
 def _nim() -> None:
-    engine = find_engine(REPOSITORY / "build/containers", _say)
+    engine = find_engine(REPOSITORY / "build/containers")
     names = {"BASE": os.environ.get("BASE"), "KEY": os.environ.get("TINY_KEY")}
     given = {name: value for name, value in names.items() if value}
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from nimops_sandbox.errors import SandboxError, SetupError
+from nimops_sandbox.node import host
 
 Say = Callable[[str], None]
 
@@ -29,18 +30,25 @@ def run(command: Sequence[str | Path], **extra: str) -> str:
     return done.stdout
 
 
-def require(programs: Mapping[str, str], purpose: str, say: Say) -> None:
-    """Install the Debian packages of missing programs. SetupError if that is not possible."""
-    missing = {name: package for name, package in programs.items() if shutil.which(name) is None}
-    if not missing:
-        return
-    packages = sorted(set(missing.values()))
-    if os.geteuid() or shutil.which("apt-get") is None:
+def require(programs: Mapping[str, str], purpose: str) -> None:
+    """Raise SetupError, naming programs and Debian packages, unless all programs are there."""
+    if lacking := _missing(programs):
         raise SetupError(
-            f"{purpose} needs {', '.join(sorted(missing))}: install them"
-            f" (on Debian: apt-get install {' '.join(packages)}), or run this as root on Debian"
+            f"{purpose} needs {', '.join(sorted(lacking))}: install them"
+            f" (Debian: apt-get install {_packages(lacking)})"
         )
-    say(f"installing Debian packages: {' '.join(packages)}")
-    run(["apt-get", "update", "--quiet"])
-    command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends"]
-    run([*command, *packages], DEBIAN_FRONTEND="noninteractive")
+
+
+def install(programs: Mapping[str, str], say: Say) -> None:
+    """Install the Debian packages of missing programs, as root on Debian; elsewhere nothing."""
+    lacking = _missing(programs)
+    if lacking and not os.geteuid() and shutil.which("apt-get"):
+        host.install(lacking, 0, say)
+
+
+def _missing(programs: Mapping[str, str]) -> dict[str, str]:
+    return {name: package for name, package in programs.items() if shutil.which(name) is None}
+
+
+def _packages(lacking: Mapping[str, str]) -> str:
+    return " ".join(sorted(set(lacking.values())))

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from nimops_sandbox.errors import SandboxError
 
-from .commands import Say, require, run
+from .commands import require, run
 
+PROGRAMS = {"buildah": "buildah"}
 _ENGINES = ("docker", "podman")
 
 
@@ -95,12 +96,18 @@ class Buildah(Engine):
         run([*self._command, "push", "--quiet", tag, f"docker-archive:{archive}:{tag}"])
 
 
-def find_engine(storage: Path, say: Say) -> Engine:
+def find_program() -> str | None:
+    """Return docker or podman if its engine answers."""
+    found = (name for name in _ENGINES if shutil.which(name) and _answers(name))
+    return next(found, None)
+
+
+def find_engine(storage: Path) -> Engine:
     """Return what can build here; `storage` is for buildah. SetupError if nothing can."""
-    for program in _ENGINES:
-        if shutil.which(program) and _answers(program):
-            return Engine(program)
-    require({"buildah": "buildah"}, "building an image", say)
+    program = find_program()
+    if program is not None:
+        return Engine(program)
+    require(PROGRAMS, "building an image without docker or podman")
     return Buildah(storage)
 
 
