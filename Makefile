@@ -156,7 +156,8 @@ sandbox-down: ## Stop only the processes of the local control plane
 	@$(SANDBOX) down
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Generate files from the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
+generate: $(VENV)/.installed ## Generate files from galaxy.yml's version, the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
+	@$(BIN)/python hack/generate_version.py
 	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import p
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = ROOT / "config"
-VERSION = yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"]
 PACKAGES = sorted(path.parent for path in CONFIG.rglob("kustomization.yaml"))
 SAMPLES = sorted((CONFIG / "samples").glob("*.yaml"))
 
@@ -203,14 +201,6 @@ def test_leader_election_shares_the_lease_of_the_reference():
     ]
     named = [rule for rule in leases if "resourceNames" in rule]
     assert [rule["resourceNames"] for rule in named] == [["a0715c6e.nvidia.com"]]
-
-
-def test_one_version_everywhere():
-    container = load_manager()["spec"]["template"]["spec"]["containers"][0]
-    env = {item["name"]: item.get("value") for item in container["env"]}
-    images = yaml.safe_load((CONFIG / "manager" / "kustomization.yaml").read_text())["images"]
-    in_image = re.search(r"^ARG OPERATOR_VERSION=(\S+)$", (ROOT / "Dockerfile").read_text(), re.M)
-    assert {env["OPERATOR_VERSION"], images[0]["newTag"], in_image.group(1)} == {VERSION}
 
 
 def test_image_installs_what_the_collection_depends_on():
