@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z/.-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
@@ -57,7 +57,7 @@ image-files: collection ## Build what the Dockerfile copies: the collection, and
 	done
 
 .PHONY: test
-test: lint unit prefork supervisor sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor packaging sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -67,6 +67,8 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
+	@$(BIN)/mypy -p nimops_release
+	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@$(BIN)/yamllint --strict .
@@ -97,6 +99,10 @@ prefork: venv ## The tests of prefork: the same events as stock, isolation, rest
 .PHONY: supervisor
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
+
+.PHONY: packaging
+packaging: venv ## The tests of what users install: chart, bundle, overlays against config/default
+	@$(BIN)/pytest tests/packaging
 
 .PHONY: endurance
 endurance: collection ## 2,000 runs of one parent of prefork, 5,000 resources: memory, descriptors, files
@@ -165,6 +171,14 @@ generate: $(VENV)/.installed ## Generate files from galaxy.yml's version, the de
 .PHONY: golden
 golden: collection ## Regenerate tests/golden: the objects that the samples become
 	@$(BIN)/python tests/golden/samples.py
+
+.PHONY: dist/install.yaml
+dist/install.yaml: venv ## config/default in one file
+	@$(BIN)/python release install
+
+.PHONY: dist/chart
+dist/chart: venv ## The Helm chart, in dist/chart/nimops
+	@$(BIN)/python release chart
 
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from nimops_sandbox import components, thirdparty, tools
-from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.settings import SANDBOX
-from nimops_sandbox.tools import TOOLS, Tool
+from nimops_sandbox.tools import PACKAGING_TOOLS, TOOLS, Tool
 
 GO_MOD = """module m
 
@@ -49,17 +49,25 @@ def test_linker_flags() -> None:
     assert tools.linker_flags(stamped, GO_MOD) == "-s -w -X v.full=v1.2.3 -X v.m=1"
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", TOOLS + PACKAGING_TOOLS, ids=lambda tool: tool.name)
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
     source = SANDBOX / "tools" / tool.name
     tools.linker_flags(tool, (source / "go.mod").read_text())
-    own_code = set(tool.packages.values()) == {"."}
+    own_code = "." in tool.packages.values()
     assert (source / "main.go").exists() == own_code
 
 
 def test_every_component_has_a_tool() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
     assert set(components.NAMES) | {"kubectl", "ansible-operator", "pki"} == programs
+
+
+def test_select_tools() -> None:
+    by_name = {tool.name: tool for tool in TOOLS + PACKAGING_TOOLS}
+    assert tools.select_tools([]) == TOOLS
+    assert tools.select_tools(["opm", "kubectl", "olm"]) == (by_name["olm"], by_name["kubernetes"])
+    with pytest.raises(SetupError, match="tiller: not one of .*helm"):
+        tools.select_tools(["helm", "tiller"])
 
 
 def test_definitions_come_from_pinned_modules() -> None:
