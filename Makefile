@@ -180,6 +180,10 @@ dist/install.yaml: venv ## config/default in one file
 dist/chart: venv ## The Helm chart, in dist/chart/nimops
 	@$(BIN)/python release chart
 
+.PHONY: dist/bundle
+dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
+	@$(BIN)/python release bundle
+
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG
 	@hack/operator.sh

@@ -280,11 +280,3 @@ def _entries(path: str) -> str:
 def _pod(deployment: Manifest) -> dict[str, Any]:
     pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
     return pod
-
-
-def write_chart(project: Project, folder: Path) -> None:
-    """Write the chart into a folder."""
-    for name, text in Chart(project).files().items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)

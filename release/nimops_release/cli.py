@@ -5,14 +5,27 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .chart import NAME, write_chart
+from . import bundle
+from .chart import NAME, Chart
 from .errors import ReleaseError
 from .manifests import Project, to_yaml_stream
 from .programs import REPOSITORY
+
+Files = dict[str, str]
+
+
+def write_files(files: Files, folder: Path) -> None:
+    """Write files into a folder, and remove whatever else it has."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def write_install(project: Project, output: Path) -> None:
@@ -22,12 +35,22 @@ def write_install(project: Project, output: Path) -> None:
     (output / "install.yaml").write_text(head + text)
 
 
+def write_chart(project: Project, output: Path) -> None:
+    write_files(Chart(project).files(), output / "chart" / NAME)
+
+
+def write_bundle(project: Project, output: Path) -> None:
+    """Write the bundle, and a catalog that offers it."""
+    folder = output / "bundle"
+    write_files(bundle.bundle_files(project), folder)
+    catalog = {"catalog.yaml": bundle.catalog_text(project, folder)}
+    write_files(catalog, output / "catalog" / bundle.PACKAGE)
+
+
 COMMANDS: dict[str, tuple[Callable[[Project, Path], None], str]] = {
     "install": (write_install, "write install.yaml, config/default in one file"),
-    "chart": (
-        lambda project, output: write_chart(project, output / "chart" / NAME),
-        "write the Helm chart",
-    ),
+    "chart": (write_chart, "write the Helm chart"),
+    "bundle": (write_bundle, "write the OLM bundle and a file-based catalog"),
 }
 
 

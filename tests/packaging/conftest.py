@@ -16,7 +16,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
-from nimops_release.chart import write_chart
+from nimops_release.cli import write_chart
 from nimops_release.manifests import LOADER, Manifest, Project
 from nimops_release.programs import run_program
 
@@ -44,9 +44,9 @@ def config(project: Project) -> Callable[[str], list[Manifest]]:
 
 @pytest.fixture(scope="session")
 def chart(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("chart") / "nimops"
-    write_chart(project, folder)
-    return folder
+    output = tmp_path_factory.mktemp("dist")
+    write_chart(project, output)
+    return output / "chart/nimops"
 
 
 @pytest.fixture(scope="session")
