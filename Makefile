@@ -57,7 +57,7 @@ image-files: collection ## Build what the Dockerfile copies: the collection, and
 	done
 
 .PHONY: test
-test: lint unit prefork supervisor packaging sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork supervisor packaging galaxy sanity cluster quick scenario-kind ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -103,6 +103,18 @@ supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftove
 .PHONY: packaging
 packaging: venv ## The tests of what users install: chart, bundle, overlays against config/default
 	@$(BIN)/pytest tests/packaging
+
+RELEASE_VENV := $(CURDIR)/build/release-venv
+
+$(RELEASE_VENV)/.installed: requirements/release.txt
+	@echo "installing the Python packages of requirements/release.txt into build/release-venv" >&2
+	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
+	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
+	@touch $@
+
+.PHONY: galaxy
+galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/
+	@PATH="$(RELEASE_VENV)/bin:$$PATH" hack/check_galaxy.sh
 
 .PHONY: endurance
 endurance: collection ## 2,000 runs of one parent of prefork, 5,000 resources: memory, descriptors, files
@@ -228,10 +240,10 @@ faults: collection ## Faults, each with 60 resources in progress, on a sandbox o
 	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
-lock: ## Recompile requirements/dev.txt and bench.txt from their .in files
+lock: ## Recompile requirements/*.txt from their .in files
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
-	@for name in dev bench; do \
+	@for name in dev bench release; do \
 		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-options --no-emit-index-url \
 			--no-emit-find-links --no-emit-trusted-host --output-file requirements/$$name.txt requirements/$$name.in; \
 	done

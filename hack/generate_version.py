@@ -27,6 +27,7 @@ PLACES = {
     "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
     "docs/operate/install.md": f"{IMAGE}|{TAG}",
     "docs/operate/takeover.md": TAG,
+    "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
 }
 """each file that names the version, and the expression that finds it there"""
 

@@ -17,13 +17,16 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "hack/generate_version.py"
 VERSION = yaml.safe_load((ROOT / "galaxy.yml").read_text())["version"]
 # What names a release of the operator, wherever it stands.
-NAMED = re.compile(r"(?:nim-operator:|newTag: |\bARG OPERATOR_VERSION=)(\d[\w.-]*)")
+NAMED = re.compile(
+    r"(?:nim-operator:|nimops-nim-|newTag: |\bARG OPERATOR_VERSION=)(\d[\w.-]*?)(?:\.tar\.gz)?\b(?![\w.-])"
+)
 HOMES = (
     "config",
     "docs",
     "README.md",
     "Dockerfile",
     "Makefile",
+    "execution-environment.yml",
     "watches.yaml",
     "release",
     "molecule",
