@@ -100,10 +100,6 @@ prefork: venv ## The tests of prefork: the same events as stock, isolation, rest
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
-.PHONY: packaging
-packaging: venv ## The tests of what users install: chart, bundle, overlays against config/default
-	@$(BIN)/pytest tests/packaging
-
 RELEASE_VENV := $(CURDIR)/build/release-venv
 
 $(RELEASE_VENV)/.installed: requirements/release.txt
@@ -111,6 +107,10 @@ $(RELEASE_VENV)/.installed: requirements/release.txt
 	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
 	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
 	@touch $@
+
+.PHONY: packaging
+packaging: venv $(RELEASE_VENV)/.installed ## The tests of what users install: chart, bundle, overlays against config/default
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest tests/packaging
 
 .PHONY: galaxy
 galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/
@@ -195,6 +195,15 @@ dist/chart: venv ## The Helm chart, in dist/chart/nimops
 .PHONY: dist/bundle
 dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
 	@$(BIN)/python release bundle
+
+.PHONY: release
+release: venv $(RELEASE_VENV)/.installed ## Everything of VERSION=x.y.z in dist/, from what is committed; the checkout stays as it is
+	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)"
+
+.PHONY: compatibility
+compatibility: venv ## Whether the CRDs are compatible with those of the last release
+	@$(BIN)/python release compatibility
 
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG

@@ -5,67 +5,81 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import bundle
-from .chart import NAME, Chart
+from . import releases
+from .compatibility import check_definitions
 from .errors import ReleaseError
-from .manifests import Project, to_yaml_stream
+from .manifests import Project
 from .programs import REPOSITORY
 
-Files = dict[str, str]
+Command = Callable[[Project, argparse.Namespace], None]
 
-
-def write_files(files: Files, folder: Path) -> None:
-    """Write files into a folder, and remove whatever else it has."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
-def write_install(project: Project, output: Path) -> None:
-    """Write install.yaml: all of config/default in one file."""
-    text = to_yaml_stream(project.build("default"))
-    head = f"# nimops.nim {project.version}: kubectl apply --server-side -f install.yaml\n"
-    (output / "install.yaml").write_text(head + text)
-
-
-def write_chart(project: Project, output: Path) -> None:
-    write_files(Chart(project).files(), output / "chart" / NAME)
-
-
-def write_bundle(project: Project, output: Path) -> None:
-    """Write the bundle, and a catalog that offers it."""
-    folder = output / "bundle"
-    write_files(bundle.bundle_files(project), folder)
-    catalog = {"catalog.yaml": bundle.catalog_text(project, folder)}
-    write_files(catalog, output / "catalog" / bundle.PACKAGE)
-
-
-COMMANDS: dict[str, tuple[Callable[[Project, Path], None], str]] = {
-    "install": (write_install, "write install.yaml, config/default in one file"),
-    "chart": (write_chart, "write the Helm chart"),
-    "bundle": (write_bundle, "write the OLM bundle and a file-based catalog"),
-}
+_EPILOG = """
+exit codes: 0 done, 1 failed, 2 fix something first
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    parser = argparse.ArgumentParser(prog="release", description="Make what users install.")
-    parser.add_argument("--output", type=Path, default=REPOSITORY / "dist", metavar="FOLDER")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, (make, text) in COMMANDS.items():
-        commands.add_parser(name, help=text).set_defaults(make=make)
-    options = parser.parse_args(arguments)
+    options = _make_parser().parse_args(arguments)
     try:
         options.output.mkdir(parents=True, exist_ok=True)
-        options.make(Project(REPOSITORY), options.output)
+        options.run(Project(REPOSITORY), options)
     except (ReleaseError, OSError) as error:
-        print(f"release: {error}", file=sys.stderr)
+        _say(str(error))
         return error.exit_code if isinstance(error, ReleaseError) else ReleaseError.exit_code
     return 0
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="release",
+        description="Make what users install, from config/ and the collection.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--output", type=Path, default=REPOSITORY / "dist", metavar="FOLDER")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, run, text in (
+        (
+            "install",
+            _make(releases.write_install),
+            "write install.yaml, config/default in one file",
+        ),
+        ("chart", _make(releases.write_chart), "write the Helm chart"),
+        ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
+        ("images", _make(releases.write_images), "write the list of images, for mirrors"),
+        ("all", _make_all, "write all parts of a release of this tree, with checksums"),
+        ("release", _release, "write a release of what is committed, from a copy of it"),
+        ("compatibility", _compatibility, "compare the CRDs with those of the last release"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.set_defaults(run=run)
+        if run is _release:
+            command.add_argument("--version", required=True)
+        if run is _compatibility:
+            command.add_argument("--since", metavar="REF", help="a commit to compare with instead")
+    return parser
+
+
+def _make(write: Callable[[Project, Path], None]) -> Command:
+    return lambda project, options: write(project, options.output)
+
+
+def _make_all(project: Project, options: argparse.Namespace) -> None:
+    releases.make_all(project, options.output, _say)
+
+
+def _release(project: Project, options: argparse.Namespace) -> None:
+    releases.make_release(project.root, options.version, options.output.resolve(), _say)
+
+
+def _compatibility(project: Project, options: argparse.Namespace) -> None:
+    _say(check_definitions(project, options.since))
+
+
+def _say(text: str) -> None:
+    print(f"release: {text}", file=sys.stderr, flush=True)

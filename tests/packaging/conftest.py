@@ -16,9 +16,9 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
-from nimops_release.cli import write_chart
 from nimops_release.manifests import LOADER, Manifest, Project
 from nimops_release.programs import run_program
+from nimops_release.releases import write_chart
 
 ROOT = Path(__file__).resolve().parents[2]
 Render = Callable[..., list[Manifest]]

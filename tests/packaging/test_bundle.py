@@ -10,9 +10,9 @@ import subprocess
 
 import pytest
 import yaml
-from nimops_release.cli import write_bundle
 from nimops_release.manifests import MANAGER, by_key, manager_of, of_kind
 from nimops_release.programs import find_program, run_program
+from nimops_release.releases import write_bundle
 
 
 @pytest.fixture(scope="module")
