@@ -25,23 +25,28 @@ def read_files(folder: Path) -> dict[str, bytes]:
 
 
 def pack(
-    files: Files, epoch: int, first: Iterable[str] = (), executable: frozenset[str] = frozenset()
+    files: Files, epoch: int, first: Iterable[str] = (), modes: Mapping[str, int] | None = None
 ) -> bytes:
-    """Return a .tar.gz, with the files in the order of their paths after those named first."""
+    """Return a .tar.gz, with the files in the order of their paths after those named first.
+
+    Modes are those of a file that anyone may read, unless given; a name that ends in / is a folder.
+    """
     order = [*first, *sorted(set(files) - set(first))]
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name in order:
             member = tarfile.TarInfo(name)
             member.size, member.mtime = len(files[name]), epoch
-            member.mode = 0o755 if name in executable else 0o644
+            member.mode = (modes or {}).get(name, 0o644)
+            if name.endswith("/"):
+                member.type = tarfile.DIRTYPE
             archive.addfile(member, io.BytesIO(files[name]))
     return gzip.compress(inner.getvalue(), mtime=epoch)
 
 
 def repack_collection(tarball: bytes, epoch: int) -> bytes:
     """Return a collection's tarball with its lists sorted: Ansible writes them as the disk does."""
-    files, executable = _unpack(tarball)
+    files, modes = _unpack(tarball)
     listed = json.loads(files["FILES.json"])
     listed["files"].sort(key=lambda entry: entry["name"])
     files["FILES.json"] = _to_json(listed)
@@ -49,19 +54,19 @@ def repack_collection(tarball: bytes, epoch: int) -> bytes:
     digest = hashlib.sha256(files["FILES.json"]).hexdigest()
     manifest["file_manifest_file"]["chksum_sha256"] = digest
     files["MANIFEST.json"] = _to_json(manifest)
-    return pack(files, epoch, ("MANIFEST.json", "FILES.json"), executable)
+    return pack(files, epoch, ("MANIFEST.json", "FILES.json"), modes)
 
 
-def _unpack(tarball: bytes) -> tuple[dict[str, bytes], frozenset[str]]:
-    files, executable = {}, set()
+def _unpack(tarball: bytes) -> tuple[dict[str, bytes], dict[str, int]]:
+    files, modes = {}, {}
     with tarfile.open(fileobj=io.BytesIO(tarball)) as archive:
         for member in archive:
-            # Folders follow from their files; the collection has no links.
-            if content := archive.extractfile(member):
-                files[member.name] = content.read()
-                if member.mode & 0o100:
-                    executable.add(member.name)
-    return files, frozenset(executable)
+            content = archive.extractfile(member)
+            # Ansible wants each folder that FILES.json lists.
+            name = f"{member.name}/" if content is None else member.name
+            files[name] = content.read() if content else b""
+            modes[name] = 0o755 if content is None or member.mode & 0o100 else 0o644
+    return files, modes
 
 
 def _to_json(item: object) -> bytes:
