@@ -22,10 +22,11 @@ SEMANTIC = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+
 DECLARED = re.compile(r"^(version: )(\S+)$", re.M)
 IMAGE = r"(nim-operator:)([\w.-]+)"
 TAG = r"(newTag: )(\S+)"
+ARCHIVE = r"(dist/nimops(?:-nim)?-)(.+?)(?=\.t)"
 PLACES = {
     "config/manager/kustomization.yaml": TAG,
     "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
-    "docs/operate/install.md": f"{IMAGE}|{TAG}",
+    "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
     "docs/operate/takeover.md": TAG,
     "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
 }

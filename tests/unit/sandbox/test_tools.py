@@ -66,7 +66,7 @@ def test_select_tools() -> None:
     by_name = {tool.name: tool for tool in TOOLS + PACKAGING_TOOLS}
     assert tools.select_tools([]) == TOOLS
     assert tools.select_tools(["opm", "kubectl", "olm"]) == (by_name["olm"], by_name["kubernetes"])
-    with pytest.raises(SetupError, match="tiller: not one of .*helm"):
+    with pytest.raises(SetupError, match=r"tiller: not one of .*helm"):
         tools.select_tools(["helm", "tiller"])
 
 
