@@ -124,14 +124,13 @@ def make_release(root: Path, version: str, output: Path, say: Say) -> None:
     # Ansible finds a collection by its path.
     copy = root / "build/release/ansible_collections/nimops/nim"
     copy_committed(root, copy)
-    environ = {"SOURCE_DATE_EPOCH": str(read_epoch(root))}
     script = [sys.executable, str(copy / "hack/generate_version.py"), "--set", version]
     run(script, copy)
     say(check_definitions(Project(root), None))
     write_changelog(copy, version, read_epoch(root))
     if output.exists():
         shutil.rmtree(output)
-    run([sys.executable, str(copy / "release"), "--output", str(output), "all"], copy, environ)
+    run([sys.executable, str(copy / "release"), "--output", str(output), "all"], copy)
     say(f"{output}: {len(read_files(output))} files of {version}")
 
 

@@ -35,6 +35,7 @@ def test_a_collection_does_not_depend_on_when_and_where_it_is_made():
     two = archives.repack_collection(collection(["run.sh", "a", "b"], 2), 100)
     assert one == two
     assert one != archives.repack_collection(collection(["a", "b", "run.sh"], 1), 101)
+    assert int.from_bytes(one[4:8], "little") == 100
     with tarfile.open(fileobj=io.BytesIO(one)) as archive:
         members = archive.getmembers()
         files = {item.name: archive.extractfile(item).read() for item in members if item.isfile()}
