@@ -110,7 +110,7 @@ $(RELEASE_VENV)/.installed: requirements/release.txt
 
 .PHONY: packaging
 packaging: venv $(RELEASE_VENV)/.installed ## The tests of what users install: chart, bundle, overlays against config/default
-	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest tests/packaging
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest -n auto --dist loadfile tests/packaging
 
 .PHONY: galaxy
 galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/
@@ -137,7 +137,7 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission commands kinds scenario
+	@$(IN_SANDBOX) $(MAKE) admission commands installing kinds scenario
 
 .PHONY: admission
 admission: collection ## What the API server of $$KUBECONFIG accepts and rejects, and that the CRDs match the generator
@@ -147,6 +147,10 @@ admission: collection ## What the API server of $$KUBECONFIG accepts and rejects
 .PHONY: kinds
 kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project, on the cluster of $$KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/kinds
+
+.PHONY: installing
+installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $$KUBECONFIG
+	@$(BIN)/pytest tests/installing
 
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $$KUBECONFIG
