@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,8 +55,10 @@ class Chart:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._base = project.build("default")
-        self._overlay = functools.cache(lambda name: project.build(f"overlays/{name}"))
         self._hooks = Hooks()
+
+    def _overlay(self, name: str) -> Sequence[Manifest]:
+        return self._project.build(f"overlays/{name}")
 
     def files(self) -> dict[str, str]:
         """Return the content of each file, by its path in the chart."""

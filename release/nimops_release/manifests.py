@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,14 +39,16 @@ class Project:
     def version(self) -> str:
         return str(self.galaxy["version"])
 
-    def build(self, folder: str) -> list[Manifest]:
+    # Nobody changes what it returns.
+    @functools.cache  # noqa: B019 there is one project
+    def build(self, folder: str) -> Sequence[Manifest]:
         """Return the objects of a kustomization below config/, in kustomize's order."""
         # kustomize is part of kubectl, which the sandbox needs anyway.
         command = [str(find_program("kubectl")), "kustomize", str(self.root / "config" / folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ReleaseError(f"config/{folder} does not build:\n{done.stderr.strip()}")
-        return list(yaml.load_all(done.stdout, LOADER))
+        return tuple(yaml.load_all(done.stdout, LOADER))
 
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

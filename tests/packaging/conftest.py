@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,8 @@ def project() -> Project:
 
 
 @pytest.fixture(scope="session")
-def config(project: Project) -> Callable[[str], list[Manifest]]:
-    """Builds a kustomization of config/; each once."""
-    built: dict[str, list[Manifest]] = {}
-
-    def build(folder: str) -> list[Manifest]:
-        if folder not in built:
-            built[folder] = project.build(folder)
-        return built[folder]
-
-    return build
+def config(project: Project) -> Callable[[str], Sequence[Manifest]]:
+    return project.build
 
 
 @pytest.fixture(scope="session")
