@@ -221,9 +221,9 @@ class Chart:
         spec = item["spec"]
         alone = manager_of(self._overlay("without-leader-election"))["spec"]
         spec["replicas"] = self._hooks.mark("{{ $.Values.replicas }}")
-        spec[
-            self._hooks.mark(guard(f"not {ELECTION}", to_yaml({"strategy": alone["strategy"]})))
-        ] = None
+        election, none = (to_yaml({"strategy": side["strategy"]}) for side in (spec, alone))
+        del spec["strategy"]
+        spec[self._hooks.mark(guard(ELECTION, f"{election}{{{{- else }}}}\n{none}"))] = None
         template = spec["template"]
         self._add(template["metadata"]["annotations"], "podAnnotations")
         self._add(template["metadata"]["labels"], "podLabels")
