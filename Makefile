@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z/.-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements/dev.txt prefork/pyproject.toml supervisor/pyproject.toml
 	@test ! -L $(VENV) || { echo "$(VENV) is a link, and what it points to would be cleared: remove it, or set VENV=…" >&2; exit 2; }
@@ -50,13 +50,16 @@ collection: build/.collection ## Build the collection and install it into build/
 image-files: collection ## Fill build/image with all that the Dockerfile installs
 	@$(BIN)/python hack/image files
 
-.PHONY: image
-image: collection ## Build the operator's image and build/image.tar (BASE=, IMAGE=: python3 hack/image --help)
+.PHONY: image-programs
+image-programs: venv ## Install what builds images, as root on Debian
 	@$(BIN)/python hack/image install
+
+.PHONY: image
+image: collection image-programs ## Build the operator's image and build/image.tar (BASE=, IMAGE=: python3 hack/image --help)
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit unit-image prefork supervisor sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit unit-image prefork supervisor packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -66,6 +69,8 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
+	@$(BIN)/mypy -p nimops_release
+	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
@@ -106,6 +111,22 @@ prefork: venv ## The tests of prefork: the same events as stock, isolation, rest
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
 
+RELEASE_VENV := $(CURDIR)/build/release-venv
+
+$(RELEASE_VENV)/.installed: requirements/release.txt
+	@echo "installing the Python packages of requirements/release.txt into build/release-venv" >&2
+	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
+	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
+	@touch $@
+
+.PHONY: packaging
+packaging: venv $(RELEASE_VENV)/.installed ## The tests of what users install: chart, bundle, overlays against config/default
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest -n auto --dist loadfile tests/packaging
+
+.PHONY: galaxy
+galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/
+	@PATH="$(RELEASE_VENV)/bin:$$PATH" hack/check_galaxy.sh
+
 .PHONY: endurance
 endurance: collection ## 2,000 runs of one parent of prefork, 5,000 resources: memory, descriptors, files
 	@$(BIN)/python prefork/tests/endurance.py --count 2000
@@ -127,7 +148,7 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission commands kinds scenario
+	@$(IN_SANDBOX) $(MAKE) admission commands installing kinds scenario
 
 .PHONY: admission
 admission: collection ## What the API server of $$KUBECONFIG accepts and rejects, and that the CRDs match the generator
@@ -137,6 +158,10 @@ admission: collection ## What the API server of $$KUBECONFIG accepts and rejects
 .PHONY: kinds
 kinds: collection ## Follow docs/develop/add-a-kind.md in a copy of the project, on the cluster of $$KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/kinds
+
+.PHONY: installing
+installing: venv ## Install with Helm and with install.yaml, upgrade, roll back and uninstall, on the API server of $$KUBECONFIG
+	@$(BIN)/pytest tests/installing
 
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $$KUBECONFIG
@@ -181,7 +206,8 @@ node-test: venv ## The tests of the real node, skipped with a reason where there
 	@$(BIN)/pytest tests/node
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Generate files from the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
+generate: $(VENV)/.installed ## Generate files from galaxy.yml's version, the declared kinds and config/crd/src, with the API server of $$KUBECONFIG
+	@$(BIN)/python hack/generate_version.py
 	@$(BIN)/python hack/generate_kinds.py
 	@$(BIN)/python hack/generate_crds.py
 	@$(BIN)/python hack/generate_schemas.py
@@ -189,6 +215,27 @@ generate: $(VENV)/.installed ## Generate files from the declared kinds and confi
 .PHONY: golden
 golden: collection ## Regenerate tests/golden: the objects that the samples become
 	@$(BIN)/python tests/golden/samples.py
+
+.PHONY: dist/install.yaml
+dist/install.yaml: venv ## config/default in one file
+	@$(BIN)/python release install
+
+.PHONY: dist/chart
+dist/chart: venv ## The Helm chart, in dist/chart/nimops
+	@$(BIN)/python release chart
+
+.PHONY: dist/bundle
+dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
+	@$(BIN)/python release bundle
+
+.PHONY: release
+release: venv $(RELEASE_VENV)/.installed ## Everything of VERSION=x.y.z in dist/, from what is committed; the checkout stays as it is
+	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)"
+
+.PHONY: compatibility
+compatibility: venv ## Whether the CRDs are compatible with those of the last release
+	@$(BIN)/python release compatibility
 
 .PHONY: operator
 operator: collection ## Run the operator in the foreground against $KUBECONFIG
@@ -237,7 +284,7 @@ faults: collection ## Faults, each with 60 resources in progress, on a sandbox o
 lock: ## Recompile the lock files in requirements/ from their .in files
 	@$(PYTHON) -m venv build/pip-tools
 	@build/pip-tools/bin/pip install --quiet pip-tools
-	@for name in dev bench image; do \
+	@for name in dev bench image release; do \
 		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-emit-index-url \
 			--no-emit-find-links --no-emit-trusted-host --output-file requirements/$$name.txt requirements/$$name.in; \
 	done

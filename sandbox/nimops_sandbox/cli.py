@@ -63,7 +63,7 @@ def _make_parser() -> argparse.ArgumentParser:
         ),
         ("down", _down, "stop the instance's processes and remove its data"),
         ("status", _status, "show what is running; exit code 3 unless everything is"),
-        ("build", _build, "only build the programs that are missing"),
+        ("build", _build, "only build the programs that are missing, or those that are named"),
         ("env", _env, "print the last line of `up`"),
     ):
         command = commands.add_parser(
@@ -76,6 +76,8 @@ def _make_parser() -> argparse.ArgumentParser:
         command.set_defaults(run=run)
         if run is _down:
             command.add_argument("--keep-data", action="store_true", help="for a later `up`")
+        if run is _build:
+            command.add_argument("programs", nargs="*", metavar="PROGRAM", help="such as helm")
     text = "a real node, with a control plane of its own; needs root"
     add_node_commands(commands.add_parser("node", help=text, description=f"A{text[1:]}."), _say)
     return parser
@@ -104,12 +106,14 @@ def _status(settings: Settings, _: argparse.Namespace) -> int:
     return 0 if running else NOT_RUNNING
 
 
-def _build(settings: Settings, _: argparse.Namespace) -> int:
+def _build(settings: Settings, options: argparse.Namespace) -> int:
     cache = GoCache(settings.cache, _say)
-    for name, path in tools.provide_programs(cache, settings.found).items():
+    chosen = tools.select_tools(options.programs)
+    for name, path in tools.provide_programs(cache, settings.found, chosen).items():
         print(f"{name:24} {path}")
-    for path in thirdparty.provide_definitions(cache):
-        print(f"{'definition':24} {path}")
+    if not options.programs:
+        for path in thirdparty.provide_definitions(cache):
+            print(f"{'definition':24} {path}")
     return 0
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import SandboxError
+from .errors import SandboxError, SetupError
 from .gocache import GoCache
 from .settings import SANDBOX
 
 _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
+_HELM = "helm.sh/helm/v3"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
     "gitMajor={major}",
@@ -34,6 +35,7 @@ class Tool:
     packages: dict[str, str]
     versioned: str = ""
     variables: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 def _of_kubernetes(*programs: str) -> Tool:
@@ -74,6 +76,40 @@ NODE = (
 )
 
 
+# Programs that no control plane needs, but who packages the operator: `build NAME`.
+PACKAGING_TOOLS = (
+    Tool(
+        "helm",
+        {"helm": f"{_HELM}/cmd/helm"},
+        _HELM,
+        (
+            f"{_HELM}/internal/version.version=v{{major}}.{{minor}}.{{patch}}",
+            # Without a cluster, `template` assumes this Kubernetes.
+            f"{_HELM}/pkg/chartutil.k8sVersionMajor=1",
+            f"{_HELM}/pkg/chartutil.k8sVersionMinor=34",
+            f"{_HELM}/pkg/lint/rules.k8sVersionMajor=1",
+            f"{_HELM}/pkg/lint/rules.k8sVersionMinor=34",
+        ),
+    ),
+    Tool(
+        "olm",
+        {"olm": ".", "opm": "github.com/operator-framework/operator-registry/cmd/opm"},
+        # Signatures of images are not checked; the other implementation needs C.
+        tags=("containers_image_openpgp",),
+    ),
+    Tool("crdify", {"crdify": "sigs.k8s.io/crdify"}),
+)
+
+
+def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
+    """Return the tools that these programs come from; those of a control plane for no name."""
+    known = {name: tool for tool in (*TOOLS, *PACKAGING_TOOLS) for name in tool.packages}
+    for name in names:
+        if name not in known:
+            raise SetupError(f"{name}: not one of {', '.join(sorted(known))}")
+    return tuple({known[name].name: known[name] for name in names}.values()) or TOOLS
+
+
 def provide_programs(
     cache: GoCache, folders: Sequence[Path], tools: Iterable[Tool] = TOOLS
 ) -> dict[str, Path]:
@@ -86,12 +122,6 @@ def provide_programs(
         for program, path in found.items():
             programs[program] = path or Path(str(built), program)
     return programs
-
-
-def provide_program(cache: GoCache, name: str, folders: Sequence[Path]) -> Path:
-    """Return one program's path: from the first folder that has it, or built with its tool."""
-    tool = next(tool for tool in TOOLS if name in tool.packages)
-    return find_program(name, folders) or _build(cache, tool) / name
 
 
 def find_program(program: str, folders: Sequence[Path]) -> Path | None:
@@ -127,7 +157,8 @@ def _build(cache: GoCache, tool: Tool) -> Path:
     flags = linker_flags(tool, (source / "go.mod").read_text())
     # No debug tables from the start: they take a fifth of the compile time.
     lean = ["-gcflags=all=-dwarf=false", f"-ldflags={flags}"]
-    command = ["go", "build", "-mod=readonly", "-buildvcs=false", *lean]
+    tags = [f"-tags={','.join(tool.tags)}"] if tool.tags else []
+    command = ["go", "build", "-mod=readonly", "-buildvcs=false", *tags, *lean]
 
     def make(result: Path) -> None:
         output = ["-o", f"{result}{os.sep}", *tool.packages.values()]

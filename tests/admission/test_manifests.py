@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+OVERLAYS = sorted(f"overlays/{path.name}" for path in (CONFIG / "overlays").iterdir())
 
-@pytest.mark.parametrize("folder", ["default", "overlays/namespaced", "overlays/hardened"])
+
+@pytest.mark.parametrize("folder", ["default", *OVERLAYS])
 def test_it_is_accepted(cluster: Any, folder: str) -> None:
     items = cluster.build(folder)
     assert {"Deployment", "NetworkPolicy", "PodDisruptionBudget"} <= {i["kind"] for i in items}

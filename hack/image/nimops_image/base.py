@@ -99,7 +99,8 @@ def provide_base(cache: GoCache, engine: Engine, programs: tuple[Path, ...], say
     interpreter = find_interpreter(pyenv_root(os.environ))
     version = tools.read_version((source / "go.mod").read_text(), MODULE)
     name = f"{NAME}:{version}"
-    operator = tools.provide_program(cache, "ansible-operator", programs)
+    wanted = tools.select_tools(["ansible-operator"])
+    operator = tools.provide_programs(cache, programs, wanted)["ansible-operator"]
     inputs = [interpreter.version, str(interpreter.home), str(operator)]
     recipe = json.dumps([_DOCKERFILE.read_text(), _PACKAGES, _SUITE, inputs])
 

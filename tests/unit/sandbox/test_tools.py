@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from nimops_sandbox import components, thirdparty, tools
-from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.node import components as node
 from nimops_sandbox.settings import SANDBOX
-from nimops_sandbox.tools import TOOLS, Tool
+from nimops_sandbox.tools import PACKAGING_TOOLS, TOOLS, Tool
 
 GO_MOD = """module m
 
@@ -52,7 +52,7 @@ def test_linker_flags() -> None:
 
 @pytest.mark.parametrize(
     "tool",
-    [*TOOLS, *tools.NODE[len(tools.CONTROL_PLANE) :]],
+    [*TOOLS, *tools.NODE[len(tools.CONTROL_PLANE) :], *PACKAGING_TOOLS],
     ids=lambda tool: "-".join(tool.packages),
 )
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
@@ -71,6 +71,14 @@ def test_every_component_of_a_node_has_a_tool() -> None:
     programs = {program for tool in tools.NODE for program in tool.packages}
     names = {*components.NAMES, *node.NAMES}
     assert names - {"containerd"} | {"kubectl", "pki", "pause"} == programs
+
+
+def test_select_tools() -> None:
+    by_name = {tool.name: tool for tool in TOOLS + PACKAGING_TOOLS}
+    assert tools.select_tools([]) == TOOLS
+    assert tools.select_tools(["opm", "kubectl", "olm"]) == (by_name["olm"], by_name["kubernetes"])
+    with pytest.raises(SetupError, match=r"tiller: not one of .*helm"):
+        tools.select_tools(["helm", "tiller"])
 
 
 def test_definitions_come_from_pinned_modules() -> None:

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Write the version of galaxy.yml, the only one, into all other files that name it.
+
+--check writes nothing and exits 1 if a file would change. --set VERSION changes galaxy.yml first,
+as `make release VERSION=…` does in its copy of the tree. prefork and supervisor are packages with
+versions of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = "galaxy.yml"
+# Ansible Galaxy only accepts semantic versions.
+SEMANTIC = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?")
+DECLARED = re.compile(r"^(version: )(\S+)$", re.M)
+IMAGE = r"(nim-operator:)([\w.-]+)"
+TAG = r"(newTag: )(\S+)"
+ARCHIVE = r"(dist/nimops(?:-nim)?-)(.+?)(?=\.t)"
+PLACES = {
+    "config/manager/kustomization.yaml": TAG,
+    "config/manager/manager.yaml": r"(name: OPERATOR_VERSION\n +value: )(\S+)",
+    "docs/operate/install.md": f"{IMAGE}|{TAG}|{ARCHIVE}",
+    "docs/operate/takeover.md": TAG,
+    "execution-environment.yml": r"(nimops-nim-)(.+?)(?=\.tar\.gz)",
+}
+"""each file that names the version, and the expression that finds it there"""
+
+
+def read_version(root: Path) -> str:
+    """Return the version that galaxy.yml declares."""
+    found = DECLARED.search((root / SOURCE).read_text())
+    if found is None:
+        raise SystemExit(f"{SOURCE}: has no line `version: …`")
+    return found[2]
+
+
+def set_version(root: Path, version: str) -> None:
+    """Declare another one in galaxy.yml."""
+    if not SEMANTIC.fullmatch(version):
+        raise SystemExit(
+            f"VERSION={version}: must be a semantic version, such as 1.2.3 or 1.2.3-rc.1"
+        )
+    file = root / SOURCE
+    file.write_text(DECLARED.sub(rf"\g<1>{version}", file.read_text()))
+
+
+def insert_version(text: str, pattern: str, version: str, name: str) -> str:
+    """Return the text with this version wherever the pattern matches; it must match somewhere."""
+
+    def replace(match: re.Match[str]) -> str:
+        head, _old = (group for group in match.groups() if group is not None)
+        return f"{head}{version}"
+
+    text, count = re.subn(pattern, replace, text)
+    if not count:
+        raise SystemExit(f"{name}: no longer names the version: adapt PLACES here")
+    return text
+
+
+def generate(root: Path) -> dict[Path, str]:
+    """Return the files that would change, with their new content."""
+    version = read_version(root)
+    stale = {}
+    for name, pattern in PLACES.items():
+        text = (root / name).read_text()
+        if (new := insert_version(text, pattern, version, name)) != text:
+            stale[Path(name)] = new
+    return stale
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the version of galaxy.yml everywhere.")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a file would change")
+    parser.add_argument("--set", metavar="VERSION", help="first declare this one in galaxy.yml")
+    options = parser.parse_args()
+    if options.set:
+        set_version(ROOT, options.set)
+    stale = generate(ROOT)
+    for name, text in stale.items():
+        if options.check:
+            print(f"{name} names another version than {SOURCE}: run make generate", file=sys.stderr)
+        else:
+            (ROOT / name).write_text(text)
+            print(f"wrote {name}")
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+{{- define "nimops.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{- define "nimops.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "nimops.placement" -}}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with index $.Values $field }}
+{{ $field }}: {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* The variables of .Values.env, and those of config/overlays/hardened that it does not set. */}}
+{{- define "nimops.env" -}}
+{{- $env := deepCopy .Values.env }}
+{{- if .Values.hardened }}
+{{- range $name, $value := fromJson `@HARDENED_ENV@` }}
+{{- if not (hasKey $env $name) }}{{ $_ := set $env $name $value }}{{ end }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $env }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The paths of our resources that the operator may list. */}}
+{{- define "nimops.resources" -}}
+{{- $paths := list }}
+{{- range $plural := list @PLURALS@ }}
+{{- range $namespace := $.Values.watchNamespaces | default (list "") }}
+{{- $scope := ternary (printf "namespaces/%s/" $namespace) "" (ne $namespace "") }}
+{{- $paths = append $paths (printf "/apis/@GROUP@/%s%s" $scope $plural) }}
+{{- end }}
+{{- end }}
+{{- join " " $paths }}
+{{- end }}

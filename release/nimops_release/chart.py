@@ -1,0 +1,283 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Helm chart, made from what config/default and its overlays build to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import values
+from .errors import ReleaseError
+from .manifests import (
+    NAMESPACE,
+    Manifest,
+    Project,
+    by_key,
+    key_of,
+    manager_of,
+    of_kind,
+    to_yaml,
+)
+from .templates import Hooks, guard, map_scalars
+
+NAME = "nimops"
+KUBERNETES = ">=1.30.0-0"
+STATIC = Path(__file__).resolve().parents[1] / "chart"
+ALL_NAMESPACES = "not $.Values.watchNamespaces"
+ELECTION = "$.Values.leaderElection.enabled"
+_FILES = {
+    "CustomResourceDefinition": "crds",
+    "ValidatingAdmissionPolicy": "admission",
+    "ValidatingAdmissionPolicyBinding": "admission",
+    "NetworkPolicy": "network_policies",
+    "Service": "service",
+    "ServiceAccount": "service_account",
+    "Deployment": "deployment",
+    "PodDisruptionBudget": "pod_disruption_budget",
+    "ServiceMonitor": "service_monitor",
+}
+"""the template of each kind; all others are RBAC"""
+_SWITCHES = {
+    "CustomResourceDefinition": "crds.install",
+    "NetworkPolicy": "networkPolicy.enabled",
+    "ServiceMonitor": "serviceMonitor.enabled",
+}
+"""the value that a kind of objects depends on"""
+
+
+class Chart:
+    """One chart. Overlays say what a value changes, so that each change has one source."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._base = project.build("default")
+        self._hooks = Hooks()
+
+    def _overlay(self, name: str) -> Sequence[Manifest]:
+        return self._project.build(f"overlays/{name}")
+
+    def files(self) -> dict[str, str]:
+        """Return the content of each file, by its path in the chart."""
+        listed = values.list_values(self._project, self._base)
+        return {
+            "Chart.yaml": to_yaml(self._metadata()),
+            "values.yaml": values.make_values_file(listed),
+            "values.schema.json": values.make_schema(listed),
+            "README.md": self._readme(listed),
+            "LICENSE": (self._project.root / "LICENSE").read_text(),
+            "files/ready.py": (STATIC / "ready.py").read_text(),
+            "templates/NOTES.txt": (STATIC / "NOTES.txt").read_text(),
+            "templates/_helpers.tpl": self._fill("_helpers.tpl"),
+            "templates/tests/ready.yaml": self._fill("test.yaml"),
+            **self._templates(),
+        }
+
+    def _metadata(self) -> Manifest:
+        galaxy = self._project.galaxy
+        return {
+            "apiVersion": "v2",
+            "name": NAME,
+            "description": galaxy["description"],
+            "type": "application",
+            "version": self._project.version,
+            "appVersion": self._project.version,
+            "kubeVersion": KUBERNETES,
+            "home": galaxy["homepage"],
+            "sources": [galaxy["repository"]],
+            "keywords": galaxy["tags"],
+            "annotations": {"artifacthub.io/license": galaxy["license"][0]},
+        }
+
+    def _readme(self, listed: Sequence[values.Value]) -> str:
+        rows = "".join(
+            f"| `{item.path}` | `{json.dumps(item.default)}` | {item.doc} |\n" for item in listed
+        )
+        return (
+            f"# {NAME}\n\nThe operator of nimops.nim. How to install, upgrade and uninstall it: "
+            f"{self._project.galaxy['documentation']}/operate/install.md.\n\n"
+            f"| value | default | meaning |\n|---|---|---|\n{rows}"
+        )
+
+    def _fill(self, name: str) -> str:
+        """Fill what comes from config/ into a file of release/chart."""
+        text = (STATIC / name).read_text()
+        definitions = of_kind(self._base, "CustomResourceDefinition")
+        [(group, version)] = {
+            (item["spec"]["group"], item["spec"]["versions"][0]["name"]) for item in definitions
+        }
+        plurals = sorted(item["spec"]["names"]["plural"] for item in definitions)
+        [container] = _pod(manager_of(self._base))["containers"]
+        filled = {
+            "HARDENED_ENV": json.dumps(self._hardened_env(), sort_keys=True),
+            "PLURALS": " ".join(f'"{plural}"' for plural in plurals),
+            "GROUP": f"{group}/{version}",
+            "LEASE": values.read_flag(container["args"], "leader-election-id"),
+        }
+        for key, value in filled.items():
+            text = text.replace(f"@{key}@", value)
+        return text
+
+    def _templates(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for item in self._objects():
+            if item["kind"] == "Namespace":
+                # The release's; Helm creates it with --create-namespace.
+                continue
+            name = f"templates/{_FILES.get(item['kind'], 'rbac')}.yaml"
+            found[name] = found.get(name, "") + self._template(item)
+        return found
+
+    def _objects(self) -> list[Manifest]:
+        """Return the objects of config/default, and those that only overlays have."""
+        found = by_key(self._base)
+        for name in ("namespaced", "prometheus"):
+            found |= {
+                key: item for key, item in by_key(self._overlay(name)).items() if key not in found
+            }
+        return list(found.values())
+
+    def _template(self, item: Manifest) -> str:
+        text = f"---\n{self._hooks.render(self._localize(self._hook(copy.deepcopy(item))))}"
+        for condition in self._conditions(item):
+            text = guard(condition, text)
+        if key_of(item) in by_key(self._overlay("namespaced")).keys() - by_key(self._base).keys():
+            text = f"{{{{- range $namespace := .Values.watchNamespaces }}}}\n{text}{{{{- end }}}}\n"
+        return text
+
+    def _conditions(self, item: Manifest) -> list[str]:
+        """Return when an object is there."""
+        key = key_of(item)
+        found = []
+        if key not in by_key(self._overlay("namespaced")):
+            found.append(ALL_NAMESPACES)
+        if key not in by_key(self._overlay("without-leader-election")) and key in by_key(
+            self._base
+        ):
+            found.append(ELECTION)
+        if item["kind"] in _SWITCHES:
+            found.append(f"$.Values.{_SWITCHES[item['kind']]}")
+        return found
+
+    def _localize(self, item: Manifest) -> Manifest:
+        """Replace what kustomize fills in: the namespace, and who manages the object."""
+        watched = self._hooks.mark("{{ $namespace }}")
+        places = {
+            ("namespace", NAMESPACE): self._hooks.mark("{{ $.Release.Namespace }}"),
+            ("namespace", "nim"): watched,
+            ("app.kubernetes.io/managed-by", "kustomize"): self._hooks.mark(
+                "{{ $.Release.Service }}"
+            ),
+        }
+
+        def change(key: str, value: Any) -> Any:
+            return places.get((key, value), value) if isinstance(value, str) else value
+
+        changed: Manifest = map_scalars(item, change)
+        return changed
+
+    def _hook(self, item: Manifest) -> Manifest:
+        hooked = {
+            "CustomResourceDefinition": self._hook_definition,
+            "Deployment": self._hook_deployment,
+            "NetworkPolicy": self._hook_policy,
+            "ServiceAccount": self._hook_account,
+            "ServiceMonitor": self._hook_monitor,
+        }.get(item["kind"])
+        if hooked:
+            hooked(item)
+        return item
+
+    def _hook_definition(self, item: Manifest) -> None:
+        # Without its definition, a resource is deleted, and with it a model.
+        item["metadata"].setdefault("annotations", {})["helm.sh/resource-policy"] = "keep"
+
+    def _hook_account(self, item: Manifest) -> None:
+        given = "$.Values.serviceAccount.annotations"
+        text = f"annotations: {{{{- toYaml {given} | nindent 4 }}}}\n"
+        item["metadata"][self._hooks.mark(guard(given, text))] = None
+
+    def _hook_monitor(self, item: Manifest) -> None:
+        self._add(item["metadata"]["labels"], "serviceMonitor.labels")
+
+    def _hook_policy(self, item: Manifest) -> None:
+        direction = "egress" if "egress" in item["spec"] else "ingress"
+        rules = item["spec"][direction]
+        strict = by_key(self._overlay("hardened"))[key_of(item)]["spec"][direction]
+        if [rule for rule in strict if rule not in rules]:
+            name = item["metadata"]["name"]
+            raise ReleaseError(f"config/overlays/hardened: {name} has rules that the chart lacks")
+        item["spec"][direction] = [
+            rule
+            if rule in strict
+            else self._hooks.mark(guard("not $.Values.hardened", to_yaml([rule])))
+            for rule in rules
+        ]
+
+    def _hook_deployment(self, item: Manifest) -> None:
+        spec = item["spec"]
+        alone = manager_of(self._overlay("without-leader-election"))["spec"]
+        spec["replicas"] = self._hooks.mark("{{ $.Values.replicas }}")
+        election, none = (to_yaml({"strategy": side["strategy"]}) for side in (spec, alone))
+        del spec["strategy"]
+        spec[self._hooks.mark(guard(ELECTION, f"{election}{{{{- else }}}}\n{none}"))] = None
+        template = spec["template"]
+        self._add(template["metadata"]["annotations"], "podAnnotations")
+        self._add(template["metadata"]["labels"], "podLabels")
+        pod = template["spec"]
+        for name in ("pullSecrets", "placement"):
+            pod[self._hooks.mark(f'{{{{- include "nimops.{name}" $ | nindent @N@ }}}}')] = None
+        self._add_items(pod, "volumes", "extraVolumes")
+        [container] = pod["containers"]
+        self._hook_container(container, _pod({"spec": alone})["containers"][0]["args"])
+
+    def _hook_container(self, container: dict[str, Any], args_alone: Sequence[str]) -> None:
+        container["image"] = self._hooks.mark('{{ include "nimops.image" $ | quote }}')
+        pull = "{{- with $.Values.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}"
+        container[self._hooks.mark(pull)] = None
+        container["resources"] = self._hooks.mark("{{- toYaml $.Values.resources | nindent @N@ }}")
+        container["args"] = [self._argument(arg, args_alone) for arg in container["args"]]
+        watched = '{{ join "," $.Values.watchNamespaces | quote }}'
+        for entry in container["env"]:
+            if entry["name"] == "WATCH_NAMESPACE":
+                entry["value"] = self._hooks.mark(watched)
+        container["env"].append(self._hooks.mark('{{- include "nimops.env" $ | nindent @N@ }}'))
+        self._add_items(container, "volumeMounts", "extraVolumeMounts")
+
+    def _argument(self, arg: str, args_alone: Sequence[str]) -> str:
+        name, equals, _value = arg.partition("=")
+        if name == "--max-concurrent-reconciles":
+            return f"{name}{equals}{self._hooks.mark('{{ $.Values.maxConcurrentReconciles }}')}"
+        if arg in args_alone:
+            return arg
+        return self._hooks.mark(guard(ELECTION, f"- {arg}\n"))
+
+    def _hardened_env(self) -> Mapping[str, str]:
+        """Return the variables that config/overlays/hardened adds."""
+        [container] = _pod(manager_of(self._base))["containers"]
+        [hardened] = _pod(manager_of(self._overlay("hardened")))["containers"]
+        return {
+            entry["name"]: entry.get("value", "")
+            for entry in hardened["env"]
+            if entry not in container["env"]
+        }
+
+    def _add(self, owner: dict[str, Any], path: str) -> None:
+        """Add the entries of a value to a mapping."""
+        owner[self._hooks.mark(_entries(path))] = None
+
+    def _add_items(self, owner: dict[str, Any], key: str, path: str) -> None:
+        """Add the items of a value to a list."""
+        owner[key].append(self._hooks.mark(_entries(path)))
+
+
+def _entries(path: str) -> str:
+    return f"{{{{- with $.Values.{path} }}}}\n{{{{- toYaml . | nindent @N@ }}}}\n{{{{- end }}}}"
+
+
+def _pod(deployment: Manifest) -> dict[str, Any]:
+    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
+    return pod

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands. Progress goes to stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import releases
+from .compatibility import check_definitions
+from .errors import ReleaseError
+from .manifests import Project
+from .programs import REPOSITORY
+
+Command = Callable[[Project, argparse.Namespace], None]
+
+_EPILOG = """
+exit codes: 0 done, 1 failed, 2 fix something first
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    options = _make_parser().parse_args(arguments)
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        options.run(Project(REPOSITORY), options)
+    except (ReleaseError, OSError) as error:
+        _say(str(error))
+        return error.exit_code if isinstance(error, ReleaseError) else ReleaseError.exit_code
+    return 0
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="release",
+        description="Make what users install, from config/ and the collection.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--output", type=Path, default=REPOSITORY / "dist", metavar="FOLDER")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, run, text in (
+        (
+            "install",
+            _make(releases.write_install),
+            "write install.yaml, config/default in one file",
+        ),
+        ("chart", _make(releases.write_chart), "write the Helm chart"),
+        ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
+        ("images", _make(releases.write_images), "write the list of images, for mirrors"),
+        ("all", _make_all, "write all parts of a release of this tree, with checksums"),
+        ("release", _release, "write a release of what is committed, from a copy of it"),
+        ("compatibility", _compatibility, "compare the CRDs with those of the last release"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.set_defaults(run=run)
+        if run is _release:
+            command.add_argument("--version", required=True)
+        if run is _compatibility:
+            command.add_argument("--since", metavar="REF", help="a commit to compare with instead")
+    return parser
+
+
+def _make(write: Callable[[Project, Path], None]) -> Command:
+    return lambda project, options: write(project, options.output)
+
+
+def _make_all(project: Project, options: argparse.Namespace) -> None:
+    releases.make_all(project, options.output, _say)
+
+
+def _release(project: Project, options: argparse.Namespace) -> None:
+    releases.make_release(project.root, options.version, options.output.resolve(), _say)
+
+
+def _compatibility(project: Project, options: argparse.Namespace) -> None:
+    _say(check_definitions(project, options.since))
+
+
+def _say(text: str) -> None:
+    print(f"release: {text}", file=sys.stderr, flush=True)

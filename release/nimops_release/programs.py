@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that this calls: kubectl of PATH, others as the sandbox pins and builds them."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .errors import ReleaseError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ON_PATH = ("kubectl",)
+
+
+@functools.cache
+def find_program(name: str) -> Path:
+    """Return its path; the first time, building it can take minutes."""
+    found = shutil.which(name) if name in ON_PATH else None
+    return Path(found) if found else _build(name)
+
+
+def _build(name: str) -> Path:
+    command = [sys.executable, str(REPOSITORY / "sandbox"), "build", name]
+    # Progress, and the reason of a failure, go to our stderr.
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    for line in done.stdout.splitlines():
+        program, _space, path = line.partition(" ")
+        if program == name:
+            return Path(path.strip())
+    raise ReleaseError(f"{name} could not be built: see above")
+
+
+def run_program(name: str, *arguments: str) -> str:
+    """Run it; return its output. Raises ReleaseError with what it said."""
+    command = [str(find_program(name)), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()
+        raise ReleaseError(f"{name} {' '.join(arguments)} failed:\n{said}")
+    return done.stdout

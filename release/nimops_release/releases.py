@@ -1,0 +1,185 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""A release: everything of one version, made in a copy of the committed tree."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from . import bundle
+from .archives import checksums, pack, read_files, repack_collection
+from .chart import NAME, Chart
+from .compatibility import check_definitions
+from .errors import ReleaseError, SetupError
+from .images import images_text
+from .manifests import Project, to_yaml_stream
+
+Say = Callable[[str], None]
+
+CHANGELOG = "CHANGELOG.rst"
+UPGRADE = {
+    "breaking_changes": "Breaking changes",
+    "deprecated_features": "Deprecated",
+    "removed_features": "Removed",
+    "known_issues": "Known issues",
+}
+"""sections of the changelog that matter to who upgrades"""
+
+
+def write_files(files: dict[str, str], folder: Path) -> None:
+    """Write files into a folder, and remove whatever else it has."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def write_install(project: Project, output: Path) -> None:
+    """Write install.yaml: all of config/default in one file."""
+    text = to_yaml_stream(project.build("default"))
+    head = f"# nimops.nim {project.version}: kubectl apply --server-side -f install.yaml\n"
+    (output / "install.yaml").write_text(head + text)
+
+
+def write_chart(project: Project, output: Path) -> None:
+    """Write the Helm chart, as a folder that Helm can install from."""
+    write_files(Chart(project).files(), output / "chart" / NAME)
+
+
+def pack_chart(project: Project, output: Path) -> None:
+    """Write the chart as one file."""
+    files = {f"{NAME}/{name}": text.encode() for name, text in Chart(project).files().items()}
+    packed = pack(files, read_epoch(project.root), (f"{NAME}/Chart.yaml",))
+    (output / f"{NAME}-{project.version}.tgz").write_bytes(packed)
+
+
+def write_bundle(project: Project, output: Path) -> None:
+    """Write the bundle, and a catalog that offers it."""
+    folder = output / "bundle"
+    write_files(bundle.bundle_files(project), folder)
+    catalog = {"catalog.yaml": bundle.catalog_text(project, folder)}
+    write_files(catalog, output / "catalog" / bundle.PACKAGE)
+
+
+def write_images(project: Project, output: Path) -> None:
+    """Write the list of images, for mirrors."""
+    (output / "images.txt").write_text(images_text(project))
+
+
+def write_collection(project: Project, output: Path) -> None:
+    """Write the collection as Galaxy wants it."""
+    made = project.root / "build"
+    command = ["ansible-galaxy", "collection", "build", "--force", "--output-path", str(made)]
+    run(command, project.root)
+    [tarball] = made.glob("nimops-nim-*.tar.gz")
+    packed = repack_collection(tarball.read_bytes(), read_epoch(project.root))
+    (output / tarball.name).write_bytes(packed)
+
+
+def write_notes(project: Project, output: Path) -> None:
+    """Write the changelog, and what to know before an upgrade."""
+    shutil.copyfile(project.root / CHANGELOG, output / CHANGELOG)
+    log = yaml.safe_load((project.root / "changelogs/changelog.yaml").read_text())
+    changes = log["releases"][project.version]["changes"]
+    (output / "UPGRADE.md").write_text(upgrade_notes(project.version, changes))
+
+
+def upgrade_notes(version: str, changes: dict[str, Any]) -> str:
+    """Return the notes, from the sections of the changelog that matter for them."""
+    text = f"# Upgrade to nimops.nim {version}\n\n"
+    text += "Models do not restart. How to: docs/operate/install.md#upgrade.\n"
+    for section, title in UPGRADE.items():
+        if entries := changes.get(section):
+            text += f"\n## {title}\n\n" + "".join(f"- {entry}\n" for entry in entries)
+    return text
+
+
+MAKERS: tuple[Callable[[Project, Path], None], ...] = (
+    write_install,
+    pack_chart,
+    write_bundle,
+    write_images,
+    write_collection,
+    write_notes,
+)
+"""what makes each part of dist/; whatever else belongs to a release is one more of them"""
+
+
+def make_release(root: Path, version: str, output: Path, say: Say) -> None:
+    """Make everything of this version from what is committed; the checkout stays as it is."""
+    if run(["git", "status", "--porcelain"], root).strip():
+        say("changes that are not committed are left out")
+    # Ansible finds a collection by its path.
+    copy = root / "build/release/ansible_collections/nimops/nim"
+    copy_committed(root, copy)
+    script = [sys.executable, str(copy / "hack/generate_version.py"), "--set", version]
+    run(script, copy)
+    say(check_definitions(Project(root), None))
+    write_changelog(copy, version, read_epoch(root))
+    if output.exists():
+        shutil.rmtree(output)
+    run([sys.executable, str(copy / "release"), "--output", str(output), "all"], copy)
+    say(f"{output}: {len(read_files(output))} files of {version}")
+
+
+def make_all(project: Project, output: Path, say: Say) -> None:
+    """Make all parts, from this tree as it is."""
+    for make in MAKERS:
+        say((make.__doc__ or "").partition("\n")[0].removesuffix("."))
+        make(project, output)
+    (output / "SHA256SUMS").write_text(checksums(output))
+
+
+def copy_committed(root: Path, copy: Path) -> None:
+    """Replace a folder by the tree of the last commit."""
+    if copy.exists():
+        shutil.rmtree(copy)
+    copy.mkdir(parents=True)
+    command = ["git", "-C", str(root), "archive", "--format=tar", "HEAD"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+        archive.extractall(copy, filter="data")
+
+
+def write_changelog(copy: Path, version: str, epoch: int) -> None:
+    """Turn the fragments into the changelog of this version."""
+    if shutil.which("antsibull-changelog") is None:
+        raise SetupError("antsibull-changelog is not on PATH: make release installs it")
+    day = time.strftime("%Y-%m-%d", time.gmtime(epoch))
+    home = {"ANSIBLE_COLLECTIONS_PATH": str(copy.parents[2])}
+    run(["antsibull-changelog", "release", "--version", version, "--date", day], copy, home)
+
+
+def read_epoch(root: Path) -> int:
+    """Return SOURCE_DATE_EPOCH, by default the time of the last commit."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given and not given.isdecimal():
+        raise SetupError(f"SOURCE_DATE_EPOCH={given}: must be a number of seconds")
+    return int(given or run(["git", "log", "-1", "--format=%ct"], root))
+
+
+def run(command: Sequence[str], folder: Path, environ: dict[str, str] | None = None) -> str:
+    """Run a command; return its output. Progress of a command goes to our stderr."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environ or {})},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ReleaseError(f"{' '.join(command)} in {folder} failed:\n{done.stdout.strip()}")
+    return done.stdout

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An API server on which things are installed and removed again, and what is made for users."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
+
+from nimops_live.api_server import api_server
+from nimops_live.cluster import kubectl
+from nimops_release.manifests import NAMESPACE, Project
+from nimops_release.releases import write_chart, write_install
+
+__all__ = ["api_server"]
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = "nimops-models"
+CACHE = """
+apiVersion: apps.nvidia.com/v1alpha1
+kind: NIMCache
+metadata: {name: kept}
+spec:
+  source: {ngc: {modelPuller: "nvcr.io/nim/a:1", pullSecret: a, authSecret: a}}
+  storage: {pvc: {create: true, size: 1Gi}}
+"""
+
+
+@pytest.fixture(scope="session")
+def project() -> Project:
+    return Project(ROOT)
+
+
+@pytest.fixture(scope="session")
+def chart(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("dist")
+    write_chart(project, output)
+    return output / "chart/nimops"
+
+
+@pytest.fixture(scope="session")
+def install_yaml(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("dist")
+    write_install(project, output)
+    return output / "install.yaml"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A custom resource that must outlive all that is tried here."""
+
+    uid: str
+    namespace: str = MODELS
+
+    def is_there(self) -> bool:
+        return read_uid() == self.uid
+
+
+def read_uid() -> str:
+    return kubectl("-n", MODELS, "get", "nimcache", "kept", "-o", "jsonpath={.metadata.uid}")
+
+
+@pytest.fixture(scope="session")
+def kept(api_server: Any) -> Iterator[Kept]:
+    kubectl("create", "namespace", MODELS)
+    try:
+        kubectl("-n", MODELS, "apply", "-f", "-", stdin=CACHE)
+        yield Kept(read_uid())
+    finally:
+        kubectl("delete", "namespace", MODELS, "--wait=true")
+
+
+@pytest.fixture(scope="session")
+def nothing_installed(api_server: Any, install_yaml: Path) -> None:
+    remove_all(install_yaml)
+
+
+@pytest.fixture
+def clean(nothing_installed: None, install_yaml: Path) -> Iterator[None]:
+    """Neither before nor after is anything installed but the CRDs."""
+    yield
+    remove_all(install_yaml)
+
+
+def remove_all(install_yaml: Path) -> None:
+    """Delete all objects of config/default but the CRDs, without which nothing else here works."""
+    text = install_yaml.read_text()
+    others = [
+        part for part in text.split("---\n") if "\nkind: CustomResourceDefinition\n" not in part
+    ]
+    command = ("delete", "--ignore-not-found", "--wait=false", "-f", "-")
+    kubectl(*command, stdin="---\n".join(others))
+    kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=true")

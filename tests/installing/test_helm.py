@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Helm installs, upgrades, rolls back and uninstalls, and custom resources stay."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from nimops_live.cluster import kubectl
+from nimops_live.errors import LiveError
+from nimops_release.manifests import LOADER, MANAGER, NAMESPACE, by_key
+from nimops_release.programs import run_program
+
+ROOT = Path(__file__).resolve().parents[2]
+CRD = "nimcaches.apps.nvidia.com"
+RELEASE = ("nimops", "--namespace", NAMESPACE)
+WAIT = ("--wait", "--timeout", "120s")
+
+
+def definition_has(field: str) -> bool:
+    crd = json.loads(kubectl("get", "crd", CRD, "-o", "json"))
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return field in schema["properties"]["spec"]["properties"]
+
+
+def operator_version() -> str:
+    path = "jsonpath={.spec.template.spec.containers[0].env[?(@.name=='OPERATOR_VERSION')].value}"
+    return kubectl("-n", NAMESPACE, "get", "deployment", MANAGER, "-o", path)
+
+
+@pytest.fixture(scope="module")
+def next_chart(chart: Path, project: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The chart of a later version, whose NIMCache has a field more."""
+    folder = tmp_path_factory.mktemp("next") / "nimops"
+    shutil.copytree(chart, folder)
+    for file in (folder / "Chart.yaml", folder / "templates/deployment.yaml"):
+        file.write_text(file.read_text().replace(project.version, "99.0.0"))
+    file = folder / "templates/crds.yaml"
+    head, mark, rest = file.read_text().partition(f"  name: {CRD}\n")
+    place = "            properties:\n              certConfig:\n"
+    assert place in rest
+    added = place.replace(
+        "certConfig:\n", "later:\n                type: string\n              certConfig:\n"
+    )
+    file.write_text(head + mark + rest.replace(place, added, 1))
+    return folder
+
+
+def test_a_life_with_helm(clean, kept, chart, next_chart, project):
+    # The CRDs are there already, as after another way of installing.
+    options = ("--create-namespace", "--take-ownership", *WAIT)
+    run_program("helm", "install", *RELEASE, str(chart), *options)
+    assert operator_version() == project.version
+    assert not definition_has("later")
+
+    run_program("helm", "upgrade", *RELEASE, str(next_chart), *WAIT)
+    assert operator_version() == "99.0.0"
+    assert definition_has("later")
+
+    run_program("helm", "rollback", "nimops", "1", "--namespace", NAMESPACE, *WAIT)
+    assert operator_version() == project.version
+    assert not definition_has("later")
+
+    text = run_program("helm", "get", "manifest", *RELEASE)
+    run_program("helm", "uninstall", *RELEASE, "--wait")
+    assert kept.is_there()
+    for kind, name in by_key(item for item in yaml.load_all(text, LOADER) if item):
+        command = ("get", kind, name, "-n", NAMESPACE, "--ignore-not-found", "-o", "name")
+        assert bool(kubectl(*command)) is (kind == "CustomResourceDefinition"), name
+
+    # What has been kept is the same release's: Helm takes it back without being told.
+    run_program("helm", "install", *RELEASE, str(chart), *WAIT)
+    assert kept.is_there()
+
+
+def test_what_another_way_installed_is_not_taken_silently(clean, chart):
+    kubectl("annotate", "crd", CRD, "meta.helm.sh/release-name-")
+    with pytest.raises(Exception, match="cannot be imported"):
+        run_program("helm", "install", *RELEASE, str(chart), "--create-namespace")
+
+
+def test_one_namespace_needs_no_cluster_wide_permission(clean, kept, chart):
+    options = (
+        "--create-namespace",
+        "--take-ownership",
+        "--set",
+        f"watchNamespaces={{{kept.namespace}}}",
+    )
+    run_program("helm", "install", *RELEASE, str(chart), *options, *WAIT)
+    account = f"--as=system:serviceaccount:{NAMESPACE}:{MANAGER}"
+    assert may("get", "nimcaches", kept.namespace, account)
+    assert may("create", "deployments", kept.namespace, account)
+    assert not may("get", "nimcaches", "default", account)
+    run_program("helm", "upgrade", *RELEASE, str(chart), "--reset-values", *WAIT)
+    assert may("get", "nimcaches", "default", account)
+
+
+def may(verb: str, resource: str, namespace: str, account: str) -> bool:
+    try:
+        return kubectl("auth", "can-i", verb, resource, "-n", namespace, account).strip() == "yes"
+    except LiveError:
+        return False
+
+
+def test_the_account_of_the_operator_may_do_what_helm_test_does(
+    clean, kept, chart, load_module, tmp_path, monkeypatch, capsys
+):
+    options = ("--create-namespace", "--take-ownership")
+    run_program("helm", "install", *RELEASE, str(chart), *options, *WAIT)
+    manifest = run_program("helm", "get", "hooks", *RELEASE)
+    [container] = yaml.safe_load(manifest)["spec"]["containers"]
+    for entry in container["env"]:
+        monkeypatch.setenv(entry["name"], entry["value"])
+    cluster = json.loads(kubectl("config", "view", "--raw", "--minify", "-o", "json"))
+    host, port = cluster["clusters"][0]["cluster"]["server"].removeprefix("https://").split(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    authority = kubectl("-n", NAMESPACE, "get", "configmap", "kube-root-ca.crt", "-o", "json")
+    (tmp_path / "ca.crt").write_text(json.loads(authority)["data"]["ca.crt"])
+    (tmp_path / "token").write_text(kubectl("-n", NAMESPACE, "create", "token", MANAGER))
+
+    def renew(_seconds: float) -> None:
+        spec = {"spec": {"holderIdentity": "one", "renewTime": "2026-01-01T00:00:01.000000Z"}}
+        command = ("-n", NAMESPACE, "patch", "lease", "a0715c6e.nvidia.com", "--type=merge")
+        kubectl(*command, f"--patch={json.dumps(spec)}")
+
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "a0715c6e.nvidia.com"},
+    }
+    kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(lease))
+    module = load_module(ROOT / "release/chart/ready.py")
+    monkeypatch.setattr(module, "ACCOUNT", tmp_path)
+    monkeypatch.setattr(module.time, "sleep", renew)
+    module.main()
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].endswith("/nimcaches: 1")
+    assert said[-1] == "one leads"

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The OLM bundle has what config/ builds to, and the catalog offers it."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+
+import pytest
+import yaml
+from nimops_release.manifests import MANAGER, by_key, manager_of, of_kind
+from nimops_release.programs import find_program, run_program
+from nimops_release.releases import write_bundle
+
+
+@pytest.fixture(scope="module")
+def dist(project, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    write_bundle(project, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def objects(dist):
+    files = (dist / "bundle/manifests").iterdir()
+    return by_key(yaml.safe_load(file.read_text()) for file in files)
+
+
+@pytest.fixture(scope="module")
+def csv(objects, project):
+    return objects["ClusterServiceVersion", f"nimops.v{project.version}"]
+
+
+def rules_of(items, *names):
+    found = by_key(items)
+    return [rule for kind, name in names for rule in found[kind, name]["rules"]]
+
+
+def test_validators_of_olm_accept_it(dist):
+    command = [str(find_program("olm")), str(dist / "bundle")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # A rule of RBAC names no version, so this one warns of what we do not use.
+    said = [line for line in done.stderr.splitlines() if "horizontalpodautoscalers" not in line]
+    assert (done.returncode, said) == (0, [])
+
+
+def test_validators_of_olm_reject_what_is_wrong(dist, tmp_path, csv):
+    wrong = copy.deepcopy(csv)
+    del wrong["spec"]["customresourcedefinitions"]["owned"][0]
+    for file in (dist / "bundle/manifests").iterdir():
+        (tmp_path / file.name).write_text(file.read_text())
+    (tmp_path / "nimops.clusterserviceversion.yaml").write_text(yaml.safe_dump(wrong))
+    command = [str(find_program("olm")), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "NIMBuild" in done.stderr
+
+
+def test_opm_accepts_the_catalog_which_offers_the_bundle(dist, project, csv):
+    run_program("opm", "validate", str(dist / "catalog"))
+    text = (dist / "catalog/nimops/catalog.yaml").read_text()
+    package, channel, bundle = yaml.safe_load_all(text)
+    assert package["defaultChannel"] == channel["name"] == "stable"
+    assert (
+        [entry["name"] for entry in channel["entries"]]
+        == [bundle["name"]]
+        == [csv["metadata"]["name"]]
+    )
+    [image] = csv["spec"]["relatedImages"]
+    assert image in bundle["relatedImages"]
+    assert bundle["image"] == image["image"].replace("nim-operator:", "nim-operator-bundle:")
+
+
+def test_permissions_are_those_of_config(config, csv):
+    spec, items = csv["spec"]["install"]["spec"], config("default")
+    inside = rules_of(
+        items, ("Role", "nimops-leader-election-role"), ("ClusterRole", "nimops-manager-role")
+    )
+    outside = rules_of(items, ("ClusterRole", "nimops-node-role"))
+    assert [item["serviceAccountName"] for item in spec["permissions"]] == [MANAGER]
+    assert spec["permissions"][0]["rules"] == inside
+    assert spec["clusterPermissions"] == [{"serviceAccountName": MANAGER, "rules": outside}]
+
+
+def test_deployment_is_that_of_config(config, csv):
+    wanted = copy.deepcopy(manager_of(config("default")))
+    [seen] = csv["spec"]["install"]["spec"]["deployments"]
+    [container] = wanted["spec"]["template"]["spec"]["containers"]
+    [watched] = [item for item in container["env"] if item["name"] == "WATCH_NAMESPACE"]
+    assert watched.pop("value") == ""
+    target = {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}
+    watched["valueFrom"] = {"fieldRef": target}
+    assert seen["spec"] == wanted["spec"]
+    assert seen["name"] == wanted["metadata"]["name"]
+    assert seen["label"].items() < wanted["metadata"]["labels"].items()
+
+
+def test_owned_definitions_are_those_of_config(config, csv, objects):
+    wanted = of_kind(config("default"), "CustomResourceDefinition")
+    assert of_kind(objects.values(), "CustomResourceDefinition") != []
+    for item in wanted:
+        assert objects["CustomResourceDefinition", item["metadata"]["name"]] == item
+    owned = csv["spec"]["customresourcedefinitions"]["owned"]
+    assert [(item["name"], item["kind"]) for item in owned] == [
+        (item["metadata"]["name"], item["spec"]["names"]["kind"]) for item in wanted
+    ]
+
+
+def test_nothing_of_config_is_missing_but_what_olm_makes_or_cannot_install(config, objects):
+    left_out = {key for key in by_key(config("default")) if key not in objects}
+    assert {kind for kind, _name in left_out} == {
+        "Namespace",
+        "ServiceAccount",
+        "Deployment",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    }
+    assert {name for kind, name in left_out if kind == "ClusterRole"} == {
+        "nimops-manager-role",
+        "nimops-node-role",
+    }
+
+
+def test_objects_leave_namespace_and_manager_to_olm(config, objects):
+    wanted = by_key(config("default"))
+    for key, item in objects.items():
+        if key[0] == "ClusterServiceVersion":
+            continue
+        assert "namespace" not in item["metadata"]
+        assert "app.kubernetes.io/managed-by" not in item["metadata"].get("labels", {})
+        assert {part: item[part] for part in item if part != "metadata"} == {
+            part: wanted[key][part] for part in wanted[key] if part != "metadata"
+        }
+
+
+def test_one_version(csv, project):
+    version = project.version
+    [container] = csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"][
+        "containers"
+    ]
+    assert csv["spec"]["version"] == version
+    assert container["image"].endswith(f":{version}")
+    assert csv["metadata"]["annotations"]["olm.skipRange"] == f"<{version}"
+    assert f"ref={version}" in csv["spec"]["description"]

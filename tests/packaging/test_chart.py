@@ -1,0 +1,244 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Helm chart renders what config/ builds to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from nimops_release.errors import ReleaseError
+from nimops_release.manifests import MANAGER, NAMESPACE, Project, by_key, manager_of
+from nimops_release.programs import run_program
+from nimops_release.values import list_values, nest, read_variables
+
+ROOT = Path(__file__).resolve().parents[2]
+VALUES = list_values(Project(ROOT), Project(ROOT).build("default"))
+HOOKED = {("Pod", "nimops-test")}
+# The release's own: Helm creates it, with --create-namespace.
+LEFT_OUT = {("Namespace", NAMESPACE)}
+
+
+def as_helm(items):
+    """What Helm fills in, and its protection of the CRDs, in what kustomize has built."""
+    found = {}
+    for key, item in by_key(copy.deepcopy(items)).items():
+        labels = item["metadata"].get("labels", {})
+        if labels.get("app.kubernetes.io/managed-by") == "kustomize":
+            labels["app.kubernetes.io/managed-by"] = "Helm"
+        if item["kind"] == "CustomResourceDefinition":
+            item["metadata"].setdefault("annotations", {})["helm.sh/resource-policy"] = "keep"
+        found[key] = item
+    return {key: item for key, item in found.items() if key not in LEFT_OUT}
+
+
+def without_hooks(items):
+    return {key: item for key, item in by_key(items).items() if key not in HOOKED}
+
+
+@pytest.mark.parametrize(
+    ("folder", "values"),
+    [
+        pytest.param("default", {}, id="default"),
+        pytest.param("overlays/namespaced", {"watchNamespaces": ["nim"]}, id="namespaced"),
+        pytest.param("overlays/hardened", {"hardened": True}, id="hardened"),
+        pytest.param("overlays/prometheus", {"serviceMonitor": {"enabled": True}}, id="prometheus"),
+        pytest.param(
+            "overlays/without-leader-election",
+            {"leaderElection": {"enabled": False}},
+            id="without-leader-election",
+        ),
+    ],
+)
+def test_it_renders_what_kustomize_builds(config, render, folder, values):
+    wanted, seen = as_helm(config(folder)), without_hooks(render(values))
+    assert seen.keys() == wanted.keys()
+    for key, item in wanted.items():
+        if folder == "overlays/hardened" and key == ("Deployment", MANAGER):
+            # The order of environment variables that do not refer to each other means nothing.
+            for side in (item, seen[key]):
+                side["spec"]["template"]["spec"]["containers"][0]["env"].sort(
+                    key=lambda e: e["name"]
+                )
+        assert seen[key] == item
+
+
+def test_lint(chart):
+    run_program("helm", "lint", "--strict", str(chart))
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value.path)
+def test_each_value_changes_what_is_rendered(render, value):
+    values = nest(value.path, value.example)
+    if value.path.startswith("serviceMonitor."):
+        values = {"serviceMonitor": {"enabled": True, **values["serviceMonitor"]}}
+        default = {} if value.path.endswith("enabled") else {"serviceMonitor": {"enabled": True}}
+    else:
+        default = {}
+    assert render(values) != render(default)
+    assert render(nest(value.path, value.default)) == render({})
+
+
+def test_values_file_has_the_declared_defaults_each_documented(chart):
+    text = (chart / "values.yaml").read_text()
+    loaded = yaml.safe_load(text)
+    for value in VALUES:
+        found = loaded
+        *_parents, name = value.path.split(".")
+        for part in value.path.split("."):
+            found = found[part]
+        assert found == value.default
+        lines = text.splitlines()
+        [at] = [
+            number
+            for number, line in enumerate(lines)
+            if line.strip().startswith(f"{name}:")
+            and (len(line) - len(line.lstrip())) == 2 * value.path.count(".")
+            and belongs(lines, number, value.path)
+        ]
+        assert lines[at - 1].strip().startswith("#")
+
+
+def belongs(lines, number, path):
+    """Whether a line is below the line of the first part of its path."""
+    if "." not in path:
+        return True
+    above = [line for line in lines[:number] if line and not line.startswith((" ", "#"))]
+    return above[-1] == f"{path.partition('.')[0]}:"
+
+
+def leaves(node, path=""):
+    for name, child in node["properties"].items():
+        if child.get("additionalProperties") is False:
+            yield from leaves(child, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", child
+
+
+def test_schema_knows_the_values_and_no_others(chart):
+    schema = json.loads((chart / "values.schema.json").read_text())
+    assert {path for path, _node in leaves(schema)} == {item.path for item in VALUES} | {"global"}
+    assert all(node.get("description") for path, node in leaves(schema) if path != "global")
+    variables = schema["properties"]["env"]["properties"]
+    documented = read_variables(Project(ROOT)).keys()
+    set_by_chart = set(schema["properties"]["env"]["propertyNames"]["not"]["enum"])
+    assert len(variables) > 15
+    assert variables.keys() == documented - set_by_chart - {"NIMOPS_TEST_REGISTRIES"}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        pytest.param({"replica": 2}, "replica", id="unknown"),
+        pytest.param({"image": {"tags": "1"}}, "tags", id="unknown, deeper"),
+        pytest.param({"replicas": "2"}, "integer", id="type"),
+        pytest.param({"image": {"digest": "sha256:1"}}, "pattern", id="digest"),
+        pytest.param({"env": {"NIMOPS_RUN_SECONDS": 60}}, "string", id="number as environment"),
+        pytest.param({"env": {"WATCH_NAMESPACE": "nim"}}, "WATCH_NAMESPACE", id="own variable"),
+        pytest.param(
+            {"replicas": 2, "leaderElection": {"enabled": False}}, "replicas", id="two leaders"
+        ),
+        pytest.param({"watchNamespaces": ["a,b"]}, "pattern", id="namespaces in one text"),
+    ],
+)
+def test_wrong_values_are_refused(render, values, said):
+    with pytest.raises(ReleaseError, match=said):
+        render(values)
+
+
+def container_of(items):
+    [container] = manager_of(items)["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+def env_of(items):
+    return {item["name"]: item.get("value") for item in container_of(items)["env"]}
+
+
+def test_a_variable_wins_over_hardened(render):
+    values = {"hardened": True, "env": {"NIMOPS_HOST_PATHS": "/data", "NIMOPS_REGISTRIES": ""}}
+    env = env_of(render(values))
+    assert env["NIMOPS_HOST_PATHS"] == "/data"
+    assert env["NIMOPS_REGISTRIES"] == ""
+    assert env["NIMOPS_ROOT_USER"] == "forbid"
+
+
+def test_several_namespaces_get_a_role_each(render):
+    items = render({"watchNamespaces": ["one", "two"]})
+    places = {
+        (item["kind"], item["metadata"]["namespace"])
+        for item in items
+        if item["metadata"]["name"].startswith("nimops-manager-role")
+    }
+    assert places == {(kind, name) for kind in ("Role", "RoleBinding") for name in ("one", "two")}
+    assert env_of(items)["WATCH_NAMESPACE"] == "one,two"
+
+
+def test_uninstall_keeps_definitions_and_what_they_define(render):
+    for item in render({}):
+        kept = item["metadata"].get("annotations", {}).get("helm.sh/resource-policy")
+        assert (kept == "keep") is (item["kind"] == "CustomResourceDefinition")
+
+
+def test_nothing_is_a_hook_but_the_test(chart, render):
+    hooked = [
+        (item["kind"], item["metadata"]["name"], item["metadata"]["annotations"]["helm.sh/hook"])
+        for item in render({})
+        if "helm.sh/hook" in item["metadata"].get("annotations", {})
+    ]
+    assert hooked == [("Pod", "nimops-test", "test")]
+    # Helm never upgrades what is there.
+    assert not (chart / "crds").exists()
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ({}, "example.com/nimops/nim-operator:{version}"),
+        ({"repository": "r.example.com/o", "tag": "1"}, "r.example.com/o:1"),
+        (
+            {"tag": "1", "digest": f"sha256:{'a' * 64}"},
+            "example.com/nimops/nim-operator@sha256:" + "a" * 64,
+        ),
+    ],
+)
+def test_image(project, render, image, name):
+    items = render({"image": image})
+    pods = [container_of(items), by_key(items)["Pod", "nimops-test"]["spec"]["containers"][0]]
+    assert [pod["image"] for pod in pods] == [name.format(version=project.version)] * 2
+
+
+def test_the_test_pod_has_no_more_privileges_than_the_operator(render):
+    pod = by_key(render({}))["Pod", "nimops-test"]["spec"]
+    manager = manager_of(render({}))["spec"]["template"]["spec"]
+    assert pod["securityContext"] == manager["securityContext"]
+    assert pod["containers"][0]["securityContext"] == container_of(render({}))["securityContext"]
+    selectors = [
+        item["spec"].get("podSelector") or item["spec"].get("selector")
+        for item in render({})
+        if item["kind"] in ("NetworkPolicy", "Service", "PodDisruptionBudget")
+    ]
+    labels = by_key(render({}))["Pod", "nimops-test"]["metadata"]["labels"]
+    assert len(selectors) == 4
+    for selector in selectors:
+        assert not selector.get("matchLabels", selector).items() <= labels.items()
+
+
+def test_the_test_lists_all_kinds_where_the_operator_may(render):
+    def listed(values):
+        [container] = by_key(render(values))["Pod", "nimops-test"]["spec"]["containers"]
+        env = {item["name"]: item["value"] for item in container["env"]}
+        return env["LEASE"], env["RESOURCES"].split()
+
+    lease, paths = listed({})
+    plurals = ["nimbuilds", "nimcaches", "nimpipelines", "nimservices"]
+    assert lease == "a0715c6e.nvidia.com"
+    assert paths == [f"/apis/apps.nvidia.com/v1alpha1/{plural}" for plural in plurals]
+    _lease, paths = listed({"watchNamespaces": ["one", "two"]})
+    assert len(paths) == 8
+    assert "/apis/apps.nvidia.com/v1alpha1/namespaces/two/nimcaches" in paths
+    assert listed({"leaderElection": {"enabled": False}})[0] == ""

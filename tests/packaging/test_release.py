@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`make release`: one version everywhere, the same bytes each time, the checkout untouched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+from nimops_release.manifests import LOADER, by_key
+from nimops_release.programs import run_program
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = "98.7.6"
+NAMED = re.compile(
+    r"(?:nim-operator(?:-bundle)?:|nimops-nim-|nimops\.v|newTag: |^version: |^appVersion: |ref=)"
+    r"v?(\d[\w.]*\d)",
+    re.M,
+)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A clone, whose last commit is what the checkout has now, tracked or not."""
+    folder = tmp_path_factory.mktemp("work") / "nim"
+    files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    for name in filter(None, files):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    git(folder, "init", "--quiet")
+    commit(folder)
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "all")
+
+
+def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(folder / "release"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def dist(work):
+    (work / "galaxy.yml").write_text((work / "galaxy.yml").read_text() + "# not committed\n")
+    done = release(work, "release", "--version", VERSION)
+    assert done.returncode == 0, done.stderr
+    assert "changes that are not committed are left out" in done.stderr
+    return work / "dist"
+
+
+def members(tarball: Path) -> dict[str, str]:
+    with tarfile.open(tarball) as archive:
+        return {
+            item.name: archive.extractfile(item).read().decode()
+            for item in archive
+            if item.isfile()
+        }
+
+
+def test_checksums_are_those_of_all_files(dist):
+    listed = dict(
+        reversed(line.split("  ")) for line in (dist / "SHA256SUMS").read_text().splitlines()
+    )
+    present = {str(file.relative_to(dist)): file for file in dist.rglob("*") if file.is_file()}
+    assert listed.keys() == present.keys() - {"SHA256SUMS"}
+    for name, digest in listed.items():
+        assert hashlib.sha256(present[name].read_bytes()).hexdigest() == digest
+    assert {
+        "install.yaml",
+        "images.txt",
+        "CHANGELOG.rst",
+        "UPGRADE.md",
+        f"nimops-{VERSION}.tgz",
+        f"nimops-nim-{VERSION}.tar.gz",
+    } == {name for name in listed if "/" not in name}
+
+
+def test_no_file_names_another_version(dist):
+    texts = {}
+    for file in dist.rglob("*"):
+        if file.suffix in (".tgz", ".gz"):
+            texts |= {f"{file.name}/{name}": text for name, text in members(file).items()}
+        elif file.is_file():
+            texts[file.name] = file.read_text()
+    named = {(name, found) for name, text in texts.items() for found in NAMED.findall(text)}
+    ours = {item for item in named if not item[0].endswith("changelog.yaml")}
+    assert len(ours) > 8
+    assert {item for item in ours if item[1] != VERSION} == set()
+
+
+def test_a_second_release_of_the_commit_has_the_same_bytes(work, dist):
+    first = (dist / "SHA256SUMS").read_text()
+    assert release(work, "release", "--version", VERSION).returncode == 0
+    assert (dist / "SHA256SUMS").read_text() == first
+
+
+def test_the_checkout_stays_as_it_is(work, dist):
+    assert git(work, "status", "--porcelain") == " M galaxy.yml\n"
+    assert "not committed" not in members(dist / f"nimops-nim-{VERSION}.tar.gz")["MANIFEST.json"]
+
+
+def test_the_collection_can_be_installed(dist, tmp_path):
+    tarball = dist / f"nimops-nim-{VERSION}.tar.gz"
+    command = ["ansible-galaxy", "collection", "install", "--offline", "--no-deps"]
+    subprocess.run([*command, "-p", str(tmp_path), str(tarball)], check=True, capture_output=True)
+    manifest = tmp_path / "ansible_collections/nimops/nim/MANIFEST.json"
+    assert json.loads(manifest.read_text())["collection_info"]["version"] == VERSION
+    changelog = members(tarball)["CHANGELOG.rst"]
+    assert f"v{VERSION}" in changelog
+    assert changelog == (dist / "CHANGELOG.rst").read_text()
+
+
+def test_helm_renders_the_packed_chart_as_install_yaml(dist):
+    packed = str(dist / f"nimops-{VERSION}.tgz")
+    text = run_program("helm", "template", "nimops", packed, "--namespace", "nimops-system")
+    helm = by_key(item for item in yaml.load_all(text, LOADER) if item)
+    alone = by_key(yaml.load_all((dist / "install.yaml").read_text(), LOADER))
+    assert alone.keys() ^ helm.keys() == {("Namespace", "nimops-system"), ("Pod", "nimops-test")}
+    key = ("Deployment", "nimops-controller-manager")
+    pods = [side[key]["spec"]["template"]["spec"] for side in (helm, alone)]
+    assert pods[0] == pods[1]
+    assert f":{VERSION}" in pods[0]["containers"][0]["image"]
+
+
+@pytest.mark.parametrize("version", ["1.2", "v1.2.3", "latest"])
+def test_only_a_semantic_version_is_released(work, dist, version):
+    done = release(work, "release", "--version", version)
+    assert done.returncode == 1
+    assert "semantic version" in done.stderr
+    assert (dist / "SHA256SUMS").is_file()

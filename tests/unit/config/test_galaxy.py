@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What Galaxy, Ansible and builders of execution environments read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+GALAXY = yaml.safe_load((ROOT / "galaxy.yml").read_text())
+ENVIRONMENT = yaml.safe_load((ROOT / "execution-environment.yml").read_text())
+
+
+def requirements(name: str) -> dict[str, str]:
+    """Packages of a file, with their bounds."""
+    lines = (ROOT / name).read_text().splitlines()
+    found = [re.match(r"([\w-]+)(\S*)", line) for line in lines if not line.startswith("#")]
+    return {match[1]: match[2] for match in found if match}
+
+
+def test_tags_by_which_users_search():
+    wanted = {"nvidia", "nim", "gpu", "ai", "inference", "kubernetes", "operator"}
+    assert wanted < set(GALAXY["tags"])
+    assert all(re.fullmatch(r"[a-z0-9]+", tag) for tag in GALAXY["tags"])
+
+
+def test_python_packages_have_the_bounds_that_are_tested():
+    tested = requirements("requirements/dev.in")
+    needed = requirements("requirements.txt")
+    assert {name: tested[name] for name in needed} == needed
+    declared = yaml.safe_load((ROOT / "meta/execution-environment.yml").read_text())
+    assert (ROOT / declared["dependencies"]["python"]).is_file()
+    assert not {"requirements.txt", "meta"} & set(GALAXY["build_ignore"])
+
+
+def test_versions_of_ansible_are_the_same_everywhere():
+    supported = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["requires_ansible"]
+    low, high = re.fullmatch(r">=(2\.\d+)\.0,<(2\.\d+)\.0", supported).groups()
+    core = ENVIRONMENT["dependencies"]["ansible_core"]["package_pip"]
+    assert core == f"ansible-core>={low},<{high}"
+    for file in ROOT.glob("roles/*/meta/main.yml"):
+        assert yaml.safe_load(file.read_text())["galaxy_info"]["min_ansible_version"] == low
+
+
+def test_execution_environment_has_this_collection_and_what_it_depends_on():
+    [dependency, own] = ENVIRONMENT["dependencies"]["galaxy"]["collections"]
+    assert {dependency["name"]: dependency["version"]} == GALAXY["dependencies"]
+    [copied] = ENVIRONMENT["additional_build_files"]
+    tarball = f"nimops-nim-{GALAXY['version']}.tar.gz"
+    assert copied["src"] == f"build/{tarball}"
+    assert own == {"name": f"{copied['dest']}/{tarball}", "type": "file"}

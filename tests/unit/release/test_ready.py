@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What `helm test` runs, with an API server that answers as it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+RESOURCES = "/apis/apps.nvidia.com/v1alpha1/nimcaches"
+
+
+@pytest.fixture
+def ready(load_module, monkeypatch):
+    module = load_module(ROOT / "release/chart/ready.py")
+    monkeypatch.setattr(module.time, "sleep", lambda _seconds: None)
+    monkeypatch.setenv("RESOURCES", RESOURCES)
+    monkeypatch.setenv("NAMESPACE", "nimops-system")
+    monkeypatch.setenv("LEASE", "a0715c6e.nvidia.com")
+    return module
+
+
+def answer(monkeypatch, module, leases):
+    """Each read of the Lease gets the next holder and time; the last ones repeat."""
+    left = list(leases)
+    asked = []
+
+    def get(path):
+        asked.append(path)
+        if "/leases/" not in path:
+            return {"items": [{}]}
+        holder, renewed = left.pop(0) if len(left) > 1 else left[0]
+        return {"spec": {"holderIdentity": holder, "renewTime": renewed}}
+
+    monkeypatch.setattr(module, "get", get)
+    return asked
+
+
+def test_a_lease_that_is_renewed(ready, monkeypatch, capsys):
+    asked = answer(monkeypatch, ready, [("one", "1"), ("one", "1"), ("two", "2")])
+    ready.main()
+    assert capsys.readouterr().out == f"{RESOURCES}: 1\ntwo leads\n"
+    assert asked[1].endswith("/namespaces/nimops-system/leases/a0715c6e.nvidia.com")
+
+
+@pytest.mark.parametrize(
+    ("leases", "said"),
+    [
+        pytest.param([("one", "1")], r"\(last: one\)", id="no longer renewed"),
+        pytest.param([("one", "1"), ("", "2"), ("", "3")], r"\(last: nobody\)", id="given up"),
+    ],
+)
+def test_a_lease_of_nobody(ready, monkeypatch, leases, said):
+    answer(monkeypatch, ready, leases)
+    with pytest.raises(SystemExit, match=said):
+        ready.main()
+
+
+def test_without_leader_election_no_lease_is_read(ready, monkeypatch):
+    monkeypatch.setenv("LEASE", "")
+    asked = answer(monkeypatch, ready, [("", "")])
+    ready.main()
+    assert asked == [RESOURCES]
