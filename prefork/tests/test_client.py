@@ -569,6 +569,35 @@ def test_a_version_that_is_not_known_runs_stock_with_a_warning(site):
     assert done.stderr.endswith(reason)
 
 
+CHECK = """
+import importlib.metadata, sys
+known = importlib.metadata.version
+wanted = sys.argv.pop() or known("ansible-core")
+importlib.metadata.version = lambda name: wanted if name == "ansible-core" else known(name)
+sys.argv.append("check")
+from ansible_prefork.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "code", "said"),
+    [
+        pytest.param("", 0, "", id="installed"),
+        pytest.param(
+            "2.99.1",
+            2,
+            "prefork: ansible-core 2.99.1 is not a version that prefork knows (2.18 to 2.21)\n",
+            id="unknown",
+        ),
+    ],
+)
+def test_check_names_versions_that_are_not_known(version, code, said):
+    command = [sys.executable, "-c", CHECK, version]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def measure(commands: dict[str, tuple[list[str], dict[str, str]]], times: int = 30) -> dict[str, tuple[float, float]]:
     """The median wall time of each command, and the CPU time that it takes itself, in milliseconds.
 
