@@ -17,6 +17,8 @@ FOLDERS = (
     "/var/log/containers",
     "/var/log/pods",
 )
+# The lock of the directory stays, as another command may wait for it.
+KEPT = (".lock", "logs")
 
 
 def find(directory: Path, name: str) -> set[str]:
@@ -25,7 +27,7 @@ def find(directory: Path, name: str) -> set[str]:
         *_processes(directory, name),
         *_mounts(directory, name),
         *(str(path) for path in Path("/sys/fs/cgroup").rglob(name)),
-        *(str(path) for path in directory.glob("*") if path.name != "logs"),
+        *(str(path) for path in directory.glob("*") if path.name not in KEPT),
         *(str(path) for folder in FOLDERS for path in [Path(folder)] if path.exists()),
     }
 
