@@ -71,9 +71,12 @@ def supervise(tmp_path):
 
     yield start
     for process in running:
-        if process.poll() is None:
+        process.terminate()  # and with it the runtime
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
             process.kill()
-        process.wait()
+            process.wait()
 
 
 def lines(folder):
