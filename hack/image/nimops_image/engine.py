@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,53 +38,44 @@ class Recipe:
 class Engine:
     """docker or podman."""
 
-    def __init__(self, program: str) -> None:
-        self.program = program
+    def __init__(self, *command: str) -> None:
+        self._command = command
 
     def build(self, tag: str, recipe: Recipe) -> None:
         """Build an image and name it."""
         epoch = f"--build-arg=SOURCE_DATE_EPOCH={recipe.epoch}"
-        run([self.program, "build", f"--tag={tag}", epoch, *recipe.options()])
+        run([*self._command, "build", f"--tag={tag}", epoch, *recipe.options()])
 
     def pull(self, reference: str) -> str:
         """Pull an image; why not, or nothing."""
         try:
-            run([self.program, "pull", reference])
+            run([*self._command, "pull", reference])
         except SandboxError as error:
             return str(error)
         return ""
 
     def load(self, archive: Path) -> None:
         """Load an image with its name."""
-        run([self.program, "load", "--input", archive])
+        run([*self._command, "load", "--input", archive])
 
     def save(self, tag: str, archive: Path) -> None:
         """Write an image as a new file, in the format of docker save."""
         archive.unlink(missing_ok=True)
-        run([self.program, "save", "--output", archive, tag])
+        run([*self._command, "save", "--output", archive, tag])
 
 
 class Buildah(Engine):
     """buildah, without an engine and without namespaces: it also works where nothing else does."""
 
     def __init__(self, storage: Path) -> None:
-        super().__init__("buildah")
         folders = [f"--root={storage / 'images'}", f"--runroot={storage / 'run'}"]
-        self._command: Sequence[str] = ["buildah", *folders, "--storage-driver=vfs"]
+        super().__init__("buildah", *folders, "--storage-driver=vfs")
 
     def build(self, tag: str, recipe: Recipe) -> None:
         """Build an image and name it."""
         how = ["--isolation=chroot", "--format=oci", f"--timestamp={recipe.epoch}"]
         run([*self._command, "build", *how, f"--tag={tag}", *recipe.options()])
         run([*self._command, "rmi", "--prune", "--force"])
-
-    def pull(self, reference: str) -> str:
-        """Pull an image; why not, or nothing."""
-        try:
-            run([*self._command, "pull", "--quiet", reference])
-        except SandboxError as error:
-            return str(error)
-        return ""
 
     def load(self, archive: Path) -> None:
         """Load an image with its name."""
