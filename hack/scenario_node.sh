@@ -18,11 +18,11 @@ line=$(python3 sandbox node up) || code=$?
 ((code == 0)) || exit "$code"
 [[ ${KEEP_NODE:-} ]] || trap 'python3 sandbox node down' EXIT
 
-BASE=stand-in python hack/image build >&2 || code=$?
+archives=$(BASE=stand-in hack/test_images.sh) || code=$?
 ((code != 2)) || skip "see above; 'make image-programs' installs Debian's packages"
 ((code == 0)) || exit "$code"
-BASE=example.com/nimops/nim-operator:$(awk '/^version:/ {print $2}' galaxy.yml) TINY_KEY=molecule-secret-5f1d python hack/image nim >&2
-python3 sandbox node load build/image.tar build/nim.tar
+# shellcheck disable=SC2086 # several words
+python3 sandbox node load $archives
 eval "$line"
 # shellcheck disable=SC2086 # several words
 $NIMOPS_NODE_EXEC molecule "${@:-test}" --scenario-name node

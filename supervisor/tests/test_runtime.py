@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The supervisor as a program, with scripts in the place of ansible-operator and of the repair."""
+"""The supervisor as a program, with scripts in the place of ansible-operator and of its own programs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from nimops_supervisor import runtime
 
 PROGRAM = """\
 import sys
-from nimops_supervisor import guard, processes, repair, runtime
+from nimops_supervisor import guard, processes, repair, watches
 root = {root!r}
 guard.ROOT = guard.Path(root, "runner")
-runtime._MEND_SECONDS = 10.0
-runtime._WELL_SECONDS = {well}
 start = processes.start
 def fake(command, environment):
-    if command[-1] == repair.__name__:
-        command = [sys.executable, root + "/repair.py"]
+    for module in (repair, watches):
+        if module.__name__ in command:
+            name = module.__name__.rpartition(".")[2]
+            words = command[command.index(module.__name__) + 1:]
+            command = [sys.executable, f"{{root}}/{{name}}.py", *words]
     return start(command, environment)
 processes.start = fake
 from nimops_supervisor.__main__ import main
@@ -47,11 +48,12 @@ def supervise(tmp_path):
     """Start a supervisor of a runtime with this text, and a repair program."""
     running = []
 
-    def start(body, repairing="", *options, well=60.0, **environment):
+    def start(body, repairing="", *options, watching="", **environment):
         head = LOG.format(root=str(tmp_path))
         (tmp_path / "repair.py").write_text(f"{head}\nlog('repair')\n{repairing}")
+        (tmp_path / "watches.py").write_text(f"{head}\n{watching}")
         (tmp_path / "command.py").write_text(f"{head}\n{body}")
-        (tmp_path / "program.py").write_text(PROGRAM.format(root=str(tmp_path), well=well))
+        (tmp_path / "program.py").write_text(PROGRAM.format(root=str(tmp_path)))
         process = subprocess.Popen(
             [
                 sys.executable,
@@ -61,6 +63,7 @@ def supervise(tmp_path):
                 sys.executable,
                 str(tmp_path / "command.py"),
                 "--health-probe-bind-address=:0",
+                *(["--watches-file=all.yaml"] if watching else []),
             ],
             env={**os.environ, "PREFORK": "off", "TMPDIR": str(tmp_path), **environment},
             stderr=subprocess.PIPE,
@@ -168,6 +171,41 @@ def test_a_repair_resets_the_count_of_crashes(supervise, tmp_path):
 def test_a_failed_repair_does_not_prevent_the_start(supervise, tmp_path):
     supervise(SLEEP, "sys.exit(1)\n")
     wait_for(lambda: any(item.startswith("up") for item in lines(tmp_path)))
+
+
+LACKS = """
+import pathlib, time
+there = pathlib.Path({root!r}, "there")
+log("watches", sys.argv[1], *sys.argv[3:])
+if "--wait" in sys.argv:
+    while not there.exists():
+        time.sleep(0.1)
+elif not there.exists():
+    open(sys.argv[2], "w").write("some")
+    sys.exit(3)
+"""
+GIVEN = "log('up', *sys.argv[2:])\nimport signal\nsignal.pause()\n"
+
+
+def test_kinds_that_are_lacking_are_left_out_until_they_are_there(supervise, tmp_path):
+    process = supervise(GIVEN, watching=LACKS.format(root=str(tmp_path)))
+    wait_for(lambda: len(lines(tmp_path)) == 4)
+    # The waiting program and the runtime start at the same time.
+    asked, (_up, given, chosen) = lines(tmp_path)[1], max(map(str.split, lines(tmp_path)[2:]), key=len)
+    assert (asked, given) == ("watches all.yaml", "--watches-file=all.yaml")
+    assert "watches all.yaml --wait" in lines(tmp_path)[2:]
+    assert Path(chosen.removeprefix("--watches-file=")).read_text() == "some"
+    (tmp_path / "there").touch()
+    wait_for(lambda: lines(tmp_path)[4:] == ["repair", "watches all.yaml", "up --watches-file=all.yaml"])
+    process.terminate()
+    _out, said = process.communicate(timeout=20)
+    assert "exited" not in said
+
+
+@pytest.mark.parametrize("watching", ["sys.exit(0)", "sys.exit(1)"])
+def test_all_kinds_are_watched_if_none_is_lacking_or_nobody_knows(supervise, tmp_path, watching):
+    supervise(GIVEN, watching=watching)
+    wait_for(lambda: lines(tmp_path) == ["repair", "up --watches-file=all.yaml"])
 
 
 def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, tmp_path):

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,23 +151,21 @@ def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, say: Sa
     requirements = context / "requirements.txt"
     requirements.write_text(read_lock((recipe / "Pipfile.lock").read_text()))
     wheels = context / "wheels"
+    locked = ["--no-deps", "--require-hashes", f"--requirement={requirements}"]
+    pip_download(locked, interpreter, wheels)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    only = ["--no-deps", "--only-binary=:all:", f"--python-version={interpreter.version}"]
-    only += [f"--platform={name}_{platform.machine()}" for name in _PLATFORMS]
-    run(
-        [
-            *pip,
-            "download",
-            *only,
-            "--require-hashes",
-            f"--dest={wheels}",
-            f"--requirement={requirements}",
-        ]
-    )
     run([*pip, "download", "--no-deps", f"--dest={context / 'pip'}", "pip"])
     # Their own version of PyPI's package.
     shutil.copytree(recipe / "ansible_runner_http", context / "http", copy_function=shutil.copyfile)
     run([*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", context / "http"])
+
+
+def pip_download(arguments: Sequence[str], interpreter: Interpreter, folder: Path) -> None:
+    """Download the wheels that pip's arguments name, for this Python and this architecture."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    only = ["--only-binary=:all:", f"--python-version={interpreter.version}", f"--dest={folder}"]
+    only += [f"--platform={name}_{platform.machine()}" for name in _PLATFORMS]
+    run([*pip, *only, *arguments])
 
 
 def _version_of(folder: Path) -> list[int]:

@@ -19,7 +19,7 @@ from nimops_sandbox.errors import SandboxError
 from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import REPOSITORY, Settings
 
-from . import base, files
+from . import base, environment, files
 from .commands import install, run
 from .engine import PROGRAMS, Engine, Recipe, find_engine, find_program
 
@@ -61,6 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("install", _install, "install missing programs, as root on Debian; nothing elsewhere"),
         ("build", _build, "build the image, write it to build/image.tar, and print both"),
         ("files", _files, "only fill build/image, which the Dockerfile copies"),
+        (
+            "environment",
+            _environment,
+            "build the execution environment on a stand-in, and render a sample in it",
+        ),
         ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
     ):
         commands.add_parser(name, help=text).set_defaults(do=do)
@@ -83,16 +88,20 @@ def _install() -> None:
 
 
 def _files() -> None:
+    print(_write_files())
+
+
+def _write_files() -> Path:
     pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
     machine = os.environ.get("IMAGE_ARCH") or platform.machine()
-    print(files.write_files(pythons.split(), machine, _epoch(), _say))
+    return files.write_files(pythons.split(), machine, _epoch(), _say)
 
 
 def _build() -> None:
     version = str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
     tag = os.environ.get("IMAGE") or f"{_image_name()}:{version}"
     engine = find_engine(REPOSITORY / "build/containers")
-    _files()
+    _write_files()
     name = _provide_base(engine)
     _say(f"building {tag} on {name}")
     arguments = {"BASE": name, "OPERATOR_VERSION": version}
@@ -101,6 +110,14 @@ def _build() -> None:
     )
     engine.build(tag, recipe)
     _save(engine, tag, "image.tar")
+
+
+def _environment() -> None:
+    engine = find_engine(REPOSITORY / "build/containers")
+    settings = Settings.from_environ(os.environ)
+    name = base.provide_base(GoCache(settings.cache, _say), engine, settings.found, _say)
+    interpreter = base.find_interpreter(base.pyenv_root(os.environ))
+    print(environment.build_environment(engine, name, interpreter, _say))
 
 
 def _nim() -> None:

@@ -54,6 +54,10 @@ class Engine:
             return str(error)
         return ""
 
+    def run(self, tag: str, script: str) -> str:
+        """Run a shell script in a container of this image; return its output."""
+        return run([*self._command, "run", "--rm", tag, "sh", "-c", script])
+
     def load(self, archive: Path) -> None:
         """Load an image with its name."""
         run([*self._command, "load", "--input", archive])
@@ -76,6 +80,15 @@ class Buildah(Engine):
         how = ["--isolation=chroot", "--format=oci", f"--timestamp={recipe.epoch}"]
         run([*self._command, "build", *how, f"--tag={tag}", *recipe.options()])
         run([*self._command, "rmi", "--prune", "--force"])
+
+    def run(self, tag: str, script: str) -> str:
+        """Run a shell script in a container of this image; return its output."""
+        container = run([*self._command, "from", "--pull-never", tag]).strip()
+        try:
+            how = ["run", "--isolation=chroot", container, "--", "sh", "-c", script]
+            return run([*self._command, *how])
+        finally:
+            run([*self._command, "rm", container])
 
     def load(self, archive: Path) -> None:
         """Load an image with its name."""

@@ -69,17 +69,16 @@ def wait_for_signal(numbers: set[signal.Signals], seconds: float) -> int | None:
     return received.si_signo
 
 
-def reap(pid: int) -> int | None:
-    """Reap all children that have exited; the exit code of ``pid``, None if it is still running."""
-    code = None
+def reap() -> dict[int, int]:
+    """Reap all children that have exited; their exit codes by process ID."""
+    codes = {}
     with contextlib.suppress(ChildProcessError):
         while True:
             ended, status = os.waitpid(-1, os.WNOHANG)
             if not ended:
                 break
-            if ended == pid:
-                code = os.waitstatus_to_exitcode(status)
-    return code
+            codes[ended] = os.waitstatus_to_exitcode(status)
+    return codes
 
 
 def stop_children(patience: float) -> None:
@@ -94,4 +93,4 @@ def stop_children(patience: float) -> None:
                 send(pid, signal.SIGTERM)
         terminated.update(left)
         time.sleep(0.05)
-        reap(0)
+        reap()

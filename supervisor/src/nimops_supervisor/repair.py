@@ -9,16 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+from nimops_supervisor import collection_path
 
 REPAIRED = 3
-_DEFAULT_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"
-
-
-def add_collections_to_path() -> None:
-    """Make the collections that Ansible finds importable."""
-    given = os.environ.get("ANSIBLE_COLLECTIONS_PATH") or _DEFAULT_COLLECTIONS
-    sys.path += [str(Path(item).expanduser()) for item in given.split(os.pathsep) if item]
 
 
 def watched_namespaces() -> list[str]:
@@ -28,7 +22,7 @@ def watched_namespaces() -> list[str]:
 
 def main() -> int:
     """Repair all resources, and report each on stderr."""
-    add_collections_to_path()
+    collection_path.add_to_path()
     from ansible_collections.nimops.nim.plugins.module_utils import (  # type: ignore[import-untyped] # noqa: PLC0415
         _kinds,
     )

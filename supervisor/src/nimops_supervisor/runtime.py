@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import folders, guard, health, processes, repair, settings
+from nimops_supervisor import folders, guard, health, processes, repair, settings, watches
 
 GUARD = """\
 #!{interpreter} -P
@@ -28,7 +28,9 @@ _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
+_WATCHES_OPTION = "--watches-file"
 _REPAIR_SECONDS = 60.0
+_ASK_SECONDS = 30.0
 _TICK_SECONDS = 1.0
 _SWEEP_TICKS = 5
 _STABLE_SECONDS = 60.0
@@ -60,6 +62,9 @@ class Supervisor:
         self._liveness = liveness
         self._stopping = False
         self._scratch: Path | None = None
+        self._renewing = False
+        self._waiter = 0
+        """The process ID of the program that waits for kinds that the API server lacks, 0 if it lacks none."""
 
     def run(self) -> int:
         """Run until a signal arrives or the runtime keeps crashing; the exit code."""
@@ -79,6 +84,9 @@ class Supervisor:
             code = self._run_once()
             if self._stopping:
                 return 0
+            if self._renewing:
+                crashes = 0
+                continue
             crashes = 1 if time.monotonic() - began > _STABLE_SECONDS else crashes + 1
             if crashes >= _MAXIMUM_CRASHES:
                 log(f"the runtime crashed {crashes} times in a row, last with exit code {code}")
@@ -89,14 +97,30 @@ class Supervisor:
 
     def _repair(self) -> bool:
         """Remove harmful annotations from all resources; whether there were any."""
-        command = [sys.executable, "-P", "-m", repair.__name__]
-        pid = processes.start(command, self._environment)
-        code = self._watch(pid, _REPAIR_SECONDS)
+        return self._prepare([repair.__name__], _REPAIR_SECONDS, "check annotations") == repair.REPAIRED
+
+    def _choose_watches(self, scratch: Path) -> list[str]:
+        """The command, with watches of only those kinds that the API server has."""
+        self._waiter, self._renewing = 0, False
+        given = option(self._command, _WATCHES_OPTION)
+        chosen = str(scratch / "watches.json")
+        if not given:
+            return self._command
+        words = [watches.__name__, given, chosen]
+        if self._prepare(words, _ASK_SECONDS, "ask for the kinds of the API server") != watches.LACKING:
+            return self._command
+        self._waiter = processes.start([sys.executable, "-P", "-m", *words, watches.WAIT], self._environment)
+        return [*self._command, f"{_WATCHES_OPTION}={chosen}"]
+
+    def _prepare(self, module: list[str], seconds: float, purpose: str) -> int | None:
+        """Run a program of this package; its exit code, None if it took too long."""
+        pid = processes.start([sys.executable, "-P", "-m", *module], self._environment)
+        code = self._watch(pid, seconds)
         if code is None:
             processes.send(pid, signal.SIGKILL)
             if not self._stopping:
-                log(f"could not check annotations within {_REPAIR_SECONDS:.0f} s")
-        return code == repair.REPAIRED
+                log(f"could not {purpose} within {seconds:.0f} s")
+        return code
 
     def _run_once(self) -> int:
         """Start the runtime; its exit code, once it and its children are gone."""
@@ -104,7 +128,10 @@ class Supervisor:
         with folders.scratch() as scratch:
             folders.clear()
             folders.clear_sockets()
-            command = make_command(self._command, self._environment)
+            chosen = self._choose_watches(scratch)
+            if self._stopping:
+                return 0
+            command = make_command(chosen, self._environment)
             environment = make_environment(self._environment, command, scratch)
             pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
@@ -118,7 +145,10 @@ class Supervisor:
         """Wait for a child to exit, forwarding signals; None after ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         ticks = 0
-        while (code := processes.reap(pid)) is None:
+        while pid not in (codes := processes.reap()):
+            if self._waiter in codes:
+                self._renewing, self._waiter = True, 0
+                processes.send(pid, signal.SIGTERM)
             if deadline is not None and time.monotonic() > deadline:
                 return None
             number = processes.wait_for_signal(_SIGNALS, _TICK_SECONDS)
@@ -131,7 +161,7 @@ class Supervisor:
             elif number != signal.SIGCHLD:
                 self._stopping = True
                 processes.send(pid, number)
-        return code
+        return codes[pid]
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Make build/previous: an earlier state of the project, and its image, which today's Dockerfile builds.
+#
+# PREVIOUS=REF names the state; by default it is the last tag or, as long as there is none, the first commit that runs on
+# the base image, as version 0.0.1. Its wheels, collection, CRDs and manifests are its own.
+# Exit code 4: the history of this clone does not have it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+untagged=057b297a7de1158c5e0f5c5c1fad5bdfb6c86992
+ref=${PREVIOUS:-$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || echo "$untagged")}
+if ! git rev-parse --quiet --verify "$ref^{commit}" >/dev/null; then
+	echo "previous: this clone has no $ref: git fetch --unshallow --tags" >&2
+	exit 4
+fi
+echo "previous: building $ref" >&2
+
+folder=$PWD/build/previous
+rm -rf "$folder"
+mkdir -p "$folder/build" build/containers
+git archive "$ref" | tar -x -C "$folder"
+# What makes an image is today's.
+for name in Dockerfile hack/image requirements/image.txt sandbox; do
+	rm -rf "${folder:?}/$name"
+	cp -r "$name" "$folder/$name"
+done
+ln -s "$PWD/build/containers" "$folder/build/containers"
+cd "$folder"
+if [[ $ref == "$untagged" ]]; then
+	python hack/generate_version.py --set 0.0.1 >&2
+fi
+venv=$(python -c 'import sys; print(sys.prefix)')
+make -o "$venv/.installed" VENV="$venv" collection >&2
+python hack/image build

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Build what the scenarios with real pods use: the operator's image, an earlier one, that of a test NIM, manifests and chart.
+#
+# BASE: the base image, as for `make image`. Prints the archives of the images.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+operator=$(python hack/image build)
+code=0
+previous=$(hack/previous.sh) || code=$?
+case $code in
+0) ;;
+4) echo "SKIPPED: upgrades from an earlier version: see above" >&2 && rm -rf build/previous ;;
+*) exit "$code" ;;
+esac
+nim=$(BASE=${operator%%$'\n'*} TINY_KEY=molecule-secret-5f1d python hack/image nim)
+python release install
+python release chart
+python sandbox build helm >/dev/null
+# The last line of each names the archive.
+for made in "$operator" "$previous" "$nim"; do
+	[[ ! $made ]] || tail -n 1 <<<"$made"
+done
