@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (
             "environment",
             _environment,
-            "build the execution environment on a stand-in, and render a sample in it",
+            "build the execution environment on a stand-in, and print what a sample becomes in it",
         ),
         ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
     ):
@@ -117,7 +117,8 @@ def _environment() -> None:
     settings = Settings.from_environ(os.environ)
     name = base.provide_base(GoCache(settings.cache, _say), engine, settings.found, _say)
     interpreter = base.find_interpreter(base.pyenv_root(os.environ))
-    print(environment.build_environment(engine, name, interpreter, _say))
+    built = environment.build_environment(engine, name, interpreter, _say)
+    print(environment.render_samples(engine, built), end="")
 
 
 def _nim() -> None:

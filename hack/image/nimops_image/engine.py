@@ -54,9 +54,11 @@ class Engine:
             return str(error)
         return ""
 
-    def run(self, tag: str, script: str) -> str:
-        """Run a shell script in a container of this image; return its output."""
-        return run([*self._command, "run", "--rm", tag, "sh", "-c", script])
+    def run(self, tag: str, script: str, folder: Path) -> str:
+        """Run a shell script in a container of this image, with a folder as /mnt; its output."""
+        return run(
+            [*self._command, "run", "--rm", f"--volume={folder}:/mnt:ro", tag, "sh", "-c", script]
+        )
 
     def load(self, archive: Path) -> None:
         """Load an image with its name."""
@@ -81,12 +83,12 @@ class Buildah(Engine):
         run([*self._command, "build", *how, f"--tag={tag}", *recipe.options()])
         run([*self._command, "rmi", "--prune", "--force"])
 
-    def run(self, tag: str, script: str) -> str:
-        """Run a shell script in a container of this image; return its output."""
+    def run(self, tag: str, script: str, folder: Path) -> str:
+        """Run a shell script in a container of this image, with a folder as /mnt; its output."""
         container = run([*self._command, "from", "--pull-never", tag]).strip()
         try:
-            how = ["run", "--isolation=chroot", container, "--", "sh", "-c", script]
-            return run([*self._command, *how])
+            how = ["run", "--isolation=chroot", f"--volume={folder}:/mnt:ro", container]
+            return run([*self._command, *how, "--", "sh", "-c", script])
         finally:
             run([*self._command, "rm", container])
 

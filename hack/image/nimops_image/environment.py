@@ -22,6 +22,11 @@ _BASE = "localhost/nimops/execution-environment-stand-in"
 _DOCKERFILE = Path(__file__).resolve().parent.parent / "environment.Dockerfile"
 _DEFINITION = REPOSITORY / "execution-environment.yml"
 _CONTEXT = REPOSITORY / "build/execution-environment"
+_RENDER = """
+export ANSIBLE_STDOUT_CALLBACK=nimops.nim.pipe ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
+export HOME=/tmp
+ansible-playbook nimops.nim.render --extra-vars files=/mnt/apps_v1alpha1_nimservice.yaml
+"""
 # What ansible-builder itself installs into each image.
 _BUILDER_PACKAGES = ("bindep", "dumb-init==1.2.5", "packaging", "pyyaml", "setuptools", "wheel")
 
@@ -58,6 +63,11 @@ def build_environment(engine: Engine, base: str, interpreter: Interpreter, say: 
     }
     engine.build(NAME, Recipe(_CONTEXT / "Containerfile", _CONTEXT, 0, arguments))
     return NAME
+
+
+def render_samples(engine: Engine, name: str) -> str:
+    """Return what the samples of config/samples become, rendered in a container of the image."""
+    return engine.run(name, _RENDER, REPOSITORY / "config/samples")
 
 
 def installed_packages(definition: str) -> list[str]:
