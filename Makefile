@@ -283,10 +283,5 @@ faults: collection ## Faults, each with 60 resources in progress, on a sandbox o
 	@$(BIN)/python tests/faults $(FAULTS)
 
 .PHONY: lock
-lock: ## Recompile the lock files in requirements/ from their .in files
-	@$(PYTHON) -m venv build/pip-tools
-	@build/pip-tools/bin/pip install --quiet pip-tools
-	@for name in dev bench image release; do \
-		build/pip-tools/bin/pip-compile --quiet --upgrade --strip-extras --generate-hashes --allow-unsafe --no-emit-options --no-emit-index-url \
-			--no-emit-find-links --no-emit-trusted-host --output-file requirements/$$name.txt requirements/$$name.in; \
-	done
+lock: ## Recompile the lock files in requirements/ from their .in files; says which one it leaves alone (LOCK="dev core-2.21")
+	@hack/lock.sh $(LOCK)
