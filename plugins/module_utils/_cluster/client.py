@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 
 from .._base.errors import ApiError
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
+from .._http.tls import unify_verification
 from .._http.transport import explain
 
 try:
@@ -302,7 +303,7 @@ def _make_pool(configuration: t.Any) -> t.Any:
     if not configuration.host.startswith("https:"):
         return pool
     options = pool.connection_pool_kw
-    context = create_urllib3_context(cert_reqs=options["cert_reqs"])
+    context = unify_verification(create_urllib3_context(cert_reqs=options["cert_reqs"]))
     authorities = {
         "cafile": options.pop("ca_certs", None),
         "cadata": options.pop("ca_cert_data", None),

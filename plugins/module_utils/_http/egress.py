@@ -25,6 +25,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from .addresses import Zone, literal_of, zone_of
+from .tls import unify_verification
 from .transport import connect_to, look_up, target_of
 
 try:
@@ -238,10 +239,7 @@ def _choose(found: t.Iterable[str], *, is_private_taken: bool) -> tuple[Zone, tu
 
 
 def _connect_to(place: _Place, address: str) -> t.Any:
+    context = unify_verification(ssl.create_default_context())
     if place.proxy:
-        return urllib3.ProxyManager(place.proxy, ssl_context=_make_context())
-    return connect_to(address, place.url, place.port, _make_context())
-
-
-def _make_context() -> ssl.SSLContext:
-    return ssl.create_default_context()
+        return urllib3.ProxyManager(place.proxy, ssl_context=context, proxy_ssl_context=context)
+    return connect_to(address, place.url, place.port, context)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which HTTPS certificates of model servers are trusted, and which servers receive the token.
+"""Which certificates are trusted, and which model servers receive the token.
 
 A model server is run by a tenant, who sees every request, so the token is never the operator's own:
 an administrator provides it for this purpose. It is sent only to a peer that the cluster vouches
@@ -21,11 +21,23 @@ TOKEN_VARIABLE = "NIMOPS_MODEL_TOKEN"
 """Environment variable with the path of the token file; without it, no token is sent."""
 
 
+def unify_verification(context: ssl.SSLContext) -> ssl.SSLContext:
+    """The context, which now verifies certificates as kubectl does, on each Python.
+
+    By default, Python 3.13 and later refuses authorities that do not follow RFC 5280 to the letter,
+    as those of many clusters and registries (no key identifiers), and earlier ones refuse a trusted
+    intermediate authority without its root.
+    """
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
 def make_context(url: str) -> ssl.SSLContext | None:
     """The TLS context for an https URL, None for any other; ssl.SSLError if the CA is invalid."""
     if not url.startswith("https://"):
         return None
-    context = ssl.create_default_context(cadata=_read(AUTHORITY) or None)
+    context = unify_verification(ssl.create_default_context(cadata=_read(AUTHORITY) or None))
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import io
+import ssl
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,22 @@ def answer(monkeypatch, module, leases):
 
     monkeypatch.setattr(module, "get", get)
     return asked
+
+
+def test_an_authority_without_key_identifiers_is_trusted(ready, monkeypatch, tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.verify_flags |= ssl.VERIFY_X509_STRICT  # the default from Python 3.13
+    monkeypatch.setattr(ready.ssl, "create_default_context", lambda cafile: context)
+    monkeypatch.setattr(
+        ready.urllib.request, "urlopen", lambda *_args, **_options: io.BytesIO(b"{}")
+    )
+    monkeypatch.setattr(ready, "ACCOUNT", tmp_path)
+    (tmp_path / "token").write_text("t0ken")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    assert ready.get(RESOURCES) == {}
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_a_lease_that_is_renewed(ready, monkeypatch, capsys):

@@ -17,8 +17,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def issue(name, issuer=None):
-    """(certificate, key) for a DNS name, its own authority unless there is an issuer."""
+def issue(name, issuer=None, *, is_authority=False):
+    """(certificate, key) for a DNS name; an authority if it has no issuer or ``is_authority``.
+
+    Without key identifiers, as many private authorities issue them: RFC 5280 demands some.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -32,7 +35,7 @@ def issue(name, issuer=None):
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(is_authority or not issuer, None), critical=True)
         .sign(signing_key, hashes.SHA256())
     )
     return certificate, key

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import ssl
-
 import pytest
 import urllib3
 from ansible_collections.nimops.nim.plugins.module_utils._http import egress as module
@@ -238,7 +236,7 @@ def stand_in(monkeypatch, tmp_path, tls):
     file = tmp_path / "ca.pem"
     file.write_bytes(tls.pem(tls.authority[0]))
     monkeypatch.setattr(module, "zone_of", lambda text: "public")
-    monkeypatch.setattr(module, "_make_context", lambda: ssl.create_default_context(cafile=file))
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
     return lambda host: Egress(host, lambda host: True, 10, lambda host, port: ["127.0.0.1"])
 
 
@@ -265,6 +263,14 @@ def test_certificates_that_do_not_count(stand_in, serve_https, tls, name, is_tru
     with pytest.raises(urllib3.exceptions.SSLError):
         stand_in(host).get(f"https://{host}/", {"Authorization": "x"})
     assert seen == []
+
+
+def test_a_proxy_over_https_is_verified_like_a_registry(stand_in, serve_https, monkeypatch):
+    port, _seen = serve_https("localhost")
+    monkeypatch.setenv("https_proxy", f"https://localhost:{port}")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(urllib3.exceptions.ProxyError, match="501"):  # it cannot CONNECT
+        stand_in("registry.test").get("https://registry.test/", {})
 
 
 def test_a_server_of_plain_http_is_told_nothing(stand_in, serve, answer):

@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._http.tls import (
     authorization,
     is_in_cluster,
     make_context,
+    unify_verification,
 )
 
 INSIDE = "https://llm-predictor.ns.svc.cluster.local:8443/v1/models"
@@ -132,6 +133,22 @@ def test_who_cannot_prove_its_name_gets_nothing(mounted, serve_https, names, tls
     found = fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")
     assert found["error"].startswith("the certificate is not valid")
     assert seen == []
+
+
+def test_a_trusted_intermediate_authority_needs_no_root(mounted, serve_https, names, tls):
+    intermediate = tls.issue("intermediate", tls.authority, is_authority=True)
+    trust.AUTHORITY.write_bytes(tls.pem(intermediate[0]))
+    port, _seen = serve_https("llm.ns.svc", intermediate)
+    assert fetch(f"https://llm.ns.svc:{port}/v1/models", namespace="ns")["error"] == ""
+
+
+def test_certificates_are_verified_alike_on_each_python():
+    strict = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    strict.verify_flags = ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_TRUSTED_FIRST
+    assert unify_verification(strict).verify_flags == (
+        ssl.VERIFY_X509_PARTIAL_CHAIN | ssl.VERIFY_X509_TRUSTED_FIRST
+    )
+    assert strict.verify_mode == ssl.CERT_REQUIRED
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated")
