@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def test_build(monkeypatch, made, begin):
     assert command.index("--label=a=x y") < command.index("--label=title=T")
     assert command[-2:] == ["--file=/r/Dockerfile", "/r"]
     assert any(word.endswith("=42") for word in command)
+    assert not any(word.startswith("--platform") for word in command)
+
+
+def test_another_platform_is_built_and_pulled(monkeypatch):
+    ran = []
+    monkeypatch.setattr(engine, "run", lambda command: ran.append([str(word) for word in command]))
+    engine.Engine("podman").build("t:1", dataclasses.replace(RECIPE, platform="linux/arm64"))
+    engine.Engine("podman").pull("b:1", "linux/arm64")
+    assert "--platform=linux/arm64" in ran[0]
+    assert ran[1] == ["podman", "pull", "--platform=linux/arm64", "b:1"]
 
 
 def test_pull_says_why_not(monkeypatch):
