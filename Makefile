@@ -235,6 +235,15 @@ release: venv $(RELEASE_VENV)/.installed ## Everything of VERSION=x.y.z in dist/
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)"
 
+.PHONY: sign
+sign: venv ## Sign IMAGE=registry/name:tag, which is pushed, with KEY=cosign.key; COSIGN_PASSWORD or a prompt
+	@[[ "$(IMAGE)" && "$(KEY)" ]] || { echo "name both: make sign IMAGE=registry/name:tag KEY=cosign.key" >&2; exit 2; }
+	@$(BIN)/python release sign --image "$(IMAGE)" --key "$(KEY)"
+
+.PHONY: release-check
+release-check: venv $(RELEASE_VENV)/.installed ## What CI has no time for: a release with its image twice, SBOM, signatures
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" hack/release_check.sh
+
 .PHONY: compatibility
 compatibility: venv ## Whether the CRDs are compatible with those of the last release
 	@$(BIN)/python release compatibility
