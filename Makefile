@@ -231,9 +231,9 @@ dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
 	@$(BIN)/python release bundle
 
 .PHONY: release
-release: venv $(RELEASE_VENV)/.installed ## Everything of VERSION=x.y.z in dist/, from what is committed; the checkout stays as it is
+release: venv $(RELEASE_VENV)/.installed image-programs ## Everything of VERSION=x.y.z in dist/, from what is committed (WITHOUT_IMAGE=1: the rest, in seconds)
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
-	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)"
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)" $(if $(WITHOUT_IMAGE),--without-image)
 
 .PHONY: sign
 sign: venv ## Sign IMAGE=registry/name:tag, which is pushed, with KEY=cosign.key; COSIGN_PASSWORD or a prompt
@@ -241,7 +241,7 @@ sign: venv ## Sign IMAGE=registry/name:tag, which is pushed, with KEY=cosign.key
 	@$(BIN)/python release sign --image "$(IMAGE)" --key "$(KEY)"
 
 .PHONY: release-check
-release-check: venv $(RELEASE_VENV)/.installed ## What CI has no time for: a release with its image twice, SBOM, signatures
+release-check: venv $(RELEASE_VENV)/.installed image-programs ## What CI has no time for: a release with its image twice, SBOM, signatures
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" hack/release_check.sh
 
 .PHONY: compatibility

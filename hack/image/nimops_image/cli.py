@@ -43,6 +43,7 @@ environment:
   TINY_KEY              for nim: the only key that it accepts (default: it accepts any)
   IMAGE_PYTHONS         versions of Python to add wheels for (default: 3.11 3.12 3.13)
   IMAGE_ARCH            architecture, x86_64 or aarch64 (default: this machine's)
+  IMAGE_ENGINE          buildah, even if docker or podman is there: its images are reproducible
   SOURCE_DATE_EPOCH     time of all files (default: that of the commit)
 
 exit codes: 0 done, 1 failed, 2 fix something first

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.errors import SandboxError, SetupError
 
 from .commands import require, run
 
@@ -94,7 +95,12 @@ class Buildah(Engine):
 
 
 def find_program() -> str | None:
-    """Return docker or podman if its engine answers."""
+    """Return docker or podman if its engine answers, and IMAGE_ENGINE does not want buildah."""
+    wanted = os.environ.get("IMAGE_ENGINE") or ""
+    if wanted not in ("", *PROGRAMS):
+        raise SetupError(f"IMAGE_ENGINE={wanted}: must be buildah, or empty for what is there")
+    if wanted:
+        return None
     found = (name for name in _ENGINES if shutil.which(name) and _answers(name))
     return next(found, None)
 

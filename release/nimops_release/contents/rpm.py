@@ -16,6 +16,8 @@ from .component import Component
 from .image import Image
 
 _FOLDERS = ("var/lib/rpm", "usr/lib/sysimage/rpm")
+# What is not yet in the database itself.
+_DATABASE, _LOG = "rpmdb.sqlite", "rpmdb.sqlite-wal"
 _NAME, _VERSION, _RELEASE, _EPOCH, _LICENSE, _ARCH = 1000, 1001, 1002, 1003, 1014, 1022
 _INDEXES, _BASENAMES, _FOLDER_NAMES = 1116, 1117, 1118
 _INT32, _STRINGS = 4, (6, 8, 9)
@@ -25,8 +27,8 @@ _Value = tuple[str, ...] | tuple[int, ...]
 def find_packages(image: Image) -> Iterator[Component]:
     """Yield what rpm has installed. ReleaseError for a database in another format."""
     for folder in _FOLDERS:
-        if database := image.read(f"{folder}/rpmdb.sqlite"):
-            for header in _read_headers(database):
+        if database := image.read(f"{folder}/{_DATABASE}"):
+            for header in _read_headers(database, image.read(f"{folder}/{_LOG}") or b""):
                 # Keys of the vendor are in the database, too.
                 if header[_NAME] != ("gpg-pubkey",):
                     yield to_component(header, image.distribution)
@@ -35,12 +37,12 @@ def find_packages(image: Image) -> Iterator[Component]:
             raise ReleaseError(f"/{folder}: only rpm's SQLite database can be read")
 
 
-def _read_headers(database: bytes) -> Iterator[dict[int, _Value]]:
-    with tempfile.NamedTemporaryFile(suffix=".sqlite") as file:
-        Path(file.name).write_bytes(database)
-        # immutable: its journal is not there.
-        uri = f"file:{file.name}?immutable=1"
-        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+def _read_headers(database: bytes, log: bytes) -> Iterator[dict[int, _Value]]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, _DATABASE)
+        file.write_bytes(database)
+        Path(folder, _LOG).write_bytes(log)
+        with contextlib.closing(sqlite3.connect(file)) as connection:
             for (blob,) in connection.execute("SELECT blob FROM Packages ORDER BY hnum"):
                 yield read_header(blob)
 

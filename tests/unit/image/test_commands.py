@@ -74,6 +74,20 @@ def test_build(monkeypatch, made, begin):
     assert not any(word.startswith("--platform") for word in command)
 
 
+@pytest.mark.parametrize(("wanted", "found"), [("", "docker"), ("buildah", None)])
+def test_buildah_can_be_chosen(monkeypatch, wanted, found):
+    monkeypatch.setattr(engine.shutil, "which", lambda name: name)
+    monkeypatch.setattr(engine, "_answers", lambda name: True)
+    monkeypatch.setenv("IMAGE_ENGINE", wanted)
+    assert engine.find_program() == found
+
+
+def test_another_engine_is_refused(monkeypatch):
+    monkeypatch.setenv("IMAGE_ENGINE", "kaniko")
+    with pytest.raises(SetupError, match="IMAGE_ENGINE=kaniko"):
+        engine.find_program()
+
+
 def test_another_platform_is_built_and_pulled(monkeypatch):
     ran = []
     monkeypatch.setattr(engine, "run", lambda command: ran.append([str(word) for word in command]))

@@ -91,24 +91,24 @@ HEADER = {
 
 
 @pytest.fixture
-def database(tmp_path):
-    """As rpm leaves it: with a write-ahead log, which is not in the image."""
+def databases(tmp_path):
+    """As rpm leaves them, with a log beside the database; and without one."""
     file = tmp_path / "rpmdb.sqlite"
-    with sqlite3.connect(file) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY, blob BLOB NOT NULL)")
-        for header in (HEADER, {**HEADER, 1000: ["gpg-pubkey"]}, {**HEADER, 1003: [2]}):
-            connection.execute("INSERT INTO Packages (blob) VALUES (?)", (pack_header(header),))
-        connection.commit()
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    content = file.read_bytes()
+    connection = sqlite3.connect(file)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE Packages (hnum INTEGER PRIMARY KEY, blob BLOB NOT NULL)")
+    for header in (HEADER, {**HEADER, 1000: ["gpg-pubkey"]}, {**HEADER, 1003: [2]}):
+        connection.execute("INSERT INTO Packages (blob) VALUES (?)", (pack_header(header),))
+    connection.commit()
+    names = ("rpmdb.sqlite", "rpmdb.sqlite-wal")
+    with_log = {f"var/lib/rpm/{name}": (tmp_path / name).read_bytes() for name in names}
     connection.close()
-    assert content[18:20] == b"\x02\x02"
-    return content
+    return with_log, {"var/lib/rpm/rpmdb.sqlite": file.read_bytes()}
 
 
-def test_rpm_packages(make_image, database):
-    image = make_image({"etc/os-release": 'ID="rhel"\n', "var/lib/rpm/rpmdb.sqlite": database})
+@pytest.mark.parametrize("which", [0, 1], ids=["log", "no log"])
+def test_rpm_packages(make_image, databases, which):
+    image = make_image({"etc/os-release": 'ID="rhel"\n', **databases[which]})
     first, second = rpm.find_packages(image)
     assert first == Component("rpm", "bash", "5.1-9.el9", "rhel", "x86_64", ("GPLv3+",))
     assert first.owns == ("/usr/bin/bash", "/etc/bashrc")
