@@ -16,10 +16,17 @@ export IMAGE_ENGINE=buildah
 make_release() { python release --output "$out/$1" release --version "$version"; }
 
 # Everything that a release has, with its image.
-release() { make_release first; }
+release() {
+	git rev-parse HEAD >"$out/commit"
+	make_release first
+}
 
 # Once more, from scratch: SHA256SUMS lists all files, so the same list is the same bytes.
 again() {
+	git rev-parse HEAD | diff "$out/commit" - || {
+		echo "somebody has committed since the step release: run both again"
+		return 1
+	}
 	make_release second
 	diff "$out/first/SHA256SUMS" "$out/second/SHA256SUMS" || {
 		echo "two releases of one commit differ in the files above"
