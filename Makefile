@@ -71,6 +71,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
+	@$(BIN)/mypy release/write_sbom.py
 	@$(BIN)/mypy tests/live/nimops_live tests/attack/nimops_attack tests/faults/nimops_faults tests/bench/nimops_bench tests/bench/chart.py
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
@@ -233,9 +234,18 @@ dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
 	@$(BIN)/python release bundle
 
 .PHONY: release
-release: venv $(RELEASE_VENV)/.installed ## Everything of VERSION=x.y.z in dist/, from what is committed; the checkout stays as it is
+release: venv $(RELEASE_VENV)/.installed image-programs ## Everything of VERSION=x.y.z in dist/, from what is committed (WITHOUT_IMAGE=1: the rest, in seconds)
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
-	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)"
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)" $(if $(WITHOUT_IMAGE),--without-image)
+
+.PHONY: sign
+sign: venv ## Sign IMAGE=registry/name:tag, which is pushed, with KEY=cosign.key; COSIGN_PASSWORD or a prompt
+	@[[ "$(IMAGE)" && "$(KEY)" ]] || { echo "name both: make sign IMAGE=registry/name:tag KEY=cosign.key" >&2; exit 2; }
+	@$(BIN)/python release sign --image "$(IMAGE)" --key "$(KEY)"
+
+.PHONY: release-check
+release-check: venv $(RELEASE_VENV)/.installed image-programs ## What CI has no time for: a release with its image twice, SBOM, signatures
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" hack/release_check.sh
 
 .PHONY: compatibility
 compatibility: venv ## Whether the CRDs are compatible with those of the last release

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
 from nimops_image.cli import main
 

@@ -15,12 +15,10 @@ from pathlib import Path
 Files = Mapping[str, bytes]
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    """Return the content of each file, by its path in the folder."""
+def find_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by their paths in it, sorted."""
     return {
-        str(file.relative_to(folder)): file.read_bytes()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
+        str(file.relative_to(folder)): file for file in sorted(folder.rglob("*")) if file.is_file()
     }
 
 
@@ -75,7 +73,8 @@ def _to_json(item: object) -> bytes:
 
 def checksums(folder: Path) -> str:
     """Return what `sha256sum --check` reads, for all files of a folder."""
-    return "".join(
-        f"{hashlib.sha256(content).hexdigest()}  {name}\n"
-        for name, content in read_files(folder).items()
-    )
+    lines = []
+    for name, path in find_files(folder).items():
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return "".join(lines)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands. Progress goes to stderr."""
+"""The commands. Progress goes to stderr, the name of a signed image to stdout."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .compatibility import check_definitions
 from .errors import ReleaseError
 from .manifests import Project
 from .programs import REPOSITORY
+from .signing import sign_image
 
 Command = Callable[[Project, argparse.Namespace], None]
 
@@ -54,12 +55,20 @@ def _make_parser() -> argparse.ArgumentParser:
         ("images", _make(releases.write_images), "write the list of images, for mirrors"),
         ("all", _make_all, "write all parts of a release of this tree, with checksums"),
         ("release", _release, "write a release of what is committed, from a copy of it"),
+        ("sign", _sign, "sign an image of a registry; print its name by digest"),
         ("compatibility", _compatibility, "compare the CRDs with those of the last release"),
     ):
         command = commands.add_parser(name, help=text)
         command.set_defaults(run=run)
         if run is _release:
             command.add_argument("--version", required=True)
+        if run in (_make_all, _release):
+            command.add_argument(
+                "--without-image", action="store_true", help="make everything else, in seconds"
+            )
+        if run is _sign:
+            command.add_argument("--image", required=True, metavar="REGISTRY/NAME:TAG")
+            command.add_argument("--key", type=Path, required=True, metavar="FILE")
         if run is _compatibility:
             command.add_argument("--since", metavar="REF", help="a commit to compare with instead")
     return parser
@@ -70,11 +79,17 @@ def _make(write: Callable[[Project, Path], None]) -> Command:
 
 
 def _make_all(project: Project, options: argparse.Namespace) -> None:
-    releases.make_all(project, options.output, _say)
+    releases.make_all(project, options.output, not options.without_image, _say)
 
 
 def _release(project: Project, options: argparse.Namespace) -> None:
-    releases.make_release(project.root, options.version, options.output.resolve(), _say)
+    output = options.output.resolve()
+    releases.make_release(project.root, options.version, output, not options.without_image, _say)
+
+
+def _sign(_project: Project, options: argparse.Namespace) -> None:
+    _say(f"looking up {options.image}, and signing it by its digest")
+    print(sign_image(options.image, options.key))
 
 
 def _compatibility(project: Project, options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from .errors import ReleaseError
 from .programs import find_program
 
 Manifest = dict[str, Any]
+Say = Callable[[str], None]
 
 NAMESPACE = "nimops-system"
 """the namespace of config/default"""

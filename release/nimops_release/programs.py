@@ -34,11 +34,15 @@ def _build(name: str) -> Path:
     raise ReleaseError(f"{name} could not be built: see above")
 
 
-def run_program(name: str, *arguments: str) -> str:
-    """Run it; return its output. Raises ReleaseError with what it said."""
+def run_program(name: str, *arguments: str, prompts: bool = False) -> str:
+    """Run it; return its output. Raises ReleaseError with what it said.
+
+    If it may ask for something, what it says goes to our stderr as it comes.
+    """
     command = [str(find_program(name)), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    errors = None if prompts else subprocess.PIPE
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
     if done.returncode:
-        said = (done.stderr + done.stdout).strip()
+        said = "see above" if prompts else (done.stderr + done.stdout).strip()
         raise ReleaseError(f"{name} {' '.join(arguments)} failed:\n{said}")
     return done.stdout

@@ -18,14 +18,13 @@ from typing import Any
 import yaml
 
 from . import bundle
-from .archives import checksums, pack, read_files, repack_collection
+from .archives import checksums, find_files, pack, repack_collection
 from .chart import NAME, Chart
 from .compatibility import check_definitions
 from .errors import ReleaseError, SetupError
+from .image import write_image
 from .images import images_text
-from .manifests import Project, to_yaml_stream
-
-Say = Callable[[str], None]
+from .manifests import Project, Say, to_yaml_stream
 
 CHANGELOG = "CHANGELOG.rst"
 UPGRADE = {
@@ -114,10 +113,10 @@ MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_collection,
     write_notes,
 )
-"""what makes each part of dist/; whatever else belongs to a release is one more of them"""
+"""what makes each part of dist/ but the image; whatever else belongs to a release is one more"""
 
 
-def make_release(root: Path, version: str, output: Path, say: Say) -> None:
+def make_release(root: Path, version: str, output: Path, with_image: bool, say: Say) -> None:
     """Make everything of this version from what is committed; the checkout stays as it is."""
     if run(["git", "status", "--porcelain"], root).strip():
         say("changes that are not committed are left out")
@@ -130,15 +129,21 @@ def make_release(root: Path, version: str, output: Path, say: Say) -> None:
     write_changelog(copy, version, read_epoch(root))
     if output.exists():
         shutil.rmtree(output)
-    run([sys.executable, str(copy / "release"), "--output", str(output), "all"], copy)
-    say(f"{output}: {len(read_files(output))} files of {version}")
+    command = [sys.executable, str(copy / "release"), "--output", str(output), "all"]
+    run([*command, *([] if with_image else ["--without-image"])], copy)
+    say(f"{output}: {len(find_files(output))} files of {version}")
 
 
-def make_all(project: Project, output: Path, say: Say) -> None:
+def make_all(project: Project, output: Path, with_image: bool, say: Say) -> None:
     """Make all parts, from this tree as it is."""
     for make in MAKERS:
         say((make.__doc__ or "").partition("\n")[0].removesuffix("."))
         make(project, output)
+    if with_image:
+        say("Build the image")
+        write_image(project, read_epoch(project.root), output, say)
+    else:
+        say("without the image, its SBOM and licenses")
     (output / "SHA256SUMS").write_text(checksums(output))
 
 

@@ -16,6 +16,8 @@ from .settings import SANDBOX
 
 _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
+_COSIGN = "github.com/sigstore/cosign/v3"
+_REGISTRY = "github.com/google/go-containerregistry"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
     "gitMajor={major}",
@@ -98,6 +100,13 @@ PACKAGING_TOOLS = (
         tags=("containers_image_openpgp",),
     ),
     Tool("crdify", {"crdify": "sigs.k8s.io/crdify"}),
+    Tool("licenses", {"licenses": "."}),
+    Tool(
+        "signing",
+        {"cosign": f"{_COSIGN}/cmd/cosign", "crane": f"{_REGISTRY}/cmd/crane"},
+        _COSIGN,
+        ("sigs.k8s.io/release-utils/version.gitVersion=v{major}.{minor}.{patch}",),
+    ),
 )
 
 

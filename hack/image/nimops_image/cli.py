@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
-from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.gocache import GoCache
 from nimops_sandbox.settings import REPOSITORY, Settings
 
 from . import base, environment, files
+from .architecture import PLATFORMS, read_architecture, require_architecture
 from .commands import install, run
 from .engine import PROGRAMS, Engine, Recipe, find_engine, find_program
 
@@ -41,7 +42,8 @@ environment:
   IMAGE                 name of the image (default: that of config/manager)
   TINY_KEY              for nim: the only key that it accepts (default: it accepts any)
   IMAGE_PYTHONS         versions of Python to add wheels for (default: 3.11 3.12 3.13)
-  IMAGE_ARCH            architecture of the wheels (default: this machine's)
+  IMAGE_ARCH            architecture, x86_64 or aarch64 (default: this machine's)
+  IMAGE_ENGINE          buildah, even if docker or podman is there: its images are reproducible
   SOURCE_DATE_EPOCH     time of all files (default: that of the commit)
 
 exit codes: 0 done, 1 failed, 2 fix something first
@@ -93,21 +95,21 @@ def _files() -> None:
 
 def _write_files() -> Path:
     pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
-    machine = os.environ.get("IMAGE_ARCH") or platform.machine()
-    return files.write_files(pythons.split(), machine, _epoch(), _say)
+    wanted = read_architecture(os.environ, platform.machine())
+    return files.write_files(pythons.split(), wanted, _epoch(), _say)
 
 
 def _build() -> None:
     version = str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
     tag = os.environ.get("IMAGE") or f"{_image_name()}:{version}"
     engine = find_engine(REPOSITORY / "build/containers")
+    target = _target_platform()
     _write_files()
-    name = _provide_base(engine)
+    name = _provide_base(engine, target)
     _say(f"building {tag} on {name}")
     arguments = {"BASE": name, "OPERATOR_VERSION": version}
-    recipe = Recipe(
-        REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, image_labels(version, name)
-    )
+    labels = image_labels(version, name)
+    recipe = Recipe(REPOSITORY / "Dockerfile", REPOSITORY, _epoch(), arguments, labels, target)
     engine.build(tag, recipe)
     _save(engine, tag, "image.tar")
 
@@ -119,6 +121,14 @@ def _environment() -> None:
     interpreter = base.find_interpreter(base.pyenv_root(os.environ))
     built = environment.build_environment(engine, name, interpreter, _say)
     print(environment.render_samples(engine, built), end="")
+
+
+def _target_platform() -> str:
+    """Return the platform to build for, empty for this machine's; SetupError if it cannot."""
+    machine = platform.machine()
+    wanted = read_architecture(os.environ, machine)
+    require_architecture(wanted, machine)
+    return PLATFORMS[wanted] if wanted != machine else ""
 
 
 def _nim() -> None:
@@ -151,23 +161,29 @@ def image_labels(version: str, base_name: str) -> dict[str, str]:
         "licenses": " AND ".join(galaxy["license"]),
         "source": galaxy["repository"],
         "documentation": galaxy["documentation"],
-        "base.name": base_name,
+        "base.name": base_name.partition("@")[0],
+        "base.digest": base_name.partition("@")[2],
     }
-    return {f"org.opencontainers.image.{key}": value for key, value in labels.items()}
+    return {f"org.opencontainers.image.{key}": value for key, value in labels.items() if value}
 
 
-def _provide_base(engine: Engine) -> str:
+def _provide_base(engine: Engine, target: str) -> str:
     wanted = os.environ.get("BASE") or ""
     settings = Settings.from_environ(os.environ)
     if wanted != STAND_IN:
         name = wanted or default_base((REPOSITORY / "Dockerfile").read_text())
         _say(f"pulling the base image {name}")
-        reason = engine.pull(name)
+        reason = engine.pull(name, target)
         if not reason:
             return name
         if wanted:
             raise SandboxError(f"BASE={wanted} cannot be pulled: {reason}")
         _say(f"it cannot be pulled, so the image will stand on a stand-in: {_last_line(reason)}")
+    if target:
+        raise SetupError(
+            f"a stand-in has this machine's architecture, not {target}:"
+            " set BASE to an image that can be pulled"
+        )
     cache = GoCache(settings.cache, _say)
     return base.provide_base(cache, engine, settings.found, _say)
 

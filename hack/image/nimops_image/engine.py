@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nimops_sandbox.errors import SandboxError
+from nimops_sandbox.errors import SandboxError, SetupError
 
 from .commands import require, run
 
@@ -20,18 +21,23 @@ _ENGINES = ("docker", "podman")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to build: a Dockerfile and its context. `epoch`: the time of all files, in seconds."""
+    """What to build: a Dockerfile and its context.
+
+    `epoch`: the time of all files, in seconds. `platform`: empty for this machine's.
+    """
 
     dockerfile: Path
     context: Path
     epoch: int
     arguments: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    platform: str = ""
 
     def options(self) -> list[str]:
         """As docker, podman and buildah have them."""
         given = [f"--build-arg={name}={value}" for name, value in self.arguments.items()]
         given += [f"--label={name}={value}" for name, value in sorted(self.labels.items())]
+        given += [f"--platform={self.platform}"] if self.platform else []
         return [*given, f"--file={self.dockerfile}", str(self.context)]
 
 
@@ -46,10 +52,11 @@ class Engine:
         epoch = f"--build-arg=SOURCE_DATE_EPOCH={recipe.epoch}"
         run([*self._command, "build", f"--tag={tag}", epoch, *recipe.options()])
 
-    def pull(self, reference: str) -> str:
+    def pull(self, reference: str, platform: str = "") -> str:
         """Pull an image; why not, or nothing."""
+        option = [f"--platform={platform}"] if platform else []
         try:
-            run([*self._command, "pull", reference])
+            run([*self._command, "pull", *option, reference])
         except SandboxError as error:
             return str(error)
         return ""
@@ -103,7 +110,12 @@ class Buildah(Engine):
 
 
 def find_program() -> str | None:
-    """Return docker or podman if its engine answers."""
+    """Return docker or podman if its engine answers, and IMAGE_ENGINE does not want buildah."""
+    wanted = os.environ.get("IMAGE_ENGINE") or ""
+    if wanted not in ("", *PROGRAMS):
+        raise SetupError(f"IMAGE_ENGINE={wanted}: must be buildah, or empty for what is there")
+    if wanted:
+        return None
     found = (name for name in _ENGINES if shutil.which(name) and _answers(name))
     return next(found, None)
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The execution environment, on a stand-in for its base that has all that its build would download."""
+"""The execution environment, on a stand-in for its base: with all that its build downloads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DOCKERFILE = Path(__file__).resolve().parent.parent / "environment.Dockerfile"
 _DEFINITION = REPOSITORY / "execution-environment.yml"
 _CONTEXT = REPOSITORY / "build/execution-environment"
 _RENDER = """
-export ANSIBLE_STDOUT_CALLBACK=nimops.nim.pipe ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
-export HOME=/tmp
+export HOME=/tmp ANSIBLE_STDOUT_CALLBACK=nimops.nim.pipe
+export ANSIBLE_LOCALHOST_WARNING=false ANSIBLE_INVENTORY_UNPARSED_WARNING=false
 ansible-playbook nimops.nim.render --extra-vars files=/mnt/apps_v1alpha1_nimservice.yaml
 """
 # What ansible-builder itself installs into each image.
@@ -46,8 +46,8 @@ def build_environment(engine: Engine, base: str, interpreter: Interpreter, say: 
         library = interpreter.home / f"lib/python{interpreter.version}"
         shutil.copytree(library / "ensurepip", context / "ensurepip")
         given = [*_BUILDER_PACKAGES, *installed_packages(_DEFINITION.read_text())]
-        for name in (REPOSITORY / "requirements.txt", core / "requirements.txt"):
-            given.append(f"--requirement={name}")
+        lists = (REPOSITORY / "requirements.txt", core / "requirements.txt")
+        given += [f"--requirement={name}" for name in lists]
         pip_download(given, interpreter, context / "wheels")
         (context / "collections").mkdir()
         files.pack_collection(core, context / "collections")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from nimops_release.archives import repack_collection
 from nimops_sandbox.settings import REPOSITORY
 
 from .commands import Say, run
@@ -38,6 +39,8 @@ def write_files(pythons: Iterable[str], machine: str, epoch: int, say: Say) -> P
     (ours,) = (REPOSITORY / "build").glob("nimops-nim-*.tar.gz")
     shutil.copy(ours, target)
     pack_collection(find_collection("kubernetes", "core"), target)
+    for tarball in target.iterdir():
+        tarball.write_bytes(repack_collection(tarball.read_bytes(), epoch))
     return FOLDER
 
 

@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "hack/image"), str(ROOT / "sandbox")]
+sys.path[:0] = [str(ROOT / "hack/image"), str(ROOT / "sandbox"), str(ROOT / "release")]

@@ -57,6 +57,26 @@ def test_default_base():
         cli.default_base("ARG BASE\nFROM ${BASE}\n")
 
 
+@pytest.mark.parametrize(
+    ("base_image", "labels"),
+    [
+        pytest.param("a.example/b:1", {"base.name": "a.example/b:1"}, id="tag"),
+        pytest.param(
+            "a.example/b@sha256:c",
+            {"base.name": "a.example/b", "base.digest": "sha256:c"},
+            id="digest",
+        ),
+    ],
+)
+def test_labels_name_the_base(monkeypatch, base_image, labels):
+    monkeypatch.setattr(cli, "_git", lambda *_: "0123")
+    found = cli.image_labels("1.2.3", base_image)
+    prefix = "org.opencontainers.image."
+    assert found[f"{prefix}version"] == "1.2.3"
+    ours = {key.removeprefix(prefix): value for key, value in found.items() if ".base." in key}
+    assert ours == labels
+
+
 def test_galaxy_metadata_has_no_empty_values():
     info = {"namespace": "a", "name": "b", "license": [], "license_file": "LICENSE", "homepage": ""}
     wanted = {"namespace": "a", "name": "b", "license_file": "LICENSE"}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -70,6 +71,30 @@ def test_build(monkeypatch, made, begin):
     assert command.index("--label=a=x y") < command.index("--label=title=T")
     assert command[-2:] == ["--file=/r/Dockerfile", "/r"]
     assert any(word.endswith("=42") for word in command)
+    assert not any(word.startswith("--platform") for word in command)
+
+
+@pytest.mark.parametrize(("wanted", "found"), [("", "docker"), ("buildah", None)])
+def test_buildah_can_be_chosen(monkeypatch, wanted, found):
+    monkeypatch.setattr(engine.shutil, "which", lambda name: name)
+    monkeypatch.setattr(engine, "_answers", lambda name: True)
+    monkeypatch.setenv("IMAGE_ENGINE", wanted)
+    assert engine.find_program() == found
+
+
+def test_another_engine_is_refused(monkeypatch):
+    monkeypatch.setenv("IMAGE_ENGINE", "kaniko")
+    with pytest.raises(SetupError, match="IMAGE_ENGINE=kaniko"):
+        engine.find_program()
+
+
+def test_another_platform_is_built_and_pulled(monkeypatch):
+    ran = []
+    monkeypatch.setattr(engine, "run", lambda command: ran.append([str(word) for word in command]))
+    engine.Engine("podman").build("t:1", dataclasses.replace(RECIPE, platform="linux/arm64"))
+    engine.Engine("podman").pull("b:1", "linux/arm64")
+    assert "--platform=linux/arm64" in ran[0]
+    assert ran[1] == ["podman", "pull", "--platform=linux/arm64", "b:1"]
 
 
 def test_pull_says_why_not(monkeypatch):

@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The operator's image: its archive, what it stands on, what it contains."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from .contents.component import UNKNOWN, Component
+from .contents.finder import find_components
+from .contents.image import Image
+from .contents.licenses import recognize, to_table
+from .errors import ReleaseError, SetupError
+from .manifests import Project, Say
+
+ARCHIVE = "nim-operator-{}.tar"
+SBOM = "nim-operator-{}.cdx.json"
+LICENSES = "LICENSES.csv"
+NOTES = "IMAGE.md"
+_BASE = "org.opencontainers.image.base"
+_STAND_IN = "nimops.nim.base"
+_HOW_TO_PIN = "BASE=name@sha256:… make release builds on exactly one"
+
+
+def write_image(project: Project, epoch: int, output: Path, say: Say) -> None:
+    """Write the archive of the image, its SBOM, the licenses of all that it contains, and notes."""
+    archive = output / ARCHIVE.format(project.version)
+    shutil.move(build_image(project, epoch), archive)
+    image = Image(archive)
+    say(f"the image stands on {describe_base(image.labels)}")
+    say("Write its SBOM and the list of licenses")
+    if unknown := write_contents(project, image, epoch, output):
+        names = ", ".join(item.full_name for item in unknown)
+        say(f"{LICENSES} says `{UNKNOWN}` for {names}")
+    (output / NOTES).write_text(image_notes(project.version, image))
+
+
+def build_image(project: Project, epoch: int) -> Path:
+    """Build it; return its archive."""
+    command = [sys.executable, str(project.root / "hack/image"), "build"]
+    environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
+    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        error = SetupError if done.returncode == SetupError.exit_code else ReleaseError
+        raise error("the image could not be built: see above; --without-image leaves it out")
+    return Path(done.stdout.split()[-1])
+
+
+def describe_base(labels: Mapping[str, str]) -> str:
+    """Say what an image stands on, and how to pin it if that may change."""
+    name = labels.get(f"{_BASE}.name", "an unknown base")
+    if labels.get(_STAND_IN) == "stand-in":
+        return (
+            f"a stand-in for the published base, made of packages of Debian and PyPI ({name}): "
+            f"for tests, not to be published. {_HOW_TO_PIN}"
+        )
+    if digest := labels.get(f"{_BASE}.digest"):
+        return f"{name}@{digest}"
+    return f"{name}, which may be another image tomorrow. {_HOW_TO_PIN}"
+
+
+def image_notes(version: str, image: Image) -> str:
+    """Return what to know about the image before it is used."""
+    archive, sbom = ARCHIVE.format(version), SBOM.format(version)
+    return (
+        f"# Image of nimops.nim {version}\n\n"
+        f"| | |\n|---|---|\n"
+        f"| archive | `{archive}`, for `docker load`, `ctr images import` and `crane push` |\n"
+        f"| name | `{', '.join(image.names)}` |\n"
+        f"| architecture | {image.config.get('architecture', UNKNOWN)} |\n"
+        f"| configuration | `{image.config_digest}` |\n"
+        f"| stands on | {describe_base(image.labels)} |\n"
+        f"| contents | `{sbom}` (CycloneDX), `{LICENSES}` |\n\n"
+        "How to publish, sign and verify it: docs/operate/install.md#verify.\n"
+    )
+
+
+def write_contents(project: Project, image: Image, epoch: int, output: Path) -> list[Component]:
+    """Write the SBOM and the list of licenses; return the components without a known license."""
+    found = recognize(find_components(image))
+    own = tuple(project.galaxy["license"])
+    document = {
+        "name": image.names[0].rpartition(":")[0] if image.names else "nim-operator",
+        "version": project.version,
+        "digest": image.config_digest,
+        "epoch": epoch,
+        "licenses": own,
+        "components": [_to_entry(item) for item in found],
+    }
+    text = _write_sbom(json.dumps(document))
+    (output / SBOM.format(project.version)).write_text(text)
+    operator = Component("oci", "nim-operator", project.version, licenses=own)
+    (output / LICENSES).write_text(to_table([operator, *found]))
+    return [item for item in found if not item.licenses]
+
+
+def _to_entry(item: Component) -> dict[str, str | Sequence[str]]:
+    entry = asdict(item)
+    del entry["texts"], entry["owns"]
+    return entry | {"full_name": item.full_name, "licenses": item.licenses or (UNKNOWN,)}
+
+
+def _write_sbom(components: str) -> str:
+    # Beside antsibull-changelog, the same lock has CycloneDX's library.
+    program = shutil.which("antsibull-changelog")
+    if program is None:
+        raise SetupError("antsibull-changelog is not on PATH: make release installs it")
+    script = Path(__file__).resolve().parents[1] / "write_sbom.py"
+    command = [str(Path(program).with_name("python")), str(script)]
+    done = subprocess.run(command, input=components, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ReleaseError(f"the SBOM could not be written: {done.stderr.strip()}")
+    return done.stdout
