@@ -234,7 +234,7 @@ dist/bundle: venv ## The OLM bundle, and a catalog with it in dist/catalog
 	@$(BIN)/python release bundle
 
 .PHONY: release
-release: venv $(RELEASE_VENV)/.installed image-programs ## Everything of VERSION=x.y.z in dist/, from what is committed (WITHOUT_IMAGE=1: the rest, in seconds)
+release: venv $(RELEASE_VENV)/.installed $(if $(WITHOUT_IMAGE),,image-programs) ## Everything of VERSION=x.y.z in dist/, from what is committed (WITHOUT_IMAGE=1: the rest, in seconds)
 	@[[ "$(VERSION)" ]] || { echo "name the version: make release VERSION=x.y.z" >&2; exit 2; }
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/python release release --version "$(VERSION)" $(if $(WITHOUT_IMAGE),--without-image)
 

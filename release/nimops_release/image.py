@@ -49,7 +49,7 @@ def build_image(project: Project, epoch: int) -> Path:
     done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         error = SetupError if done.returncode == SetupError.exit_code else ReleaseError
-        raise error("the image could not be built: see above; --without-image leaves it out")
+        raise error("the image could not be built: see above; WITHOUT_IMAGE=1 leaves it out")
     return Path(done.stdout.split()[-1])
 
 

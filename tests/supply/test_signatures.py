@@ -121,6 +121,19 @@ def test_a_changed_image_is_refused(run, home, keys, image, tmp_path):
     assert verify(run, image, ours).returncode != 0
 
 
+def test_an_index_is_signed_with_all_in_it(run, home, keys, image, registry):
+    ours, _other = keys
+    child = run("crane", "digest", image).stdout.strip()
+    name = f"{registry}/nimops/index:1.0.0"
+    assert run("crane", "copy", image, f"{registry}/nimops/index:amd64").returncode == 0
+    done = run("crane", "index", "append", f"--tag={name}", f"--manifest={image}")
+    assert done.returncode == 0, done.stderr
+    done = sign(name, Path(f"{ours}.key"), home)
+    assert done.returncode == 0, done.stderr
+    assert verify(run, name, ours).returncode == 0
+    assert verify(run, f"{registry}/nimops/index@{child}", ours).returncode == 0
+
+
 def test_nothing_secret_is_printed_and_no_service_is_asked(run, home, keys, image):
     ours, _other = keys
     private = Path(f"{ours}.key")

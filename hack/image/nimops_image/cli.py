@@ -125,7 +125,7 @@ def _environment() -> None:
 
 def _target_platform() -> str:
     """Return the platform to build for, empty for this machine's; SetupError if it cannot."""
-    machine = platform.machine()
+    machine = read_architecture({}, platform.machine())
     wanted = read_architecture(os.environ, machine)
     require_architecture(wanted, machine)
     return PLATFORMS[wanted] if wanted != machine else ""

@@ -51,6 +51,6 @@ def test_notes_name_what_belongs_to_the_image():
 def test_a_failed_build_says_how_to_do_without(monkeypatch, tmp_path, code, error):
     done = subprocess.CompletedProcess([], code, stdout="")
     monkeypatch.setattr(image.subprocess, "run", lambda *_, **__: done)
-    with pytest.raises(ReleaseError, match="--without-image") as raised:
+    with pytest.raises(ReleaseError, match="WITHOUT_IMAGE") as raised:
         image.build_image(Project(tmp_path), 0)
     assert type(raised.value) is error
