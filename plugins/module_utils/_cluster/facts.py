@@ -15,7 +15,7 @@ Json = dict[str, t.Any]
 Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
-LISTS = ("list", "any", "objects")
+LISTS = ("list", "any", "objects", "pods")
 
 
 class Facts:
@@ -70,4 +70,6 @@ def shown(found: Json | None, read: Read) -> t.Any:
     """The part of an object that this read returns."""
     if found is None or read.how in ("object", "objects"):
         return copy.deepcopy(found)
+    if read.how == "pods":
+        return copy.deepcopy({"metadata": found["metadata"], "status": found.get("status") or {}})
     return {"metadata": copy.deepcopy(found["metadata"])}

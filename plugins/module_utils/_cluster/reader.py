@@ -18,6 +18,8 @@ from .client import Client
 
 Json = dict[str, t.Any]
 
+_MAX_PODS = "500"
+
 
 def answer(client: Client, read: Read, patience: Patience | None = None) -> t.Any:
     """The answer of the cluster, a registry or a model server to one read."""
@@ -52,8 +54,13 @@ def _read_any(client: Client, read: Read) -> list[Json]:
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
-    query = {"labelSelector": read.selector} if read.selector else {}
-    return client.list_objects(api_path(read.kind, read.namespace), **query)
+    return client.list_objects(api_path(read.kind, read.namespace))
+
+
+def _read_pods(client: Client, read: Read) -> list[Json]:
+    path = api_path(read.kind, read.namespace)
+    found = client.list_objects(path, labelSelector=read.selector, limit=_MAX_PODS) or []
+    return [{"metadata": item["metadata"], "status": item.get("status") or {}} for item in found]
 
 
 def _read_log(client: Client, read: Read) -> str:
@@ -79,6 +86,7 @@ def _read_configs(client: Client, read: Read) -> list[str | None]:
 _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "object": _read_object,
     "objects": _read_objects,
+    "pods": _read_pods,
     "presence": _read_presence,
     "list": _read_list,
     "any": _read_any,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of pods that all kinds share, and what the state of live pods means."""
+"""Parts of pods that all kinds share, and the state of live pods."""
 
 from __future__ import annotations
 
@@ -94,28 +94,9 @@ def is_pod_ready(pod: t.Mapping[str, t.Any] | None) -> bool:
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def why_not_running(pod: t.Mapping[str, t.Any] | None) -> str:
-    """Why a pod does not start, from the scheduler or the kubelet, after a colon."""
-    status: dict[str, t.Any] = (pod or {}).get("status") or {}
-    for container in status.get("containerStatuses") or []:
-        waiting = (container.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
-            return f": {waiting['reason']} {waiting.get('message') or ''}".rstrip()
-    for item in status.get("conditions") or []:
-        if item.get("type") == "PodScheduled" and item.get("status") == "False":
-            return f": {item.get('reason')} {item.get('message') or ''}".rstrip()
-    return ""
-
-
-def why_ended(pod: t.Mapping[str, t.Any]) -> str:
-    """Why a live pod terminated, in a few words; never its output."""
-    status: dict[str, t.Any] = pod.get("status") or {}
-    for container in status.get("containerStatuses") or []:
-        ended = (container.get("state") or {}).get("terminated") or {}
-        if ended:
-            return f"{ended.get('reason') or 'Ended'}, exit code {ended.get('exitCode')}"
-    said = " ".join(filter(None, (status.get("reason"), status.get("message"))))
-    return said or "no reason given"
+def has_ended(pod: t.Mapping[str, t.Any] | None) -> bool:
+    """Whether all containers of a live pod have ended for good."""
+    return phase_of(pod) in ("Failed", "Succeeded")
 
 
 def without_empty(fields: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -28,12 +28,16 @@ Fields = t.Mapping[str, t.Any]
 
 @dataclass(frozen=True)
 class Readiness:
-    """``moving``: the rollout is in progress. ``stuck``: the Deployment is past its deadline."""
+    """``moving``: the rollout is in progress. ``stuck``: the Deployment is past its deadline.
+
+    ``awaits_pods``: it waits for pods, which may tell why.
+    """
 
     ready: bool
     message: str
     moving: bool = False
     stuck: bool = False
+    awaits_pods: bool = False
 
 
 def readiness_of_deployment(deployment: Fields | None, *, is_steady: bool = False) -> Readiness:
@@ -55,7 +59,8 @@ def readiness_of_deployment(deployment: Fields | None, *, is_steady: bool = Fals
             False, f'Waiting for deployment "{name}" spec update to be observed...\n', moving=True
         )
     if is_past_deadline(deployment):
-        return Readiness(False, f'deployment "{name}" exceeded its progress deadline', stuck=True)
+        said = f'deployment "{name}" exceeded its progress deadline'
+        return Readiness(False, said, stuck=True, awaits_pods=True)
     return _progress_of(name, wanted, updated, available)
 
 
@@ -63,10 +68,10 @@ def _progress_of(name: str, wanted: int, updated: int, available: int) -> Readin
     waiting = f'Waiting for deployment "{name}" rollout to finish: '
     if updated < wanted:
         said = f"{updated} out of {wanted} new replicas have been updated...\n"
-        return Readiness(False, waiting + said, moving=True)
+        return Readiness(False, waiting + said, moving=True, awaits_pods=True)
     if available < updated:
         said = f"{available} of {updated} updated replicas are available...\n"
-        return Readiness(False, waiting + said, moving=True)
+        return Readiness(False, waiting + said, moving=True, awaits_pods=True)
     return Readiness(True, f'deployment "{name}" successfully rolled out\n')
 
 

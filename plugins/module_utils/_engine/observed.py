@@ -48,8 +48,9 @@ class Read:
     of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
     answer: a list of {"metadata": …}), ``any`` (metadata of one object that has a label named
     ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole objects of
-    a namespace, with such a label if one is given; answer: a list, None if the API server does not
-    serve the kind), ``log`` (of a pod's container; answer: text, empty while there is none),
+    a namespace; answer: a list, None if the API server does not serve the kind), ``pods`` (metadata
+    and status of the pods of a namespace with such a label, of the first hundreds if there are
+    more; answer: a list), ``log`` (of a pod's container; answer: text, empty while there is none),
     ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the Service ``name`` if
     that is given; answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol``
     (model-download protocol of ``image``; answer: "native", "legacy", "" if the registry gave no
@@ -91,10 +92,15 @@ def read_presence(kind: str, namespace: str, name: str) -> Read:
     return Read(object_key(kind, namespace, name), "presence", kind, namespace, name)
 
 
-def read_objects(kind: str, namespace: str, selector: str = "") -> Read:
-    """A read of all objects of a kind in a namespace, or of those with a label."""
-    key = list_key(kind, namespace, selector)
-    return Read(key, "objects", kind, namespace, selector=selector)
+def read_objects(kind: str, namespace: str) -> Read:
+    """A read of all objects of a kind in a namespace."""
+    return Read(list_key(kind, namespace), "objects", kind, namespace)
+
+
+def read_pods(namespace: str, selector: str) -> Read:
+    """A read of the state of pods with a label; their specs may hold credentials."""
+    key = list_key("Pod", namespace, selector)
+    return Read(key, "pods", "Pod", namespace, selector=selector)
 
 
 def read_labelled(kind: str, selector: str) -> Read:

@@ -13,7 +13,8 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from .._base.errors import NimError
-from .._components.pod import is_pod_ready, phase_of, why_ended, why_not_running
+from .._components.pod import has_ended, is_pod_ready
+from .._components.pod_faults import why_ended, why_not_ready
 from .._components.policy import POD_LABELS, key_faults, refuse, root_faults
 from .._components.pvc import pvc_name
 from .._engine.desired import Manifest, StatusPatch
@@ -158,10 +159,10 @@ def _follow(pod: Manifest) -> Step:
     if is_pod_ready(pod):
         return Step("built")
     name = pod["metadata"]["name"]
-    if phase_of(pod) in ("Failed", "Succeeded"):
+    if has_ended(pod):
         message = f"Pod {name} ended: {why_ended(pod)}; see its log. Delete it to build again"
         return Step("build failed", ("PodFailed", message))
-    message = f"waiting for Pod {name} to build the engine{why_not_running(pod)}"
+    message = f"waiting for Pod {name} to build the engine{why_not_ready(pod)}"
     return Step("building", ("BuildingEngine", message))
 
 

@@ -60,7 +60,7 @@ KIND = Kind(
         Access(
             "Pod",
             "list",
-            "whether pods are unschedulable, if an update lacks some",
+            "why they are not ready, and which are unschedulable during an update",
         ),
         Access("Node", "list", "detect the Kubernetes distribution"),
     ),

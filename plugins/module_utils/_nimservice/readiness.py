@@ -31,7 +31,8 @@ def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Rea
         return Readiness(False, f"Waiting for {left} to be replaced", moving=True)
     if app.spec.is_kserve:
         is_ready, said = predictor_readiness(app.name, live, is_changed=is_changed)
-        return Readiness(is_ready, said, moving=not is_ready)
+        awaits_pods = not is_ready and live is not None and not is_changed
+        return Readiness(is_ready, said, moving=not is_ready, awaits_pods=awaits_pods)
     if app.spec.is_multi_node:
         return readiness_of_groups(live, is_changed=is_changed)
     return readiness_of_deployment(live, is_steady=is_steady)
@@ -68,4 +69,4 @@ def readiness_of_groups(
     is_complete = isinstance(counted, int) and counted >= wanted
     if found.get("status") == "True" and is_complete and not is_changed:
         return Readiness(True, f"{subject} is ready")
-    return Readiness(False, f"{subject} is not ready", moving=True)
+    return Readiness(False, f"{subject} is not ready", moving=True, awaits_pods=not is_changed)

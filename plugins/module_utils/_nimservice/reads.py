@@ -23,6 +23,7 @@ from .model_store import Store, select_store
 from .multi_node.groups import group_reads
 from .readiness import readiness_of
 from .served_model import model_reads, needs_model
+from .unready_pods import pod_reads
 from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
@@ -45,6 +46,7 @@ def reads(app: NIMServiceApp) -> list[Read]:
     found += platform_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)
+    found += pod_reads(app)
     found += dra_reads(app)
     found += picker_reads(app)
     if is_known(app):

@@ -28,6 +28,7 @@ from .model_layout import is_layout_awaited
 from .model_store import Unusable, pvc_at_deletion, select_store
 from .readiness import readiness_of
 from .served_model import Answer, needs_model, read_answer
+from .unready_pods import why_unready
 from .workload import count_pods, is_known, live_workload
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
@@ -184,10 +185,26 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
     waits = rollout.message and (rollout.moving or rollout.stuck)
     if waits and (missing := missing_source(app)):
         message = f"Waiting for {missing}, which does not exist"
+    elif rollout.awaits_pods and (why := why_unready(app)):
+        message = _keep_details(app, _append(message, why))
     said = "not ready yet" if app.spec.is_kserve else "not ready"
     return Verdict(
         NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving, said=said
     )
+
+
+def _append(message: str, why: str) -> str:
+    return f"{message}{why}" if message[-1:] in ("", "\n") else f"{message}: {why}"
+
+
+def _keep_details(app: NIMServiceApp, message: str) -> str:
+    """The message, or the former one if that says the same in more detail.
+
+    Before Kubernetes 1.32, the kubelet repeats only at each try why it cannot pull an image.
+    """
+    former = find_condition(app.status.get("conditions"), READY) or {}
+    told = str(former.get("message") or "")
+    return told if told.startswith(f"{message}: ") else message
 
 
 def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._components.pod import phase_of, why_not_running
+from .._components.pod import has_ended, phase_of
+from .._components.pod_faults import why_not_ready
 from .._engine.observed import Read
 from .._engine.ownership import ownership_of, refuse_foreign
 from .model_manifest import BEGIN_MARK, END_MARK, LogReading, read_log
@@ -62,11 +63,10 @@ def follow_pod(
     """Follow the pod ``name``; NimError if it is not ours, or if its log is unreadable."""
     if refuse_foreign(pod, cr, f"Pod {name}") == "leaving":
         return PodReading(False, f"Pod {name} to be deleted")
-    phase = phase_of(pod)
-    if phase in ("Failed", "Succeeded"):
+    if has_ended(pod):
         return PodReading(False, f"Pod {name} to be recreated: it ended")
-    if phase != "Running":
-        return PodReading(True, f"Pod {name} to run{why_not_running(pod)}")
+    if phase_of(pod) != "Running":
+        return PodReading(True, f"Pod {name} to run{why_not_ready(pod)}")
     reading = read_log(log or "")
     if not reading.complete:
         return PodReading(True, f"Pod {name} to print the model manifest")

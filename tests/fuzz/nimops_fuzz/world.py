@@ -188,6 +188,9 @@ class World:
         names = self._random.sample(NAMES, self._random.choice((0, 1, 3)))
         return [self._grown((read.kind, name)) for name in names]
 
+    def _ask_pods(self, read: Read) -> list[Json]:
+        return self._ask_objects(read) or []
+
     def _ask_log(self, _read: Read) -> str:
         if self._chance(0.3):
             return self._random.choice((*_LOGS, *ODD_TEXTS))

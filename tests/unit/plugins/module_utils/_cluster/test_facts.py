@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_nodes,
     read_object,
     read_objects,
+    read_pods,
     read_presence,
 )
 
@@ -39,6 +40,8 @@ ANSWERS = {
     "no node with a label": (replace(LABELLED, selector="none"), []),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
     "objects": (read_objects("Pod", "nim"), [POD]),
+    "pods": (read_pods("nim", "app=llm"), []),
+    "a pod's state": (read_pods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),
     "a log": (Read("log", "log", "Pod", "nim", "a"), ""),
     "an image": (Read("p", "protocol", image="registry.example/native:1"), "native"),
     "another image": (Read("p", "protocol", image="registry.example/llm:1"), "legacy"),

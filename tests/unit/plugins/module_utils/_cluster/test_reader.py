@@ -15,6 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_nodes,
     read_object,
     read_objects,
+    read_pods,
     read_presence,
     read_tanzu,
 )
@@ -94,13 +95,15 @@ def test_list_of_all_namespaces_by_label(cluster, see, answer):
     assert asked.query == {"labelSelector": "a=b"}
 
 
-def test_objects_by_label(cluster, see, answer):
-    pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": {"phase": "Pending"}}
+@pytest.mark.parametrize("status", [{"phase": "Pending"}, {}], ids=["pending", "new"])
+def test_state_of_pods(cluster, see, answer, status):
+    """The values of variables may be credentials."""
+    pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": status}
     path = "/api/v1/namespaces/nim/pods"
-    cluster.refuse["GET", path] = [answer(200, {"items": [pod]})]
-    assert see(read_objects("Pod", "nim", "app=llm"))["Pod/nim/*?app=llm"] == [pod]
+    cluster.refuse["GET", path] = [answer(200, {"items": [pod | {"spec": {"x": 1}}]})]
+    assert see(read_pods("nim", "app=llm"))["Pod/nim/*?app=llm"] == [pod]
     (asked,) = cluster.server.requests
-    assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm"})
+    assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm", "limit": "500"})
 
 
 def test_objects_of_other_namespaces(cluster, see):

@@ -56,19 +56,34 @@ UNSCHEDULABLE, ON_NODE = "Unschedulable", ""
         pytest.param(
             2,
             {"observedGeneration": 3, "conditions": EXCEEDED},
-            Readiness(False, 'deployment "llm" exceeded its progress deadline', stuck=True),
+            Readiness(
+                False,
+                'deployment "llm" exceeded its progress deadline',
+                stuck=True,
+                awaits_pods=True,
+            ),
             id="stuck",
         ),
         pytest.param(
             2,
             {"observedGeneration": 3},
-            Readiness(False, WAIT + "0 out of 2 new replicas have been updated...\n", moving=True),
+            Readiness(
+                False,
+                WAIT + "0 out of 2 new replicas have been updated...\n",
+                moving=True,
+                awaits_pods=True,
+            ),
             id="none updated",
         ),
         pytest.param(
             2,
             DONE | {"availableReplicas": 1},
-            Readiness(False, WAIT + "1 of 2 updated replicas are available...\n", moving=True),
+            Readiness(
+                False,
+                WAIT + "1 of 2 updated replicas are available...\n",
+                moving=True,
+                awaits_pods=True,
+            ),
             id="one not available",
         ),
     ],

@@ -135,12 +135,15 @@ def test_choice_of_the_profile(
 def test_reconciling_says_why_the_pod_is_not_running(world: Make) -> None:
     cluster = world()
     cluster.reconcile()
-    waiting = {"reason": "ImagePullBackOff", "message": "Back-off"}
-    cluster.set_pod(BUILD_POD, "Pending", containerStatuses=[{"state": {"waiting": waiting}}])
+    waiting = {"reason": "CreateContainerConfigError", "message": "no Secret"}
+    cluster.set_pod(
+        BUILD_POD, "Pending", containerStatuses=[{"name": "c", "state": {"waiting": waiting}}]
+    )
     cluster.reconcile()
     assert cluster.condition("Reconciling")[1:] == (
         "BuildingEngine",
-        f"waiting for Pod {BUILD_POD} to build the engine: ImagePullBackOff Back-off",
+        f"waiting for Pod {BUILD_POD} to build the engine, container c: CreateContainerConfigError:"
+        " no Secret",
     )
 
 
@@ -158,7 +161,7 @@ def test_reconciling_says_why_the_pod_is_not_running(world: Make) -> None:
             id="out-of-memory",
         ),
         pytest.param(
-            "Failed", {"reason": "Evicted", "message": "disk"}, "Evicted disk", id="evicted"
+            "Failed", {"reason": "Evicted", "message": "disk"}, "Evicted: disk", id="evicted"
         ),
         pytest.param("Failed", {}, "no reason given", id="silent"),
         pytest.param(

@@ -291,15 +291,18 @@ def test_image_without_manifest(world: Make, profiles: list[str] | None, state: 
 def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
     cluster = world()
     cluster.reconcile()
-    waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    waiting = {
+        "reason": "ImagePullBackOff",
+        "message": 'Back-off pulling image "x": ErrImagePull: no',
+    }
     cluster.objects["Pod/nim/llama-pod"]["status"] = {
         "phase": "Pending",
-        "containerStatuses": [{"state": {"waiting": waiting}}],
+        "containerStatuses": [{"name": "c", "state": {"waiting": waiting}}],
     }
     cluster.reconcile()
     assert cluster.condition("Reconciling")[1:] == (
         "WaitingForManifest",
-        "waiting for Pod llama-pod to run: ImagePullBackOff Back-off pulling image",
+        "waiting for Pod llama-pod to run, container c: ErrImagePull: no",
     )
     unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     cluster.objects["Pod/nim/llama-pod"]["status"] = {

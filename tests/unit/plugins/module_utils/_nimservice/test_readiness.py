@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
@@ -25,7 +26,7 @@ NOT_AVAILABLE = {"conditions": [{"type": "Available", "status": "False"}]}
 IS_READY = Readiness(True, SET + "is ready")
 
 
-IS_NOT_READY = Readiness(False, SET + "is not ready", moving=True)
+IS_NOT_READY = Readiness(False, SET + "is not ready", moving=True, awaits_pods=True)
 
 
 SCALED_DOWN = Readiness(False, SET + "is scaled down")
@@ -57,7 +58,8 @@ def test_readiness_of_groups(replicas: int | None, status: t.Any, wanted: Readin
 
 def test_a_status_that_is_older_than_the_spec_counts_for_nothing() -> None:
     live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": 1}, "status": AVAILABLE}
-    assert readiness_of_groups(live, is_changed=True) == IS_NOT_READY
+    outdated = replace(IS_NOT_READY, awaits_pods=False)
+    assert readiness_of_groups(live, is_changed=True) == outdated
 
 
 def test_readiness_of_no_groups() -> None:

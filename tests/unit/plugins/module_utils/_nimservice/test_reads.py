@@ -107,6 +107,20 @@ def test_the_model_is_asked_last(
     assert PROTOCOL not in found
 
 
+@pytest.mark.parametrize(
+    ("available", "updated", "count"),
+    [(2, 2, 0), (1, 2, 1), (1, 1, 1)],
+    ids=["Ready", "a pod crashes", "also for the strategy"],
+)
+def test_pods_are_listed_once_while_some_are_missing(
+    make: t.Any, available: int, updated: int, count: int
+) -> None:
+    cr = make.cr({"replicas": 2})
+    counts = {"replicas": 2, "updatedReplicas": updated, "availableReplicas": available}
+    asked = keys(cr, make.observe(make.rolled_out(cr, **counts)))
+    assert len({key for key in asked if key.startswith("Pod/")}) == count
+
+
 def test_metadata_is_asked_after_404(make: t.Any) -> None:
     cr = make.cr()
     answers = {MODELS: {"status": 404, "body": "", "error": ""}}

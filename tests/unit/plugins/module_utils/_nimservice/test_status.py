@@ -228,6 +228,81 @@ def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
     assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
 
 
+PODS = "Pod/ns/*?app=llm"
+CRASH = {"terminated": {"reason": "Error", "exitCode": 3}}
+CODE_31 = {"terminated": {"reason": "Error", "exitCode": 31}}
+CRASHED = "Pod llm-1, container llm-ctr: ended with Error, exit code 3"
+NOT_PULLED = "Pod llm-1, container llm-ctr: ErrImagePull"
+TRY = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
+BACK_OFF = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x"'}}
+
+
+def pods_in(state: t.Any) -> t.Any:
+    container = {"name": "llm-ctr", "ready": False, "state": state}
+    return {PODS: [{"metadata": {"name": "llm-1"}, "status": {"containerStatuses": [container]}}]}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "answers", "message"),
+    [
+        pytest.param({}, {}, PART, id="not read"),
+        pytest.param({}, {PODS: []}, PART, id="no pods"),
+        pytest.param({}, pods_in({"running": {}}), PART, id="starting"),
+        pytest.param({}, pods_in(CRASH), PART + CRASHED, id="crash"),
+        pytest.param({"conditions": STUCK}, pods_in(CRASH), f"{DEADLINE}: {CRASHED}", id="stuck"),
+        pytest.param(
+            {"observedGeneration": 2},
+            pods_in(CRASH),
+            'Waiting for deployment "llm" spec update to be observed...\n',
+            id="pods of an older spec",
+        ),
+        pytest.param({"availableReplicas": 1}, pods_in(CRASH), ROLLED, id="Ready"),
+    ],
+)
+def test_pods_tell_why_the_service_is_not_ready(
+    make: t.Any, deployment: t.Any, answers: t.Any, message: str
+) -> None:
+    cr = make.cr()
+    live = make.rolled_out(cr, **({"availableReplicas": 0} | deployment))
+    observed = make.observe(live, make.with_address(cr), **answers, **{MODELS: NAMED})
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert said.status["conditions"][0]["message"] == message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        pytest.param(TRY, BACK_OFF, f"{NOT_PULLED}: denied", id="less"),
+        pytest.param(BACK_OFF, TRY, f"{NOT_PULLED}: denied", id="more"),
+        pytest.param(TRY, CRASH, CRASHED, id="something else"),
+        pytest.param(CODE_31, CRASH, CRASHED, id="a shorter exit code"),
+        pytest.param(TRY, {"running": {}}, "", id="nothing"),
+    ],
+)
+def test_a_reason_keeps_its_details(make: t.Any, before: t.Any, after: t.Any, message: str) -> None:
+    cr = make.cr()
+    for state in (before, after):
+        observed = make.observe(make.rolled_out(cr, availableReplicas=0), **pods_in(state))
+        said = assess(NIMServiceApp(cr, observed), Outcome())
+        cr = make.cr(status=said.status)
+    assert [item["message"] for item in said.status["conditions"]] == [PART + message] * 3
+
+
+def test_pods_of_groups_tell_why(make: t.Any) -> None:
+    cr = make.cr(GROUPS)
+    (pods,) = pods_in(CRASH).values()
+    live = {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "llm-lws"},
+        "spec": {"replicas": 1},
+        "status": {"replicas": 1},
+    }
+    key = "Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"
+    said = assess(NIMServiceApp(cr, make.observe(live, **{key: pods})), Outcome())
+    told = said.status["conditions"][0]["message"]
+    assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
+
+
 def test_a_cache_in_progress(make: t.Any) -> None:
     cr = make.cr(CACHE)
     said = assess(

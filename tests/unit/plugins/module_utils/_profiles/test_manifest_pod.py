@@ -65,8 +65,9 @@ def test_follow_pod(live: Json | None, log: str | None, is_wanted: bool, waiting
 def test_waiting_says_why_the_pod_does_not_run() -> None:
     live = pod("Pending")
     state = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
-    live["status"]["containerStatuses"] = [{"state": state}]
-    assert follow_pod(CR, live, "p", None).waiting == "Pod p to run: ErrImagePull denied"
+    live["status"]["containerStatuses"] = [{"name": "c", "state": state}]
+    waiting = follow_pod(CR, live, "p", None).waiting
+    assert waiting == "Pod p to run, container c: ErrImagePull: denied"
 
 
 def test_foreign_pod_is_refused() -> None:

@@ -68,7 +68,9 @@ def pods(cluster, monkeypatch):
 RUNNING = {"phase": "Running"}
 WAITING = {
     "phase": "Pending",
-    "containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull", "message": "denied"}}}],
+    "containerStatuses": [
+        {"name": "c", "state": {"waiting": {"reason": "ErrImagePull", "message": "denied"}}}
+    ],
 }
 
 
@@ -82,7 +84,7 @@ def test_an_image_is_asked_by_a_pod_that_is_gone_afterwards(cluster, client, pod
     made = pods([WAITING, RUNNING, RUNNING], f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n")
     found, said = ask(client, pull_secrets=["pull", "other"])
     assert [profile.model for profile in found.profiles] == ["acme/llm"]
-    assert [text.partition(": ")[2] for text in said] == ["ErrImagePull denied"]
+    assert [text.partition(": ")[2] for text in said] == ["ErrImagePull: denied"]
     assert len(made) == 1
     assert cluster.objects == {}
     assert [request.method for request in cluster.calls("DELETE")] == ["DELETE"]

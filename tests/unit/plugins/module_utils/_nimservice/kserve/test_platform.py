@@ -238,7 +238,10 @@ def test_reads_of_a_settled_service(make: t.Any, cluster: t.Any) -> None:
     cluster.objects[INFERENCE] = {
         "kind": "InferenceService",
         "metadata": {"name": "llm", "namespace": "ns"},
-        "status": {"deploymentMode": "Standard"},
+        "status": {
+            "deploymentMode": "Standard",
+            "conditions": [{"type": "PredictorReady", "status": "True"}],
+        },
     }
     cr = make.cr(KSERVE, STATUS)
     assert reads_of(cluster, cr) == {INFERENCE, "ServiceMonitor/ns/llm", PROTOCOL}

@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Why pods do not serve, from what the scheduler and the kubelet report of them.
+
+The texts go into a status, so they stay the same for as long as the reason does: no times, no
+number that grows for ever. A container's output is never part of them.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from .._base.printable import printable
+from .pod import has_ended
+
+_MAX_TEXT, _MAX_PODS, _MAX_ENDS = 400, 3, 5
+
+_STARTING = ("", "ContainerCreating", "PodInitializing")
+_RESTARTING = (*_STARTING, "CrashLoopBackOff", "RunContainerError")
+"""Reasons that say less than how the container ended."""
+
+_NOT_STARTED = ("StartError", "ContainerCannotRun")
+"""Reasons for which the message is the container runtime's, not the container's."""
+
+_PULLING = ("ErrImagePull", "ImagePullBackOff")
+_BACK_OFF = "Back-off pulling image "
+_REVISION = "pod-template-hash"
+
+_CHANGING = re.compile(
+    r"(?<=:)\d+(?=->)|(?<!sha256:)\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+)
+"""Parts of messages that differ with each try: source ports, IDs of containers and requests."""
+
+Fields = t.Mapping[str, t.Any]
+
+
+def explain_pods(pods: t.Iterable[Fields]) -> str:
+    """Why the pods of a workload do not serve: each reason once, with the first pod that has it.
+
+    Only pods of the latest revision count; those that ended only if no other one has a reason.
+    """
+    live = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+    revision = _revision_of(max(live, key=_age_of)) if live else None
+    told: dict[str, str] = {}
+    for pod in sorted(live, key=lambda pod: (has_ended(pod), str(pod["metadata"]["name"]))):
+        if has_ended(pod) and told:
+            break
+        if _revision_of(pod) == revision and (why := why_not_ready(pod)):
+            told.setdefault(why, f"Pod {pod['metadata']['name']}{why}")
+    return "; ".join(list(told.values())[:_MAX_PODS])
+
+
+def why_not_ready(pod: Fields | None) -> str:
+    """Why a pod does not serve, to follow its name; empty if it is only starting."""
+    status: Fields = (pod or {}).get("status") or {}
+    if status.get("reason"):
+        return f": {describe(status)}"
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for container in status.get(kind) or []:
+            if not container.get("ready") and (why := _why_waiting(container)):
+                return _clean(f", container {container.get('name')}: {why}")
+    for item in status.get("conditions") or []:
+        if item.get("type") == "PodScheduled" and item.get("status") == "False":
+            return f": {describe(item)}"
+    return ""
+
+
+def why_ended(pod: Fields) -> str:
+    """Why a live pod terminated, in a few words; never its output."""
+    status: Fields = pod.get("status") or {}
+    for container in status.get("containerStatuses") or []:
+        if ended := (container.get("state") or {}).get("terminated"):
+            return _exit_of(ended)
+    return describe(status) or "no reason given"
+
+
+def describe(item: Fields) -> str:
+    """Reason and message of a condition or a status."""
+    return _clean(_join(item))
+
+
+def _why_waiting(container: Fields) -> str:
+    """A crash is told the same before, during and after a restart."""
+    state: Fields = container.get("state") or {}
+    waiting: Fields = state.get("waiting") or {}
+    reason, message = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
+    ended = state.get("terminated") or (container.get("lastState") or {}).get("terminated")
+    if ended and reason in _RESTARTING:
+        count = int(container.get("restartCount") or 0) + (0 if state.get("running") else 1)
+        return _how_ended(ended, count)
+    if reason in _STARTING:
+        return ""
+    if reason == "CrashLoopBackOff":
+        return reason
+    if reason in _PULLING:
+        return _why_not_pulled(message)
+    return _join(waiting)
+
+
+def _how_ended(ended: Fields, count: int) -> str:
+    often = f"{count} times" if count <= _MAX_ENDS else f"more than {_MAX_ENDS} times"
+    said = "ended with" if count <= 1 else f"ended {often}, last with"
+    why = ended.get("message") if ended.get("reason") in _NOT_STARTED else ""
+    return f"{said} {_exit_of(ended)}" + (f": {why}" if why else "")
+
+
+def _exit_of(ended: Fields) -> str:
+    return f"{ended.get('reason') or 'Ended'}, exit code {ended.get('exitCode')}"
+
+
+def _why_not_pulled(message: str) -> str:
+    """The same during and between tries.
+
+    In between, the kubelet quotes the error of the last try, before Kubernetes 1.32 not even that.
+    """
+    if message.startswith(_BACK_OFF):
+        return message.partition(": ")[2] or _PULLING[0]
+    return _join({"reason": _PULLING[0], "message": message})
+
+
+def _join(item: Fields) -> str:
+    return ": ".join(str(item[key]) for key in ("reason", "message") if item.get(key))
+
+
+def _clean(text: str) -> str:
+    return printable(_CHANGING.sub("…", " ".join(text.split())), _MAX_TEXT)
+
+
+def _revision_of(pod: Fields) -> t.Any:
+    """The revision of a Deployment's pod; None for others."""
+    return (pod["metadata"].get("labels") or {}).get(_REVISION)
+
+
+def _age_of(pod: Fields) -> str:
+    return str(pod["metadata"].get("creationTimestamp") or "")
