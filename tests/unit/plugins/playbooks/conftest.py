@@ -39,6 +39,7 @@ def start(cluster, tmp_path):
             env=environment | {"ANSIBLE_STDOUT_CALLBACK": callback},
             cwd=tmp_path,
             pass_fds=pass_fds,
+            start_new_session=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import signal
 import stat
 import tarfile
@@ -173,12 +174,20 @@ def test_who_ends_it_leaves_no_pod_behind(start, cluster, image, number):
     with start("profiles", image="registry.example/llm:1") as process:
         try:
             wait_for(lambda: len(cluster.calls("GET")) > 3)
-            process.send_signal(number)
+            send(process, number)
             assert process.wait(60)
         finally:
             process.kill()
     wait_for(lambda: cluster.objects == {})
     assert len(made) == 1
+
+
+def send(process, number):
+    """Ctrl-C reaches all processes of a terminal, `kill` only the one."""
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
 
 
 def wait_for(is_so):
