@@ -50,7 +50,7 @@ def build_image(project: Project, epoch: int) -> Path:
     if done.returncode:
         error = SetupError if done.returncode == SetupError.exit_code else ReleaseError
         raise error("the image could not be built: see above; WITHOUT_IMAGE=1 leaves it out")
-    return Path(done.stdout.split()[-1])
+    return Path(done.stdout.splitlines()[-1])
 
 
 def describe_base(labels: Mapping[str, str]) -> str:
