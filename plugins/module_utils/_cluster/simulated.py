@@ -18,7 +18,7 @@ from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read, read_object
 from .._engine.plan import Plan
 from .._engine.status import SLOW_REQUEUE_SECONDS
-from .facts import LISTS, is_in, key_of_read, shown
+from .facts import LISTS, SINGLE, is_in, key_of_read, shown
 from .settings import read_settings
 
 Json = dict[str, t.Any]
@@ -60,7 +60,7 @@ class SimulatedCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer to a read."""
-        if read.how in ("object", "presence"):
+        if read.how in SINGLE:
             key = key_of_read(read)
             if key in self._changed:
                 return shown(self._changed[key], read)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from .._base.errors import NAME_RESERVED, NimError
 from .._components.certificates import cert_config_map
 from .._components.expose import annotation_faults, label_faults
-from .._components.nim_metadata import CACHE_NAMES
+from .._components.names import check_not_reserved
 from .._components.policy import (
     INGRESS_ANNOTATIONS,
     host_path_faults,
@@ -24,12 +23,7 @@ _KSERVE_GROUPS = ("serving.kserve.io", "autoscaling.knative.dev", "serving.knati
 
 def refuse_forbidden(app: NIMServiceApp) -> None:
     """NimError if the name is reserved, or the spec contains what the operator forbids."""
-    if app.name in CACHE_NAMES:
-        raise NimError(
-            f"metadata.name: {app.name} is the name of an object that the NIMCaches of a"
-            " namespace share: recreate the NIMService with another name",
-            reason=NAME_RESERVED,
-        )
+    check_not_reserved(app.resource)
     refuse(
         [
             *host_path_faults(app.observed, "spec.storage.hostPath", app.spec.host_path),
