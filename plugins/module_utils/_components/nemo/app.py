@@ -38,10 +38,10 @@ class Claim(t.NamedTuple):
 class NemoApp(App):
     """The context of a pass over a NeMo service."""
 
-    ports: t.Mapping[str, int]
+    ports: t.ClassVar[t.Mapping[str, int]]
     """The ports of the container, by name; `api` is the first."""
 
-    probes: t.Mapping[str, t.Any]
+    probes: t.ClassVar[t.Mapping[str, t.Any]]
     """The probe fields of the container."""
 
     @property
