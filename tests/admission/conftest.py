@@ -32,6 +32,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
 PLURALS = {
+    "NemoCustomizer": "nemocustomizers",
+    "NemoDatastore": "nemodatastores",
+    "NemoEntitystore": "nemoentitystores",
+    "NemoEvaluator": "nemoevaluators",
+    "NemoGuardrail": "nemoguardrails",
     "NIMBuild": "nimbuilds",
     "NIMCache": "nimcaches",
     "NIMPipeline": "nimpipelines",
