@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 Manifest = dict[str, Any]
 
@@ -14,51 +16,10 @@ IMAGE = {"repository": "nvcr.io/nvidia/nemo-microservices/some", "tag": "25.08"}
 LONG = "a" * 254
 GATEWAY = {"name": "g", "namespace": "gw"}
 CLAIM = {"create": True, "size": "10Gi", "volumeAccessMode": "ReadWriteOnce"}
-DATABASE = {
-    "host": "postgresql",
-    "databaseName": "some",
-    "credentials": {"user": "some", "secretName": "some-database"},
-}
-PLACE = {"endpoint": "http://some:8000"}
-# Kind: what it requires besides an image.
-REQUIRED: dict[str, Manifest] = {
-    "NemoCustomizer": {
-        "databaseConfig": DATABASE,
-        "datastore": PLACE,
-        "entitystore": PLACE,
-        "mlflow": PLACE,
-        "nemoDatastoreTools": {"image": "tools:1"},
-        "modelConfig": {"name": "models"},
-        "modelDownloadJobs": {
-            "image": "download:1",
-            "ttlSecondsAfterFinished": 60,
-            "pollIntervalSeconds": 15,
-        },
-        "trainingConfig": {"image": IMAGE, "modelPVC": {}, "workspacePVC": {}},
-        "wandb": {"secretName": "wandb"},
-    },
-    "NemoDatastore": {
-        "databaseConfig": DATABASE,
-        "secrets": {
-            "giteaAdminSecret": "a",
-            "lfsJwtSecret": "b",
-            "datastoreInitSecret": "c",
-            "datastoreConfigSecret": "d",
-            "datastoreInlineConfigSecret": "e",
-        },
-    },
-    "NemoEntitystore": {"databaseConfig": DATABASE, "datastore": PLACE},
-    "NemoEvaluator": {
-        "databaseConfig": DATABASE,
-        "argoWorkflows": {**PLACE, "serviceAccount": ""},
-        "vectorDB": PLACE,
-        "datastore": PLACE,
-        "entitystore": PLACE,
-        "evaluationImages": {},
-    },
-    "NemoGuardrail": {},
-}
-WITH_DATABASE = [kind for kind in REQUIRED if "databaseConfig" in REQUIRED[kind]]
+# Kind: the least that it requires.
+LEAST = yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text())
+DATABASE = LEAST["NemoEntitystore"]["databaseConfig"]
+WITH_DATABASE = [kind for kind, spec in LEAST.items() if "databaseConfig" in spec]
 STORE = {
     "endpoint": "minio:9000",
     "bucketName": "b",
@@ -78,8 +39,7 @@ HOST = "is required with spec.expose.router.ingress or spec.expose.router.gatewa
 
 
 def minimal(kind: str) -> Manifest:
-    spec = {"image": IMAGE, **REQUIRED[kind]}
-    return {"kind": kind, "metadata": {"name": "some"}, "spec": spec}
+    return {"kind": kind, "metadata": {"name": "some"}, "spec": LEAST[kind]}
 
 
 def router(**fields: Any) -> Manifest:
@@ -383,7 +343,7 @@ OWN_BAD: dict[str, Bad] = {
     "NemoCustomizer": {
         **DATABASE_BAD,
         **OTEL_BAD,
-        **required(*(f"spec.{field}" for field in REQUIRED["NemoCustomizer"])),
+        **required(*(f"spec.{field}" for field in LEAST["NemoCustomizer"])),
         **required(f"{TRAINING}.image", f"{TRAINING}.modelPVC", f"{TRAINING}.workspacePVC"),
         **required(f"{JOBS}.ttlSecondsAfterFinished", f"{JOBS}.pollIntervalSeconds"),
         **refused_places("datastore", "entitystore", "mlflow"),
@@ -452,8 +412,8 @@ OWN_BAD: dict[str, Bad] = {
     "NemoDatastore": {
         **DATABASE_BAD,
         **required("spec.databaseConfig", "spec.secrets"),
-        **required(*(f"spec.secrets.{name}" for name in REQUIRED["NemoDatastore"]["secrets"])),
-        **refused_names(*(f"spec.secrets.{name}" for name in REQUIRED["NemoDatastore"]["secrets"])),
+        **required(*(f"spec.secrets.{name}" for name in LEAST["NemoDatastore"]["secrets"])),
+        **refused_names(*(f"spec.secrets.{name}" for name in LEAST["NemoDatastore"]["secrets"])),
         **refused_claim("spec.pvc"),
         **{
             f"store without {field}": (
@@ -492,7 +452,7 @@ OWN_BAD: dict[str, Bad] = {
     "NemoEvaluator": {
         **DATABASE_BAD,
         **OTEL_BAD,
-        **required(*(f"spec.{field}" for field in REQUIRED["NemoEvaluator"])),
+        **required(*(f"spec.{field}" for field in LEAST["NemoEvaluator"])),
         **required("spec.argoWorkflows.serviceAccount"),
         **refused_places("argoWorkflows", "vectorDB", "datastore", "entitystore"),
         **{
@@ -602,7 +562,7 @@ OWN_GOOD: dict[str, dict[str, Manifest]] = {
 def table(common: dict[str, Any], own: dict[str, dict[str, Any]]) -> list[Any]:
     return [
         pytest.param(kind, case, id=f"{kind}-{name}")
-        for kind in REQUIRED
+        for kind in LEAST
         for name, case in {**common, **own[kind]}.items()
     ]
 
@@ -621,7 +581,7 @@ def test_accepted(cluster: Any, kind: str, patch: Manifest) -> None:
     assert cluster.create(minimal(kind), patch) is None
 
 
-@pytest.mark.parametrize("kind", REQUIRED)
+@pytest.mark.parametrize("kind", LEAST)
 def test_any_field_may_be_edited(cluster: Any, kind: str) -> None:
     manifest = minimal(kind)
     assert cluster.create(manifest, dry_run=False) is None
