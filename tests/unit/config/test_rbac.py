@@ -43,40 +43,30 @@ PAST_THE_CACHE = {
 }
 WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "InferenceService", "LeaderWorkerSet"}
 PICKER = {"Role", "RoleBinding", "Service", "ServiceAccount", "InferencePool"}
-PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER | {"Pod", "Job", "NIMService"}
+PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER
+PRUNED |= {"Pod", "Job", "NIMService", "Secret"}
 """Kinds that a `desired` may list as unwanted."""
 
 GRANT = "to grant it, one must have it"
 READ_GRANT = dict.fromkeys(("get", "list", "watch"), GRANT)
 
 BESIDES = {
-    (GROUP, "nimbuilds"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimpipelines"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimbuilds/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimpipelines/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimbuilds/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimcaches/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimpipelines/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimservices/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
+    **{
+        (GROUP, f"{KINDS[kind].plural}{part}"): verbs
+        for kind in kind_names()
+        for part, verbs in {
+            "": {"update": "the runtime adds and removes the finalizer"},
+            "/finalizers": {"update": "owner references that block deletion"},
+            "/status": {
+                "patch": "report",
+                "update": "the runtime's own words on a bad reconcile-period annotation",
+            },
+        }.items()
     },
     ("", "pods/log"): {"get": "the model manifest of a probe pod"},
     ("security.openshift.io", "securitycontextconstraints"): {"use": GRANT},
     ("", "pods"): {"list": GRANT, "watch": GRANT},
+    ("", "secrets"): {"list": GRANT, "watch": GRANT},
     ("inference.networking.k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferencepools"): READ_GRANT,
