@@ -64,7 +64,7 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
 def _readiness(app: NemoApp, now: NemoApp) -> Readiness:
     """A service that was Ready stays so through a change that leaves its pods alone."""
     is_steady = app.status.get("state") == READY and _pods(app) == _pods(now)
-    return readiness_of_deployment(now.live("Deployment"), is_steady=is_steady)
+    return readiness_of_deployment(now.live("Deployment"), is_steady=is_steady, awaits_old=True)
 
 
 def _pods(app: NemoApp) -> list[object]:
