@@ -9,7 +9,7 @@ import typing as t
 
 from ..._engine.desired import Child, Desired, Manifest
 from ..._engine.metadata import Labels
-from ..._engine.observed import Read, read_object, read_sealed
+from ..._engine.observed import Read, read_object, read_presence, read_sealed
 from .. import autoscaler, deployment
 from ..env import merge_env, normalize_env
 from ..expose import annotation_faults, build_http_route, build_ingress, label_faults
@@ -76,8 +76,9 @@ def reads(app: NemoApp) -> list[Read]:
     wanted = {item["kind"]: item for item in app.configuration()}
     features = [kind for kind, is_wanted, _build in FEATURES if app.status or is_wanted(app)]
     kinds = [*_ALWAYS, *features]
-    kinds += [kind for kind in app.optional_configuration() if app.status and kind not in wanted]
+    leftovers = [kind for kind in app.optional_configuration() if app.status and kind not in wanted]
     found = [read_object(kind, app.namespace, app.name) for kind in kinds]
+    found += [read_presence(kind, app.namespace, app.name) for kind in leftovers]
     for kind, item in wanted.items():
         is_sealed = kind == "Secret"
         found.append(
