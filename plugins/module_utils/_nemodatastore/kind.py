@@ -54,7 +54,7 @@ class DatastoreApp(NemoApp):
     def claim(self) -> Claim | None:
         """The claim for the repositories."""
         given = self.fields.get("pvc")
-        if not given:
+        if given is None:
             return None
         return Claim(given, given.get("name") or f"{self.name}-pvc", "spec.pvc")
 
@@ -155,7 +155,7 @@ class DatastoreApp(NemoApp):
             *env(
                 GITEA__DATABASE__SSL_MODE="disable",
                 GITEA__DATABASE__NAME=database.name,
-                GITEA__DATABASE__HOST=f"{database.host}:{database.port}",
+                GITEA__DATABASE__HOST=database.address,
                 GITEA__DATABASE__USER=database.user,
             ),
             *self._object_store_env(),

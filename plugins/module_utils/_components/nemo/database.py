@@ -36,7 +36,7 @@ class Database:
     def host(self) -> str:
         """The host; NimError if no host can have such a name."""
         host = str(self.fields["host"])
-        if not _HOST.issuperset(host):
+        if not _HOST.issuperset(host) or host.startswith("-"):
             raise NimError(
                 f"{_FIELD}.host: {host[:100]!r} is neither the name nor the address of a host"
             )
@@ -46,6 +46,12 @@ class Database:
     def port(self) -> int:
         """The port."""
         return int(self.fields.get("port") or DEFAULT_PORT)
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        is_bare = ":" in self.host and "[" not in self.host
+        return f"[{self.host}]:{self.port}" if is_bare else f"{self.host}:{self.port}"
 
     @property
     def name(self) -> str:
@@ -81,10 +87,8 @@ class Database:
     def url(self) -> SealedText:
         """`postgresql://user:password@host:port/name`, each part percent-encoded."""
         user, name = (quote(part, safe="") for part in (self.user, self.name))
-        host = f"[{self.host}]" if ":" in self.host and "[" not in self.host else self.host
-        return SealedText(
-            self.secret, self.key, f"postgresql://{user}:", f"@{host}:{self.port}/{name}"
-        )
+        address = self.address.replace("%", "%25")
+        return SealedText(self.secret, self.key, f"postgresql://{user}:", f"@{address}/{name}")
 
     @property
     def _credentials(self) -> t.Mapping[str, t.Any]:
