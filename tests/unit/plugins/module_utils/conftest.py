@@ -141,7 +141,6 @@ class Nemo:
 
     kinds = tuple(NEMO_SPECS)
     database = NEMO_DATABASE
-    scc = {"openshift.io/required-scc": "nonroot"}
 
     @staticmethod
     def cr(kind, spec=None, status=None, **metadata):
