@@ -31,9 +31,7 @@ def test_selectors_and_ports(nemo: t.Any, kind: str) -> None:
     assert deployment["selector"] == {"matchLabels": {"app": "x"}}
     (container,) = deployment["template"]["spec"]["containers"]
     assert container["name"] == "x-ctr"
-    assert container["ports"] == [
-        {"name": "api", "containerPort": PORTS[kind], "protocol": "TCP"}
-    ]
+    assert container["ports"] == [{"name": "api", "containerPort": PORTS[kind], "protocol": "TCP"}]
     assert service["selector"].items() <= deployment["template"]["metadata"]["labels"].items()
 
 

@@ -116,9 +116,7 @@ def test_router_ingress(nemo: t.Any) -> None:
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        pytest.param(
-            {}, {"http": {"paths": [{"path": "/", "pathType": "Prefix"}]}}, id="any host"
-        ),
+        pytest.param({}, {"http": {"paths": [{"path": "/", "pathType": "Prefix"}]}}, id="any host"),
         pytest.param(
             {"host": "h", "paths": [{}, {"path": "/v1", "pathType": "Exact"}]},
             {
@@ -209,7 +207,12 @@ def test_labels_and_annotations_of_the_user_never_replace_ours(nemo: t.Any) -> N
 def test_pod_settings(nemo: t.Any) -> None:
     toleration = {"key": "gpu", "operator": "Exists", "tolerationSeconds": 60}
     spec = {
-        "image": {"repository": "r", "tag": "1", "pullPolicy": "Always", "pullSecrets": list("aba")},
+        "image": {
+            "repository": "r",
+            "tag": "1",
+            "pullPolicy": "Always",
+            "pullSecrets": list("aba"),
+        },
         "nodeSelector": {"gpu": "true"},
         "tolerations": [toleration],
         "affinity": {"nodeAffinity": {"x": 1}},
@@ -266,9 +269,7 @@ def test_variables_of_the_user_come_first_and_replace(nemo: t.Any) -> None:
         ),
     ],
 )
-def test_refused_spec(
-    nemo: t.Any, spec: Json, metadata: Json, message: str, reason: str
-) -> None:
+def test_refused_spec(nemo: t.Any, spec: Json, metadata: Json, message: str, reason: str) -> None:
     switches = {"NIMOPS_ROOT_USER": "forbid", "NIMOPS_POD_LABELS": "ok"}
     app = nemo.app("NemoDatastore", spec, nemo.observe(operator={"switches": switches}))
     app.resource["metadata"].update(metadata)
