@@ -278,6 +278,13 @@ def test_refused_spec(nemo: t.Any, spec: Json, metadata: Json, message: str, rea
     assert error.value.reason == reason
 
 
+def test_claim_is_only_ever_created(nemo: t.Any) -> None:
+    children = desired(nemo.app("NemoDatastore", {"pvc": {"create": True, "size": "1Gi"}})).children
+    assert [item.manifest["kind"] for item in children if item.create_only] == [
+        "PersistentVolumeClaim"
+    ]
+
+
 def test_claim_that_exists_is_left_alone(nemo: t.Any) -> None:
     """Whoever owns it, and whatever its size is said to be."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "x-pvc", "namespace": "ns"}}
