@@ -19,7 +19,6 @@ from ..inputs import (
     input_reads,
     is_restart_due,
     live_pod_annotations,
-    missing_input,
     record_annotation,
     record_inputs,
     restart_annotation,
@@ -87,7 +86,7 @@ def reads(app: NemoApp) -> list[Read]:
         )
     if app.claim:
         found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
-    found += input_reads(app, app.inputs())
+    found += [*app.more_reads(), *input_reads(app, app.inputs())]
     if app.was_read("Deployment"):
         live = app.live("Deployment")
         is_awaited = readiness_of_deployment(live).awaits_pods
@@ -125,7 +124,7 @@ def desired(app: NemoApp) -> Desired:
     if find_missing(app):
         return wanted
     configuration = app.configuration()
-    wanted.children.extend(Child(item) for item in configuration)
+    wanted.children.extend(Child(item) for item in [*app.config_maps(), *configuration])
     kinds = [item["kind"] for item in configuration]
     wanted.unwanted.extend(
         (kind, app.name) for kind in app.optional_configuration() if kind not in kinds
@@ -145,7 +144,7 @@ def find_missing(app: NemoApp) -> Missing | None:
                 f'Waiting for {kind} "{claim.name}", which does not exist: create it, or set'
                 f" {claim.field}.create",
             )
-    return missing_input(app, app.inputs())
+    return app.missing()
 
 
 def build_deployment(app: NemoApp) -> Manifest:
