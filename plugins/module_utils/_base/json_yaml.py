@@ -15,8 +15,8 @@ import typing as t
 
 from .bounded_yaml import read_bounded
 
-_MAX_TEXT, _MAX_DEPTH = 2**20, 32
-"""No ConfigMap is larger."""
+_MAX_TEXT, _MAX_DEPTH = 2**18, 32
+"""Ten times what is usual; more would occupy a worker for seconds."""
 _MAX_NUMBER = 64
 _MAX_EXACT = 2**53
 """Up to here, a float is written as an integer if it is one."""

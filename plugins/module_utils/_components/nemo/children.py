@@ -171,9 +171,9 @@ def build_deployment(app: NemoApp) -> Manifest:
 
 def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:
     """The hashes of what is rendered; those of pods that need no restart stay, as in a takeover."""
-    live = live_pod_annotations(app)
-    is_kept = app.live("Deployment") is not None and (not has_record(app) or not is_due)
-    return {name: live[name] if is_kept and name in live else rendered[name] for name in rendered}
+    if app.live("Deployment") is None or (is_due and has_record(app)):
+        return rendered
+    return {name: value for name, value in live_pod_annotations(app).items() if name in rendered}
 
 
 def _pod(app: NemoApp) -> dict[str, t.Any]:

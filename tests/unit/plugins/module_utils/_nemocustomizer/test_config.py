@@ -225,7 +225,7 @@ def test_model_keys(around: t.Any, key: str) -> None:
         ("training", "a: [", "parsing training config: .*line 2, column 1"),
         ("training", "[a]", "parsing training config: it is not a mapping"),
         ("training", "[" * 99, "parsing training config: line 1, column 33: it is nested deeper"),
-        ("training", "a" * 2**21, "parsing training config: it has more than 1048576"),
+        ("training", "a" * 2**21, "parsing training config: it has more than 262144"),
     ],
 )
 def test_bad_text(around: t.Any, key: str, text: str, why: str) -> None:

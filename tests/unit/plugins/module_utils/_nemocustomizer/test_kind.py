@@ -13,6 +13,10 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.json_yaml import read_json_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
+    simulate,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._components.inputs import (
     RECORD_ANNOTATION,
     RESTART_ANNOTATION,
@@ -286,6 +290,17 @@ def test_the_model_config_map_may_be_empty(around: t.Any) -> None:
     assert "Deployment" in around.children
 
 
+def test_offline_secrets_are_assumed_and_config_maps_must_be_given(around: t.Any) -> None:
+    resource = dict(around.app.resource)
+    found = simulate([resource], Facts([around.training]).ask)
+    ((note,),) = found.notes.values()
+    assert 'ConfigMap "models"' in note
+    assert "give it as a fact to render without a cluster" in note
+    found = simulate([resource], Facts([around.training, around.models]).ask)
+    assert (found.notes, found.problems) == ({}, {})
+    assert {"ConfigMap", "Secret", "Deployment"} <= {key.kind for key in found.wanted}
+
+
 # The hash of config.yaml, and what was there before
 
 
@@ -358,6 +373,17 @@ def test_takeover_restarts_no_pods_although_the_text_differs(around: t.Any, text
         record = around.children["Deployment"]["metadata"]["annotations"][RECORD_ANNOTATION]
         assert json.loads(record)[HASH_ANNOTATION] == ["", sha(ours["config.yaml"])]
         write(around)
+
+
+def test_takeover_restarts_no_pods_without_a_hash(around: t.Any) -> None:
+    take_over(around, "a: 1\n")
+    del around.objects[-1]["spec"]["template"]["metadata"]["annotations"][HASH_ANNOTATION]
+    for _pass in range(2):
+        assert HASH_ANNOTATION not in annotations(around)
+        write(around)
+    around.training["data"]["training"] = "lr: 1e-5"
+    text = around.children["ConfigMap"]["data"]["config.yaml"]
+    assert annotations(around)[HASH_ANNOTATION] == sha(text)
 
 
 @pytest.mark.parametrize("is_taken_over", [True, False])
