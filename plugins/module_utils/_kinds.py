@@ -11,6 +11,7 @@ from ._base.errors import NimError
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
+from ._nemocustomizer.kind import KIND as NEMOCUSTOMIZER
 from ._nemodatastore.kind import KIND as NEMODATASTORE
 from ._nemoentitystore.kind import KIND as NEMOENTITYSTORE
 from ._nemoevaluator.kind import KIND as NEMOEVALUATOR
@@ -25,6 +26,7 @@ _ALL: tuple[AnyKind, ...] = (
     NIMCACHE,
     NIMPIPELINE,
     NIMSERVICE,
+    NEMOCUSTOMIZER,
     NEMODATASTORE,
     NEMOENTITYSTORE,
     NEMOEVALUATOR,

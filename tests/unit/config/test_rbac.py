@@ -49,6 +49,7 @@ PRUNED |= {"Pod", "Job", "NIMService", "Secret"}
 
 GRANT = "to grant it, one must have it"
 READ_GRANT = dict.fromkeys(("get", "list", "watch"), GRANT)
+FULL_GRANT = READ_GRANT | dict.fromkeys(("create", "update", "patch", "delete"), GRANT)
 
 BESIDES = {
     **{
@@ -70,6 +71,24 @@ BESIDES = {
     ("inference.networking.k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferencepools"): READ_GRANT,
+    ("", "configmaps"): {"list": GRANT, "watch": GRANT},
+    ("", "events"): READ_GRANT,
+    ("", "persistentvolumeclaims"): {"delete": GRANT},
+    ("batch", "jobs"): {"update": GRANT},
+    ("batch", "jobs/status"): READ_GRANT,
+    ("batch.volcano.sh", "jobs"): FULL_GRANT,
+    ("batch.volcano.sh", "jobs/status"): READ_GRANT,
+    ("nodeinfo.volcano.sh", "numatopologies"): READ_GRANT,
+    **{
+        (f"scheduling.{group}", resource): READ_GRANT
+        for group in ("incubator.k8s.io", "volcano.sh")
+        for resource in ("podgroups", "queues", "queues/status")
+    },
+    ("run.ai", "runaijobs"): FULL_GRANT,
+    ("run.ai", "trainingworkloads"): FULL_GRANT,
+    ("nvidia.com", "nemoentityhandlers"): FULL_GRANT,
+    ("nvidia.com", "nemotrainingjobs"): FULL_GRANT,
+    ("nvidia.com", "nemotrainingjobs/status"): FULL_GRANT,
 }
 """What the table of kinds does not tell, each verb with its reason."""
 

@@ -13,11 +13,12 @@ from functools import cached_property
 
 from ..._engine.desired import Manifest
 from ..._engine.metadata import Labels
+from ..._engine.observed import Read
 from ..app import App
 from ..autoscaler import choose_replicas
 from ..env import EnvVar
 from ..expose import Expose
-from ..inputs import Input
+from ..inputs import Input, Missing, missing_input
 from ..pod import group_id, image_reference, user_id
 from .database import Database
 
@@ -75,8 +76,20 @@ class NemoApp(App):
         """The Secrets and ConfigMaps that pods need at their start."""
         return [self.database.input] if self.database else []
 
+    def missing(self) -> Missing | None:
+        """What others must make before the Deployment, if any of it does not exist."""
+        return missing_input(self, self.inputs())
+
+    def more_reads(self) -> list[Read]:
+        """What is read beside children, claim and inputs."""
+        return []
+
+    def config_maps(self) -> list[Manifest]:
+        """The ConfigMaps that pods read, if nothing is `missing`; `more_reads` reads them."""
+        return []
+
     def configuration(self) -> list[Manifest]:
-        """The ConfigMaps and Secrets that the pods need."""
+        """The Secrets that the pods need."""
         return []
 
     def optional_configuration(self) -> tuple[str, ...]:

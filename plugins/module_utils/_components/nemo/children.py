@@ -19,7 +19,6 @@ from ..inputs import (
     input_reads,
     is_restart_due,
     live_pod_annotations,
-    missing_input,
     record_annotation,
     record_inputs,
     restart_annotation,
@@ -88,7 +87,7 @@ def reads(app: NemoApp) -> list[Read]:
         )
     if app.claim:
         found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
-    found += input_reads(app, app.inputs())
+    found += [*app.more_reads(), *input_reads(app, app.inputs())]
     if app.was_read("Deployment"):
         live = app.live("Deployment")
         is_awaited = readiness_of_deployment(live).awaits_pods
@@ -126,7 +125,7 @@ def desired(app: NemoApp) -> Desired:
     if find_missing(app):
         return wanted
     configuration = app.configuration()
-    wanted.children.extend(Child(item) for item in configuration)
+    wanted.children.extend(Child(item) for item in [*app.config_maps(), *configuration])
     kinds = [item["kind"] for item in configuration]
     wanted.unwanted.extend(
         (kind, app.name) for kind in app.optional_configuration() if kind not in kinds
@@ -146,7 +145,7 @@ def find_missing(app: NemoApp) -> Missing | None:
                 f'Waiting for {kind} "{claim.name}", which does not exist: create it, or set'
                 f" {claim.field}.create",
             )
-    return missing_input(app, app.inputs())
+    return app.missing()
 
 
 def build_deployment(app: NemoApp) -> Manifest:
@@ -173,9 +172,9 @@ def build_deployment(app: NemoApp) -> Manifest:
 
 def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:
     """The hashes of what is rendered; those of pods that need no restart stay, as in a takeover."""
-    live = live_pod_annotations(app)
-    is_kept = app.live("Deployment") is not None and (not has_record(app) or not is_due)
-    return {name: live[name] if is_kept and name in live else rendered[name] for name in rendered}
+    if app.live("Deployment") is None or (is_due and has_record(app)):
+        return rendered
+    return {name: value for name, value in live_pod_annotations(app).items() if name in rendered}
 
 
 def _pod(app: NemoApp) -> dict[str, t.Any]:
