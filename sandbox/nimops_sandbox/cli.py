@@ -108,7 +108,7 @@ def _status(settings: Settings, _: argparse.Namespace) -> int:
 
 def _build(settings: Settings, options: argparse.Namespace) -> int:
     cache = GoCache(settings.cache, _say)
-    chosen = tools.select_tools(options.programs)
+    chosen = tools.of_release(tools.select_tools(options.programs), settings.kubernetes)
     for name, path in tools.provide_programs(cache, settings.found, chosen).items():
         print(f"{name:24} {path}")
     if not options.programs:

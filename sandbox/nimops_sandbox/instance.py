@@ -104,7 +104,8 @@ class Instance:
         """Called before anything is started."""
 
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
-        return tools.provide_programs(cache, self.settings.found)
+        needed = tools.of_release(tools.TOOLS, self.settings.kubernetes)
+        return tools.provide_programs(cache, self.settings.found, needed)
 
     def _command_lines(self, current: State) -> dict[str, list[str]]:
         return components.command_lines(self.directory, current.ports)
@@ -191,7 +192,14 @@ class Instance:
 
     def _give_objects(self, _: State, api: Api) -> None:
         seed.create_volumes(api)
-        self._give(api, "objects", seed.objects())
+        self._give(api, "objects", self._served(api, seed.objects()))
+
+    def _served(self, api: Api, paths: list[Path]) -> list[Path]:
+        """Return the files of which this release of Kubernetes knows all that is in them."""
+        known = [path for path in paths if all(map(api.get, seed.groups_in(path)))]
+        for path in sorted({*paths} - {*known}):
+            self.say(f"left out, as this Kubernetes does not know its kinds: {path.name}")
+        return known
 
     def _give(self, api: Api, what: str, paths: list[Path]) -> None:
         """Apply the files unless exactly these have already been applied."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -42,6 +43,12 @@ def objects_with_node() -> list[Path]:
     """Return what a control plane with a real node has: the storage class is that node's."""
     simulated = (path for path in objects() if path.name != "storage.yaml")
     return [*simulated, *sorted((SANDBOX / "objects/node").glob("*.yaml"))]
+
+
+def groups_in(path: Path) -> list[str]:
+    """Return where an API server serves the versions of the objects in a file."""
+    versions = re.findall(r"^apiVersion: (\S+)$", path.read_text(), re.MULTILINE)
+    return sorted({f"/apis/{item}" if "/" in item else f"/api/{item}" for item in versions})
 
 
 def digest(paths: Iterable[Path]) -> str:

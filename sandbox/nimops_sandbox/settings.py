@@ -22,7 +22,8 @@ class Settings:
 
     directory: of the instance. port: of its API server, None for any. manifest: content of pods'
     logs, None to keep it. cache: of built programs. found: folders whose programs are used
-    instead of built ones; the first match counts.
+    instead of built ones; the first match counts. kubernetes: its release, such as 1.30, empty
+    for the usual one.
     """
 
     directory: Path
@@ -30,6 +31,7 @@ class Settings:
     manifest: Path | None
     cache: Path
     found: tuple[Path, ...]
+    kubernetes: str = ""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -45,6 +47,7 @@ class Settings:
             manifest=_read_manifest(environ.get("SANDBOX_MANIFEST", "")),
             cache=_absolute(environ.get("SANDBOX_CACHE") or cache / "nimops-sandbox"),
             found=_read_found(environ),
+            kubernetes=_read_kubernetes(environ.get("SANDBOX_KUBERNETES", "")),
         )
 
 
@@ -68,6 +71,13 @@ def _read_manifest(text: str) -> Path | None:
     if not path.is_file():
         raise SetupError(f"SANDBOX_MANIFEST={text}: no such file")
     return path
+
+
+def _read_kubernetes(text: str) -> str:
+    known = sorted(path.name.partition("-")[2] for path in (SANDBOX / "tools").glob("kubernetes-*"))
+    if text and text not in known:
+        raise SetupError(f"SANDBOX_KUBERNETES={text}: must be empty or one of {', '.join(known)}")
+    return text
 
 
 def _read_found(environ: Mapping[str, str]) -> tuple[Path, ...]:

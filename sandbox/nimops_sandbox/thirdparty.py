@@ -25,7 +25,8 @@ FILES = {
     "sigs.k8s.io/gateway-api": [
         f"{_GATEWAY}_gatewayclasses.yaml",
         f"{_GATEWAY}_gateways.yaml",
-        f"{_GATEWAY}_*routes.yaml",
+        f"{_GATEWAY}_grpcroutes.yaml",
+        f"{_GATEWAY}_httproutes.yaml",
     ],
     "sigs.k8s.io/gateway-api-inference-extension": [
         "config/crd/bases/inference.networking.k8s.io_inferencepools.yaml",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import SandboxError, SetupError
@@ -18,6 +18,7 @@ _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
+KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
     "gitMajor={major}",
@@ -42,7 +43,7 @@ class Tool:
 
 def _of_kubernetes(*programs: str) -> Tool:
     return Tool(
-        "kubernetes",
+        KUBERNETES,
         {program: f"k8s.io/kubernetes/cmd/{program}" for program in programs},
         "k8s.io/kubernetes",
         tuple(
@@ -117,6 +118,16 @@ def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
         if name not in known:
             raise SetupError(f"{name}: not one of {', '.join(sorted(known))}")
     return tuple({known[name].name: known[name] for name in names}.values()) or TOOLS
+
+
+def of_release(tools: Iterable[Tool], kubernetes: str) -> tuple[Tool, ...]:
+    """Return the tools with Kubernetes of this release, such as 1.30; the usual one if empty."""
+    return tuple(
+        replace(tool, name=f"{tool.name}-{kubernetes}")
+        if kubernetes and tool.name == KUBERNETES
+        else tool
+        for tool in tools
+    )
 
 
 def provide_programs(

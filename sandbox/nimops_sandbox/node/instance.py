@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .. import components, files, seed, tools
 from ..api import Api
-from ..errors import SandboxError
+from ..errors import SandboxError, SetupError
 from ..gocache import GoCache
 from ..instance import Instance
 from ..settings import Settings
@@ -77,6 +77,11 @@ class NodeInstance(Instance):
             self.say(line)
 
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
+        if self.settings.kubernetes:
+            raise SetupError(
+                f"SANDBOX_KUBERNETES={self.settings.kubernetes}: a real node has only the usual"
+                " release: unset it"
+            )
         programs = tools.provide_programs(cache, self.settings.found, tools.NODE)
         self._pause = images.provide_pause(cache, programs["pause"])
         return programs

@@ -23,14 +23,19 @@ def list_work(folder: Path) -> list[str]:
     return [path for path in list_paths(folder) if WORK.match(path)]
 
 
-def judge_paths(paths: t.Iterable[str]) -> list[str]:
-    """Work folders of runs by resource, other files by their beginning, which tells what they are."""
+def judge_paths(paths: t.Iterable[str], mounted: t.Iterable[Path] = ()) -> list[str]:
+    """Work folders of runs by resource, other files by their beginning, which tells what they are.
+
+    ``mounted``: folders of the machine's /tmp that the operator has in its own, such as a checkout.
+    What is left of these is where they were.
+    """
+    places = {f"{path.name}/" for path in mounted}
     folders: set[str] = set()
     others: set[str] = set()
     for path in paths:
         if found := WORK.match(path):
             folders.add(f"{found['kind']}/{found['name']}")
-        elif path and not KEPT.fullmatch(path):
+        elif path and path not in places and not KEPT.fullmatch(path):
             others.add("/".join(path.rstrip("/").split("/")[:3]))
     return [
         *describe(f"{len(folders)} work folders", folders, most=2),

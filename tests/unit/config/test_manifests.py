@@ -59,7 +59,8 @@ def flag(name: str) -> str:
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
 def test_kustomization_lists_every_file_of_its_folder(folder):
     content = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    listed = {*content["resources"], *(patch["path"] for patch in content.get("patches", []))}
+    listed = {*content["resources"], *content.get("configurations", [])}
+    listed |= {patch["path"] for patch in content.get("patches", [])}
     assert all((folder / item).exists() for item in listed)
     present = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
     assert present - listed == set()

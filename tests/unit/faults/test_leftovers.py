@@ -33,6 +33,13 @@ def test_judge(paths: list[str], expected: list[str]) -> None:
     assert judge_paths(paths) == expected
 
 
+def test_the_place_of_a_checkout_is_no_leftover() -> None:
+    paths = ["checkout/", "checkout/file", "other/"]
+    assert judge_paths(paths, [Path("/tmp/checkout")]) == [
+        "2 temporary files: checkout/file, other"
+    ]
+
+
 def test_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
     assert list_paths(tmp_path) == [""]
     for folder in ("a/b", "c"):

@@ -43,6 +43,13 @@ def test_bad_port_is_named(port: str) -> None:
         Settings.from_environ(HOME | {"SANDBOX_PORT": port})
 
 
+def test_release_of_kubernetes() -> None:
+    assert Settings.from_environ(HOME).kubernetes == ""
+    assert Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.30"}).kubernetes == "1.30"
+    with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1.2: must be empty or one of 1.30"):
+        Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.2"})
+
+
 def test_missing_manifest_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"SANDBOX_MANIFEST=.*gone.yaml: no such file"):
         Settings.from_environ(HOME | {"SANDBOX_MANIFEST": str(tmp_path / "gone.yaml")})

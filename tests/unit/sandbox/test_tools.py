@@ -50,9 +50,21 @@ def test_linker_flags() -> None:
     assert tools.linker_flags(stamped, GO_MOD) == "-s -w -X v.full=v1.2.3 -X v.m=1"
 
 
+def test_another_release_of_kubernetes() -> None:
+    usual, older = tools.of_release(TOOLS, ""), tools.of_release(TOOLS, "1.30")
+    assert usual == TOOLS
+    differ = [tool.name for tool, former in zip(older, usual, strict=True) if tool != former]
+    assert differ == ["kubernetes-1.30"]
+
+
 @pytest.mark.parametrize(
     "tool",
-    [*TOOLS, *tools.NODE[len(tools.CONTROL_PLANE) :], *PACKAGING_TOOLS],
+    [
+        *TOOLS,
+        *tools.of_release(TOOLS, "1.30")[2:3],
+        *tools.NODE[len(tools.CONTROL_PLANE) :],
+        *PACKAGING_TOOLS,
+    ],
     ids=lambda tool: "-".join(tool.packages),
 )
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
