@@ -32,12 +32,14 @@ class Input(t.NamedTuple):
     """A Secret or ConfigMap; ``field`` is where the spec names it.
 
     ``keys``: those that must exist, and count as its content; without any, all that it has.
+    ``is_copied``: a child contains a value of it. Otherwise only pods refer to it, and wait for it.
     """
 
     kind: str
     name: str
     field: str
     keys: tuple[str, ...] = ()
+    is_copied: bool = False
 
     @property
     def title(self) -> str:
@@ -46,10 +48,14 @@ class Input(t.NamedTuple):
 
 
 class Missing(t.NamedTuple):
-    """What is missing: the reason for a condition, and the message."""
+    """What is missing: the reason for a condition, and the message.
+
+    ``is_blocking``: without it, children cannot be made.
+    """
 
     reason: str
     message: str
+    is_blocking: bool = True
 
 
 def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
@@ -67,8 +73,8 @@ def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
 
 
 def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
-    """The first input that does not exist, or lacks a key."""
-    for item in inputs:
+    """The first input that does not exist, or lacks a key; those that block come first."""
+    for item in sorted(inputs, key=lambda item: not item.is_copied):
         key = digest_key(item.kind, app.namespace, item.name, item.keys)
         if not app.observed.has(key):
             continue
@@ -77,11 +83,14 @@ def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
             return Missing(
                 f"{item.kind}NotFound",
                 f"Waiting for {item.title}, which does not exist ({item.field})",
+                item.is_copied,
             )
         if found["missing"]:
             keys = ", ".join(f'"{key}"' for key in found["missing"])
             return Missing(
-                f"{item.kind}KeyNotFound", f"Waiting for {item.title} to have {keys} ({item.field})"
+                f"{item.kind}KeyNotFound",
+                f"Waiting for {item.title} to have {keys} ({item.field})",
+                item.is_copied,
             )
     return None
 

@@ -13,7 +13,7 @@ from .._base.json_yaml import is_same_data
 from .._components.env import EnvVar, env, field_env, secret_env
 from .._components.inputs import Input, Missing
 from .._components.nemo.app import Claim, Items, NemoApp
-from .._components.nemo.database import url_env, url_secret
+from .._components.nemo.database import url_env
 from .._components.nemo.kind import nemo_kind
 from .._components.nemo.probes import probe, startup
 from .._components.nemo.telemetry import telemetry_env
@@ -26,7 +26,6 @@ from .config import TRAINING_KEY, config_text, given
 HASH_ANNOTATION = "apps.nvidia.com/training-config-hash"
 """Of pods: SHA-256 of the `config.yaml` that they were started with."""
 
-_URL_KEY = "dsn"
 _CONFIG, _CONFIG_FILE, _CONFIG_PATH = "config", "config.yaml", "/app/config"
 _CALLBACK_PORT = 9009
 
@@ -59,6 +58,7 @@ class CustomizerApp(NemoApp):
     """The context of a pass over a NemoCustomizer."""
 
     part_of = "nemo-customizer-service"
+    url_key = "dsn"
     ports: t.ClassVar = {"api": 8000, "internal": _CALLBACK_PORT}
     probes: t.ClassVar = {
         "livenessProbe": probe("/v1/health/live", 10, 5, 10),
@@ -108,10 +108,6 @@ class CustomizerApp(NemoApp):
         """The ConfigMap with `config.yaml`."""
         return [self.child("ConfigMap", annotations={}, data={_CONFIG_FILE: self._config})]
 
-    def configuration(self) -> list[Manifest]:
-        """The Secret with the URL of the database."""
-        return [url_secret(self, self.needed_database, _URL_KEY)]
-
     def rendered(self) -> Labels:
         """The hash of `config.yaml`."""
         return {HASH_ANNOTATION: hashlib.sha256(self._config.encode()).hexdigest()}
@@ -131,7 +127,7 @@ class CustomizerApp(NemoApp):
             secret_env("WANDB_ENCRYPTION_KEY", self._wandb_secret, self._encryption_key),
             *env(WANDB_SECRET_NAME=self._wandb_secret, WANDB_SECRET_KEY=self._api_key),
             database.password_env(),
-            url_env(self, "POSTGRES_DB_DSN", _URL_KEY),
+            url_env(self, "POSTGRES_DB_DSN", self.url_key),
             *env(POSTGRES_SECRET_NAME=database.secret),
             *telemetry_env(self.fields.get("otel")),
         ]

@@ -9,15 +9,13 @@ import typing as t
 
 from .._components.env import EnvVar, env, field_env
 from .._components.nemo.app import Items, NemoApp
-from .._components.nemo.database import url_env, url_secret, wait_container
+from .._components.nemo.database import url_env, wait_container
 from .._components.nemo.kind import nemo_kind
 from .._components.nemo.migration import migration
 from .._components.nemo.probes import probe, startup
 from .._components.nemo.telemetry import telemetry_env
-from .._engine.desired import Manifest
 from .._engine.kind import Access, Rule
 
-_URL_KEY = "uri"
 _IMAGES = {
     "BIGCODE_EVALUATION_HARNESS": "bigcodeEvalHarness",
     "LM_EVAL_HARNESS": "lmEvalHarness",
@@ -36,6 +34,7 @@ class EvaluatorApp(NemoApp):
     """The context of a pass over a NemoEvaluator."""
 
     part_of = "nemo-evaluator-service"
+    url_key = "uri"
     ports: t.ClassVar = {"api": 7331}
     probes: t.ClassVar = {
         "livenessProbe": probe("/health", 0, 3),
@@ -47,10 +46,6 @@ class EvaluatorApp(NemoApp):
         """It starts the pods of evaluations."""
         verbs = ["get", "watch", "list", "create"]
         return [{"apiGroups": [""], "resources": ["secrets", "pods"], "verbs": verbs}]
-
-    def configuration(self) -> list[Manifest]:
-        """The Secret with the URL of the database."""
-        return [url_secret(self, self.needed_database, _URL_KEY)]
 
     def env(self) -> list[EnvVar]:
         """The variables of the container."""
@@ -101,7 +96,7 @@ class EvaluatorApp(NemoApp):
     def _database_env(self) -> list[EnvVar]:
         return [
             self.needed_database.password_env(),
-            url_env(self, "POSTGRES_URI", _URL_KEY),
+            url_env(self, "POSTGRES_URI", self.url_key),
         ]
 
     def _image_env(self) -> list[EnvVar]:

@@ -11,12 +11,11 @@ from .._base.errors import NimError
 from .._components.env import EnvVar, env, secret_env
 from .._components.inputs import Input
 from .._components.nemo.app import Claim, Items, NemoApp
-from .._components.nemo.database import Database, url_env, url_secret, wait_container
+from .._components.nemo.database import Database, url_env, wait_container
 from .._components.nemo.kind import nemo_kind
 from .._components.nemo.migration import migration
 from .._components.nemo.probes import probe, startup
 from .._components.nemo.telemetry import telemetry_env
-from .._engine.desired import Manifest
 from .._engine.kind import Access
 from .._engine.metadata import Labels
 
@@ -24,13 +23,13 @@ _STORE, _STORE_PATH = "config-store", "/config-store"
 _DEFAULT_SUB_PATH = "guardrails-config-store"
 _WORK_DIR = "/app/services/guardrails"
 _API_KEY = "NIM_ENDPOINT_API_KEY"
-_URL_KEY = "uri"
 
 
 class GuardrailApp(NemoApp):
     """The context of a pass over a NemoGuardrail."""
 
     part_of = "nemo-guardrail-service"
+    url_key = "uri"
     ports: t.ClassVar = {"api": 8000}
     probes: t.ClassVar = {
         "livenessProbe": probe("/v1/health", 15, 3),
@@ -59,14 +58,6 @@ class GuardrailApp(NemoApp):
         if secret := self._endpoint.get("apiKeySecret"):
             found.append(Input("Secret", secret, "spec.nimEndpoint.apiKeySecret", (self._api_key,)))
         return found
-
-    def configuration(self) -> list[Manifest]:
-        """The Secret with the URL of the database."""
-        return [url_secret(self, self.database, _URL_KEY)] if self.database else []
-
-    def optional_configuration(self) -> tuple[str, ...]:
-        """Without a database, there is no Secret."""
-        return ("Secret",)
 
     def env(self) -> list[EnvVar]:
         """The variables of the container."""
@@ -141,8 +132,8 @@ class GuardrailApp(NemoApp):
     def _database_env(self, database: Database) -> list[EnvVar]:
         return [
             database.password_env(),
-            url_env(self, "POSTGRES_URI", _URL_KEY),
-            url_env(self, "DB_URI", _URL_KEY),
+            url_env(self, "POSTGRES_URI", self.url_key),
+            url_env(self, "DB_URI", self.url_key),
         ]
 
     def _telemetry_env(self) -> list[EnvVar]:

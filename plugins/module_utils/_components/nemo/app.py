@@ -20,7 +20,7 @@ from ..env import EnvVar
 from ..expose import Expose
 from ..inputs import Input, Missing, missing_input
 from ..pod import group_id, image_reference, user_id
-from .database import Database
+from .database import Database, url_secret
 
 Fields = t.Mapping[str, t.Any]
 Items = list[dict[str, t.Any]]
@@ -44,6 +44,9 @@ class NemoApp(App):
 
     probes: t.ClassVar[t.Mapping[str, t.Any]]
     """The probe fields of the container."""
+
+    url_key: t.ClassVar[str] = ""
+    """The key of our Secret with the URL of the database; empty if pods need no URL."""
 
     @property
     def security_constraint(self) -> str:
@@ -74,7 +77,7 @@ class NemoApp(App):
 
     def inputs(self) -> list[Input]:
         """The Secrets and ConfigMaps that pods need at their start."""
-        return [self.database.input] if self.database else []
+        return [self.database.input(is_copied=bool(self.url_key))] if self.database else []
 
     def missing(self) -> Missing | None:
         """What others must make before the Deployment, if any of it does not exist."""
@@ -88,13 +91,11 @@ class NemoApp(App):
         """The ConfigMaps that pods read, if nothing is `missing`; `more_reads` reads them."""
         return []
 
-    def configuration(self) -> list[Manifest]:
-        """The Secrets that the pods need."""
-        return []
-
-    def optional_configuration(self) -> tuple[str, ...]:
-        """The kinds of these that another spec may not need."""
-        return ()
+    def secret(self) -> Manifest | None:
+        """The Secret with the URL of the database, if pods need it."""
+        if not self.url_key or not self.database:
+            return None
+        return url_secret(self, self.database, self.url_key)
 
     @property
     def claim(self) -> Claim | None:

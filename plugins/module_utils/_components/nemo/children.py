@@ -72,19 +72,12 @@ FEATURES: tuple[
 
 def reads(app: NemoApp) -> list[Read]:
     """The children, those of disabled features included, then the inputs, and pods if some lack."""
-    wanted = {item["kind"]: item for item in app.configuration()}
     features = [kind for kind, is_wanted, _build in FEATURES if app.status or is_wanted(app)]
-    kinds = [*_ALWAYS, *features]
-    leftovers = [kind for kind in app.optional_configuration() if app.status and kind not in wanted]
-    found = [read_object(kind, app.namespace, app.name) for kind in kinds]
-    found += [read_presence(kind, app.namespace, app.name) for kind in leftovers]
-    for kind, item in wanted.items():
-        is_sealed = kind == "Secret"
-        found.append(
-            read_sealed(app.namespace, app.name, item["data"])
-            if is_sealed
-            else read_object(kind, app.namespace, app.name)
-        )
+    found = [read_object(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
+    if secret := app.secret():
+        found.append(read_sealed(app.namespace, app.name, secret["data"]))
+    elif app.url_key and app.status:
+        found.append(read_presence("Secret", app.namespace, app.name))
     if app.claim:
         found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
     found += [*app.more_reads(), *input_reads(app, app.inputs())]
@@ -98,8 +91,8 @@ def reads(app: NemoApp) -> list[Read]:
 def desired(app: NemoApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 
-    While something is missing that pods need, the Deployment is not among them, so a running one
-    continues unchanged.
+    While something is missing that they are made of, the Deployment is not among them, so a running
+    one continues unchanged. What only pods refer to is awaited by the pods.
     """
     check_name(app.resource, is_label=True)
     check_not_reserved(app.resource)
@@ -122,14 +115,14 @@ def desired(app: NemoApp) -> Desired:
         [(kind, app.name) for kind, is_wanted, _build in FEATURES if not is_wanted(app)],
     )
     wanted.children.extend(_claims(app))
-    if find_missing(app):
+    missing, secret = find_missing(app), app.secret()
+    if missing and missing.is_blocking:
         return wanted
-    configuration = app.configuration()
-    wanted.children.extend(Child(item) for item in [*app.config_maps(), *configuration])
-    kinds = [item["kind"] for item in configuration]
-    wanted.unwanted.extend(
-        (kind, app.name) for kind in app.optional_configuration() if kind not in kinds
-    )
+    wanted.children.extend(Child(item) for item in app.config_maps())
+    if secret:
+        wanted.children.append(Child(secret))
+    elif app.url_key:
+        wanted.unwanted.append(("Secret", app.name))
     wanted.children.append(Child(build_deployment(app)))
     return wanted
 

@@ -74,10 +74,10 @@ class Database:
         given = self._credentials.get("passwordKey")
         return DEFAULT_KEY if given is None else str(given)
 
-    @property
-    def input(self) -> Input:
+    def input(self, *, is_copied: bool) -> Input:
         """The Secret with the password, as an input of the service."""
-        return Input("Secret", self.secret, f"{_FIELD}.credentials", (self.key,))
+        field = f"{_FIELD}.credentials"
+        return Input("Secret", self.secret, field, (self.key,), is_copied=is_copied)
 
     def password_env(self, name: str = "POSTGRES_DB_PASSWORD") -> EnvVar:
         """A variable with the password."""

@@ -172,4 +172,4 @@ def test_reads_follow_the_record(app: Make) -> None:
 )
 def test_missing_input(app: Make, answers: t.Any, reason: str, message: str) -> None:
     found = missing_input(seen(app, None, *answers), INPUTS)
-    assert (found or ("", "")) == (reason, message)
+    assert (found or ("", ""))[:2] == (reason, message)

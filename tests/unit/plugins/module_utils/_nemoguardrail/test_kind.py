@@ -105,7 +105,7 @@ def test_without_a_config_store(nemo: t.Any, store: Json | None) -> None:
 def test_inputs(nemo: t.Any) -> None:
     app = nemo.app("NemoGuardrail", with_key() | {"databaseConfig": nemo.database})
     assert app.inputs() == [
-        Input("Secret", "pg", "spec.databaseConfig.credentials", ("password",)),
+        Input("Secret", "pg", "spec.databaseConfig.credentials", ("password",), is_copied=True),
         Input("ConfigMap", "rails", "spec.configStore.configMap.name"),
         Input("Secret", "key", "spec.nimEndpoint.apiKeySecret", ("NIM_ENDPOINT_API_KEY",)),
     ]

@@ -44,7 +44,7 @@ KINDS = {
     "ReplicaSet": ("apps/v1", "replicasets"),
     "Lease": ("coordination.k8s.io/v1", "leases"),
     "Namespace": ("v1", "namespaces"),
-    "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails"),
+    "NemoThing": ("apps.nvidia.com/v1alpha1", "nemothings"),
 }
 
 

@@ -26,7 +26,8 @@ def database(nemo: t.Any, credentials: Json | None = None, **fields: t.Any) -> D
 def test_defaults(nemo: t.Any) -> None:
     found = database(nemo)
     assert (found.port, found.key) == (5432, "password")
-    assert (found.input.name, found.input.keys) == ("pg", ("password",))
+    needed = found.input(is_copied=True)
+    assert (needed.name, needed.keys, needed.is_copied) == ("pg", ("password",), True)
     given = database(nemo, {"passwordKey": "pw"}, port=6432)
     assert (given.port, given.key) == (6432, "pw")
 
