@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.errors import NimError
 from ..._engine.desired import Child, Desired, Manifest
 from ..._engine.metadata import Labels
 from ..._engine.observed import Read, read_object, read_presence, read_sealed
@@ -74,10 +75,7 @@ def reads(app: NemoApp) -> list[Read]:
     """The children, those of disabled features included, then the inputs, and pods if some lack."""
     features = [kind for kind, is_wanted, _build in FEATURES if app.status or is_wanted(app)]
     found = [read_object(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
-    if secret := app.secret():
-        found.append(read_sealed(app.namespace, app.name, secret["data"]))
-    elif app.url_key and app.status:
-        found.append(read_presence("Secret", app.namespace, app.name))
+    found += _secret_reads(app)
     if app.claim:
         found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
     found += [*app.more_reads(), *input_reads(app, app.inputs())]
@@ -86,6 +84,18 @@ def reads(app: NemoApp) -> list[Read]:
         is_awaited = readiness_of_deployment(live).awaits_pods
         found += unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
     return found
+
+
+def _secret_reads(app: NemoApp) -> list[Read]:
+    """Our Secret, without its values; what is wrong with the spec is told by `desired`."""
+    try:
+        secret = app.secret()
+    except NimError:
+        secret = None
+    if secret:
+        return [read_sealed(app.namespace, app.name, secret["data"])]
+    is_left = app.url_key and app.status
+    return [read_presence("Secret", app.namespace, app.name)] if is_left else []
 
 
 def desired(app: NemoApp) -> Desired:
