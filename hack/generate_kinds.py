@@ -464,8 +464,7 @@ resources:
       app.kubernetes.io/component: rbac
 """,
     )
-    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.declared)
-    bases = "".join(f"  - bases/{file}\n" for file in files)
+    bases = "".join(f"  - bases/{kind.group}_{kind.plural}.yaml\n" for kind in kinds.declared)
     yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
     samples = sorted((ROOT / "config/samples").glob("*.yaml"))
     listed = "".join(f"  - {file.name}\n" for file in samples if file.stem != "kustomization")

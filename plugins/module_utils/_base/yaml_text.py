@@ -16,17 +16,11 @@ try:
 except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
     _BASE = _LOADER = object
 
-_TYPED_ELSEWHERE = re.compile(
-    r"[-+]?(\.[0-9_]+|[0-9_]+(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?$"
-    r"|[-+]?_*0_*[bBoOxX][0-9a-fA-F_]+$|[yYnN]$"
-)
+_NUMBER_OF_YAML_1_2 = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$|0o[0-7]+$")
 
 
 class _Dumper(_BASE):  # type: ignore[misc]
-    """Writes no anchors, and quotes strings that only some readers parse as something else.
-
-    Examples are `1e3`, a number of YAML 1.2, and `y`, true in YAML 1.1.
-    """
+    """Quotes strings that only YAML 1.2 parses as numbers, such as `1e3`; writes no anchors."""
 
     def ignore_aliases(self, _data: t.Any) -> bool:
         """Equal parts are written out, as Kubernetes' own tools do."""
@@ -35,7 +29,7 @@ class _Dumper(_BASE):  # type: ignore[misc]
 
 if _BASE is not object:
     _Dumper.add_implicit_resolver(
-        "tag:yaml.org,2002:float", _TYPED_ELSEWHERE, list("-+.0123456789yYnN")
+        "tag:yaml.org,2002:float", _NUMBER_OF_YAML_1_2, list("-+.0123456789")
     )
 
 

@@ -6,20 +6,15 @@
 from __future__ import annotations
 
 import copy
-import json
 import typing as t
 
 from .._engine.api_resources import ObjectKey, identity, object_identity
-from .._engine.digests import ASSUMED, answer_digest
 from .._engine.observed import Read
-from .._engine.sealed import seal
 
 Json = dict[str, t.Any]
-Find = t.Callable[[str], Json | None]
 Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
-SINGLE = ("object", "presence", "sealed")
 LISTS = ("list", "any", "objects", "pods")
 
 
@@ -44,22 +39,16 @@ class Facts:
 
     def ask(self, read: Read) -> t.Any:
         """The answer to a read, in the form in which `_cluster/reader.py` gives it."""
-        if read.how == "digest":
-            found = self._objects.get(key_of_read(read))
-            return answer_digest(found, read) if found else ASSUMED
-        if read.how in SINGLE:
-            return shown(self._objects.get(key_of_read(read)), read, self._find_secret(read))
+        if read.how in ("object", "presence"):
+            return shown(self._objects.get(key_of_read(read)), read)
         if read.how in LISTS:
-            listed = [shown(item, read) for item in self._objects.values() if is_in(item, read)]
-            return listed[:1] if read.how == "any" else listed
+            found = [shown(item, read) for item in self._objects.values() if is_in(item, read)]
+            return found[:1] if read.how == "any" else found
         if read.how == "protocol":
             return "native" if read.image in self._native_images else "legacy"
         if read.how == "http":
             return {"status": 0, "body": "", "error": "there is no cluster to query"}
         return ""
-
-    def _find_secret(self, read: Read) -> Find:
-        return lambda name: self._objects.get(object_identity("Secret", read.namespace, name))
 
 
 def key_of_read(read: Read) -> ObjectKey:
@@ -77,12 +66,10 @@ def is_in(manifest: Json, read: Read) -> bool:
     return labels.get(label) == value if sign else not label or label in labels
 
 
-def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.Any:
-    """The part of an object that this read returns. ``find``: a Secret by its name."""
+def shown(found: Json | None, read: Read) -> t.Any:
+    """The part of an object that this read returns."""
     if found is None or read.how in ("object", "objects"):
         return copy.deepcopy(found)
-    if read.how == "sealed":
-        return seal(found, json.loads(read.sealed), find)
     if read.how == "pods":
         return copy.deepcopy({"metadata": found["metadata"], "status": found.get("status") or {}})
     return {"metadata": copy.deepcopy(found["metadata"])}

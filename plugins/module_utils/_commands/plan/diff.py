@@ -20,9 +20,8 @@ from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
 from ..._engine.duplicates import keep_duplicates
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
-from ..._engine.observed import Observed, read_object, read_sealed
+from ..._engine.observed import Observed, read_object
 from ..._engine.plan import make_plan
-from ..._engine.sealed import has_sealed
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
 
@@ -96,7 +95,7 @@ def find_changes(
         if (change := compare_resource(key, resource, _live(base, key)))
     ]
     for key, wanted in simulated.wanted.items():
-        if change := _compare_child(key, wanted, _live_child(base, key, wanted.child)):
+        if change := _compare_child(key, wanted, _live(base, key)):
             changes.append(change)
     return changes + [Change(DELETE, key, key) for key in simulated.unwanted]
 
@@ -119,11 +118,9 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
         return None
     child = keep_duplicates(wanted.child, live)
     shown, wanted_shown = _without_hashes(live), _without_hashes(child.manifest)
-    wanted_after = publish(wanted_shown)
-    found_before = publish(_before(shown, wanted_shown, _lost_fields(child, live)))
-    after, before = hide_secrets(wanted_after), hide_secrets(found_before)
-    has_new_values = has_sealed(child.manifest) and found_before != wanted_after
-    if before == after and not has_new_values:
+    after = hide_secrets(publish(wanted_shown))
+    before = hide_secrets(publish(_before(shown, wanted_shown, _lost_fields(child, live))))
+    if before == after:
         return Change(ADOPT, key, wanted.parent)
     template = TEMPLATES.get(key[0], "")
     spec, old = after.get("spec") or {}, before.get("spec") or {}
@@ -157,14 +154,6 @@ def _plan_of(wanted: Wanted, live: Json) -> t.Any:
 
 def _live(base: Ask, key: Key) -> Json | None:
     return t.cast("Json | None", base(read_object(*key)))
-
-
-def _live_child(base: Ask, key: Key, child: Child) -> Json | None:
-    """A live child; a Secret with others' values as its kind sees it."""
-    if not has_sealed(child.manifest):
-        return _live(base, key)
-    read = read_sealed(key.namespace, key.name, child.manifest["data"])
-    return t.cast("Json | None", base(read))
 
 
 def _shown_resource(resource: Json) -> Json:

@@ -152,8 +152,7 @@ def test_defaults_of_the_action_group_reach_a_module(call, tmp_path):
 
 def test_every_playbook_has_its_module():
     playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
-    of_kinds = {kind.lower() for kind in kind_names()}
-    assert playbooks - of_kinds == set(MODULES)
+    assert {name for name in playbooks if not name.startswith("nim")} == set(MODULES)
 
 
 @pytest.mark.parametrize(("playbook", "name"), MODULES.items())
@@ -196,10 +195,10 @@ def test_snippets_of_the_page_about_filters(run):
 
 def test_roles_have_argument_specs_that_run(run):
     """Of each kind, with a resource that is being deleted, which is left alone."""
+    roles = sorted(file.stem for file in (ROOT / "playbooks").glob("nim*.yml"))
     gone = {"deletionTimestamp": "2026-01-01T00:00:00Z", "name": "x", "namespace": "nim"}
     spec = {"nimCache": {"name": "models"}, "image": NIM["spec"]["image"]}
-    for kind in kind_names():
-        role = kind.lower()
+    for role, kind in zip(roles, kind_names(), strict=True):
         resource = {"apiVersion": NIM["apiVersion"], "kind": kind, "metadata": gone, "spec": spec}
         include = {"ansible.builtin.include_role": {"name": f"nimops.nim.{role}"}}
         code, said = run([include], **{f"{role}_resource": resource})

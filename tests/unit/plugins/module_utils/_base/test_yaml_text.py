@@ -11,8 +11,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import 
 
 
 def test_keys_are_sorted_at_every_level() -> None:
-    data = {"b": [{"z": 1, "a": None}], "a": {"w": "", "v": []}}
-    assert dump_yaml(data) == "a:\n  v: []\n  w: ''\nb:\n- a: null\n  z: 1\n"
+    data = {"b": [{"z": 1, "a": None}], "a": {"y": "", "x": []}}
+    assert dump_yaml(data) == "a:\n  x: []\n  y: ''\nb:\n- a: null\n  z: 1\n"
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,6 @@ def test_keys_are_sorted_at_every_level() -> None:
         pytest.param("1e3", "'1e3'", id="number of YAML 1.2"),
         pytest.param("5E-1", "'5E-1'", id="small number of YAML 1.2"),
         pytest.param("0o17", "'0o17'", id="octal of YAML 1.2"),
-        pytest.param("-0X1F", "'-0X1F'", id="number of Go"),
-        pytest.param("y", "'y'", id="short truth of YAML 1.1"),
         pytest.param(0.8, "0.8", id="float"),
         pytest.param(True, "true", id="truth"),
         pytest.param("größer", "größer", id="letters"),

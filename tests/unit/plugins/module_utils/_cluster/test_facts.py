@@ -8,10 +8,6 @@ from dataclasses import replace
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import (
-    ASSUMED,
-    read_digest,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
     read_nodes,
@@ -19,9 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_objects,
     read_pods,
     read_presence,
-    read_sealed,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
 NODE = {
     "apiVersion": "v1",
@@ -34,14 +28,6 @@ NODE = {
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
 
 
-SECRET = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"name": "s", "namespace": "nim"},
-    "data": {"uri": "czNjcjN0"},
-}
-
-
 LABELLED = Read("Node?l", "any", "Node", selector=next(iter(NODE["metadata"]["labels"])))
 
 
@@ -52,13 +38,6 @@ ANSWERS = {
     "a presence": (read_presence("Pod", "nim", "a"), {"metadata": POD["metadata"]}),
     "a node with a label": (LABELLED, [{"metadata": NODE["metadata"]}]),
     "no node with a label": (replace(LABELLED, selector="none"), []),
-    "a sealed Secret": (read_sealed("nim", "s", {"uri": "<>"}), SECRET | {"data": {"uri": OTHER}}),
-    "no sealed Secret": (read_sealed("nim", "t", {}), None),
-    "a digest": (
-        read_digest("Secret", "nim", "s", ("uri", "b"), "", ""),
-        {"version": "", "missing": ["b"], "digest": ""},
-    ),
-    "a digest of an unknown Secret": (read_digest("Secret", "nim", "t", "b", "", ""), ASSUMED),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
     "objects": (read_objects("Pod", "nim"), [POD]),
     "pods": (read_pods("nim", "app=llm"), []),
@@ -71,6 +50,6 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("read", "answer"), ANSWERS.values(), ids=ANSWERS)
 def test_facts_answer_as_a_cluster_does(read, answer):
-    facts = Facts([POD, NODE, SECRET], ["registry.example/native:1"])
+    facts = Facts([POD, NODE], ["registry.example/native:1"])
     assert facts.ask(read) == answer
     assert SimulatedCluster(facts.ask).answer(read) == answer

@@ -44,7 +44,7 @@ KINDS = {
     "ReplicaSet": ("apps/v1", "replicasets"),
     "Lease": ("coordination.k8s.io/v1", "leases"),
     "Namespace": ("v1", "namespaces"),
-    "NemoThing": ("apps.nvidia.com/v1alpha1", "nemothings"),
+    "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails"),
 }
 
 
@@ -232,14 +232,14 @@ def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
 
 
 def test_what_must_not_be_taken_over(world, handle, manifests, ours):
-    names = {"kind": "NemoThing", "plural": "nemothings"}
+    names = {"kind": "NemoGuardrail", "plural": "nemoguardrails"}
     spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
     world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
     there = handle(manifests)
     there.check(there.look())
-    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemothings/g"
+    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemoguardrails/g"
     world.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
-    with pytest.raises(NimError, match="the cluster has 1 NemoThing, which"):
+    with pytest.raises(NimError, match="the cluster has 1 NemoGuardrail, which"):
         there.check(there.look())
 
 
