@@ -24,6 +24,8 @@ environment:
                     or .../port-N when only SANDBOX_PORT=N is set)
   SANDBOX_PORT      port of its API server; the three after it are also used (default: free ones)
   SANDBOX_MANIFEST  file with the text of pods' logs, a NIM's model manifest (default: a sample)
+  SANDBOX_KUBERNETES=1.30
+                    the oldest supported Kubernetes, in a new instance (default: 1.34)
   SANDBOX_CACHE     where built programs are kept (default: ~/.cache/nimops-sandbox)
   KUBEBUILDER_ASSETS, SANDBOX_USE_PATH=1
                     use programs of that folder, or on PATH, instead of building them

@@ -192,14 +192,18 @@ class Instance:
 
     def _give_objects(self, _: State, api: Api) -> None:
         seed.create_volumes(api)
-        self._give(api, "objects", self._served(api, seed.objects()))
+        paths = seed.objects()
+        if self.settings.kubernetes:
+            paths = self._served(api, paths)
+        self._give(api, "objects", paths)
 
     def _served(self, api: Api, paths: list[Path]) -> list[Path]:
-        """Return the files of which this release of Kubernetes knows all that is in them."""
-        known = [path for path in paths if all(map(api.get, seed.groups_in(path)))]
-        for path in sorted({*paths} - {*known}):
-            self.say(f"left out, as this Kubernetes does not know its kinds: {path.name}")
-        return known
+        """Return the files whose API versions this release of Kubernetes serves."""
+        served = [path for path in paths if all(map(api.get, seed.api_paths(path)))]
+        for path in paths:
+            if path not in served:
+                self.say(f"skipping {path.name}: this Kubernetes does not serve its API version")
+        return served
 
     def _give(self, api: Api, what: str, paths: list[Path]) -> None:
         """Apply the files unless exactly these have already been applied."""

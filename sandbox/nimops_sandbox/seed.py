@@ -45,8 +45,8 @@ def objects_with_node() -> list[Path]:
     return [*simulated, *sorted((SANDBOX / "objects/node").glob("*.yaml"))]
 
 
-def groups_in(path: Path) -> list[str]:
-    """Return where an API server serves the versions of the objects in a file."""
+def api_paths(path: Path) -> list[str]:
+    """Return the API server's paths of the API versions of the objects in a file."""
     versions = re.findall(r"^apiVersion: (\S+)$", path.read_text(), re.MULTILINE)
     return sorted({f"/apis/{item}" if "/" in item else f"/api/{item}" for item in versions})
 

@@ -23,7 +23,7 @@ class Settings:
     directory: of the instance. port: of its API server, None for any. manifest: content of pods'
     logs, None to keep it. cache: of built programs. found: folders whose programs are used
     instead of built ones; the first match counts. kubernetes: its release, such as 1.30, empty
-    for the usual one.
+    for the default.
     """
 
     directory: Path

@@ -18,7 +18,7 @@ _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
 _COSIGN = "github.com/sigstore/cosign/v3"
 _REGISTRY = "github.com/google/go-containerregistry"
-KUBERNETES = "kubernetes"
+_KUBERNETES = "kubernetes"
 _KUBERNETES_VERSION = (
     "gitVersion=v{major}.{minor}.{patch}",
     "gitMajor={major}",
@@ -43,7 +43,7 @@ class Tool:
 
 def _of_kubernetes(*programs: str) -> Tool:
     return Tool(
-        KUBERNETES,
+        _KUBERNETES,
         {program: f"k8s.io/kubernetes/cmd/{program}" for program in programs},
         "k8s.io/kubernetes",
         tuple(
@@ -121,10 +121,10 @@ def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def of_release(tools: Iterable[Tool], kubernetes: str) -> tuple[Tool, ...]:
-    """Return the tools with Kubernetes of this release, such as 1.30; the usual one if empty."""
+    """Return the tools, with Kubernetes of this release, such as 1.30; empty for the default."""
     return tuple(
         replace(tool, name=f"{tool.name}-{kubernetes}")
-        if kubernetes and tool.name == KUBERNETES
+        if kubernetes and tool.name == _KUBERNETES
         else tool
         for tool in tools
     )

@@ -79,7 +79,7 @@ class NodeInstance(Instance):
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
         if self.settings.kubernetes:
             raise SetupError(
-                f"SANDBOX_KUBERNETES={self.settings.kubernetes}: a real node has only the usual"
+                f"SANDBOX_KUBERNETES={self.settings.kubernetes}: a real node only runs the default"
                 " release: unset it"
             )
         programs = tools.provide_programs(cache, self.settings.found, tools.NODE)

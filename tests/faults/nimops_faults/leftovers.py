@@ -26,16 +26,16 @@ def list_work(folder: Path) -> list[str]:
 def judge_paths(paths: t.Iterable[str], mounted: t.Iterable[Path] = ()) -> list[str]:
     """Work folders of runs by resource, other files by their beginning, which tells what they are.
 
-    ``mounted``: folders of the machine's /tmp that the operator has in its own, such as a checkout.
-    What is left of these is where they were.
+    ``mounted``: folders of the machine's /tmp that were mounted below it, such as a checkout. Their
+    mount points stay behind, empty.
     """
-    places = {f"{path.name}/" for path in mounted}
+    mount_points = {f"{path.name}/" for path in mounted}
     folders: set[str] = set()
     others: set[str] = set()
     for path in paths:
         if found := WORK.match(path):
             folders.add(f"{found['kind']}/{found['name']}")
-        elif path and path not in places and not KEPT.fullmatch(path):
+        elif path and path not in mount_points and not KEPT.fullmatch(path):
             others.add("/".join(path.rstrip("/").split("/")[:3]))
     return [
         *describe(f"{len(folders)} work folders", folders, most=2),

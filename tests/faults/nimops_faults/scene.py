@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 import typing as t
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from nimops_live.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
 from nimops_live.errors import LiveError
 from nimops_live.files import list_paths
 from nimops_live.progress import Deadline, Every, say
-from nimops_live.runtime import ContainedOperator, list_kept
+from nimops_live.runtime import ContainedOperator
 from nimops_live.stage import Stage
 from nimops_live.workload import (
     create_namespace,
@@ -285,7 +284,7 @@ class Scene:
                 time.sleep(0.1)
             if left := replica.clear():
                 self.object(f"processes left: {', '.join(left[:4])}")
-            for problem in judge_paths(list_paths(replica.tmp), list_kept(os.environ)):
+            for problem in judge_paths(list_paths(replica.tmp), replica.operator.kept):
                 self.object(f"/tmp: {problem}")
         self._discard()
 

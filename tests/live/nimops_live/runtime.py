@@ -149,6 +149,7 @@ class ContainedOperator(Operator):
 
     As in a container, nothing that it starts gets out: its processes are those of its mount
     namespace, whoever their parent is. In a network of its own, `api_port` leads to that of ours.
+    `kept`: folders of the former /tmp that are mounted below its own.
     """
 
     def __init__(
@@ -163,7 +164,8 @@ class ContainedOperator(Operator):
         tmp.chmod(0o1777)
         self.tmp = tmp
         wrap = [sys.executable, "-IS", str(CONTAIN), f"--tmp={tmp}"]
-        wrap += [f"--keep={path}" for path in list_kept(environment)]
+        self.kept = list_kept(environment)
+        wrap += [f"--keep={path}" for path in self.kept]
         self._forwarder: Forwarder | None = None
         ours, theirs = socket.socketpair()
         with ours, theirs:

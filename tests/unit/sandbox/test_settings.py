@@ -46,7 +46,7 @@ def test_bad_port_is_named(port: str) -> None:
 def test_release_of_kubernetes() -> None:
     assert Settings.from_environ(HOME).kubernetes == ""
     assert Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.30"}).kubernetes == "1.30"
-    with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1.2: must be empty or one of 1.30"):
+    with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1\.2: must be empty or one of 1\.30"):
         Settings.from_environ(HOME | {"SANDBOX_KUBERNETES": "1.2"})
 
 

@@ -61,7 +61,7 @@ def test_another_release_of_kubernetes() -> None:
     "tool",
     [
         *TOOLS,
-        *tools.of_release(TOOLS, "1.30")[2:3],
+        *tools.of_release(tools.select_tools(["kubectl"]), "1.30"),
         *tools.NODE[len(tools.CONTROL_PLANE) :],
         *PACKAGING_TOOLS,
     ],

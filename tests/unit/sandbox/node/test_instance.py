@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,16 @@ def test_the_shell_gets_a_command_prefix(tmp_path: Path) -> None:
     assert done.stdout.split() == [
         *("4", "nsenter", f"--net={node}/node/namespaces/network", f"{node}/kubeconfig")
     ]
+
+
+def test_only_the_default_kubernetes_has_a_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "missing", dict)
+    older = replace(settings(tmp_path), kubernetes="1.30")
+    with pytest.raises(SetupError, match=r"SANDBOX_KUBERNETES=1\.30: .*: unset it"):
+        NodeInstance(older, str).up()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_made_on_a_machine_that_lacks_something(
