@@ -69,6 +69,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
+	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py
 	@$(BIN)/mypy release/write_sbom.py
@@ -153,7 +154,7 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission commands installing kinds scenario
+	@$(IN_SANDBOX) $(MAKE) admission commands database installing kinds scenario
 
 .PHONY: admission
 admission: collection ## What the API server of $$KUBECONFIG accepts and rejects, and that the CRDs match the generator
@@ -171,6 +172,10 @@ installing: venv ## Install with Helm and with install.yaml, upgrade, roll back 
 .PHONY: commands
 commands: collection ## The user commands, such as plan and apply, on the API server of $$KUBECONFIG
 	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/commands
+
+.PHONY: database
+database: collection ## What NeMo's pods get opens their databases, on a PostgreSQL server of its own and the API server of $$KUBECONFIG
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/pytest tests/database
 
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG

@@ -464,7 +464,8 @@ resources:
       app.kubernetes.io/component: rbac
 """,
     )
-    bases = "".join(f"  - bases/{kind.group}_{kind.plural}.yaml\n" for kind in kinds.declared)
+    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.declared)
+    bases = "".join(f"  - bases/{file}\n" for file in files)
     yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
     samples = sorted((ROOT / "config/samples").glob("*.yaml"))
     listed = "".join(f"  - {file.name}\n" for file in samples if file.stem != "kustomization")
@@ -488,7 +489,7 @@ def annotations_policy(kinds: Kinds) -> str:
         f"      - apiGroups: [{group}]\n"
         '        apiVersions: ["*"]\n'
         "        operations: [CREATE, UPDATE]\n"
-        f"        resources: [{', '.join(plurals)}]\n"
+        "        resources:\n" + "".join(f"          - {plural}\n" for plural in plurals)
         for group, plurals in sorted(groups.items())
     )
     text = (ROOT / ANNOTATIONS_POLICY).read_text()

@@ -17,9 +17,9 @@ import subprocess
 import sys
 from typing import Any
 
-CUSTOM = "nimpipelines,nimservices,nimbuilds,nimcaches"
+GROUP = "apps.nvidia.com"
 CHILDREN = (
-    "deployments,services,serviceaccounts,roles,rolebindings,configmaps,ingresses,"
+    "deployments,services,serviceaccounts,roles,rolebindings,configmaps,secrets,ingresses,"
     "horizontalpodautoscalers,servicemonitors,leaderworkersets,inferenceservices,inferencepools,"
     "resourceclaimtemplates,computedomains"
 )
@@ -58,6 +58,10 @@ def convert(item: Json) -> Json:
     return item
 
 
+def custom_kinds() -> str:
+    return ",".join(kubectl("api-resources", f"--api-group={GROUP}", "-o", "name").split())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("namespace")
@@ -65,7 +69,7 @@ def main() -> int:
     children = [convert(item) for item in read(namespace, CHILDREN, "-l", SELECTOR)]
     documents = json.dumps({"apiVersion": "v1", "kind": "List", "items": children})
     kubectl("replace", f"--field-manager={THEIRS}", "-f", "-", stdin=documents)
-    for item in read(namespace, CUSTOM):
+    for item in read(namespace, custom_kinds()):
         name = f"{item['kind']}/{item['metadata']['name']}"
         body = json.dumps({"status": {"operatorVersion": None}})
         kubectl(

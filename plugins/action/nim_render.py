@@ -46,9 +46,13 @@ class ActionModule(ResourcesAction):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Render everything, then fail if a resource cannot be served."""
         texts = self.require_texts(arguments)
-        given = custom_resources(texts, arguments["namespace"] or "default")
+        namespace = arguments["namespace"] or "default"
+        given = custom_resources(texts, namespace)
         facts = Facts(
-            read_objects(arguments["facts"]), arguments["native_images"], assumed_objects()
+            read_objects(arguments["facts"]),
+            arguments["native_images"],
+            assumed_objects(),
+            namespace,
         )
         simulated = simulate(map(stored, given), facts.ask)
         objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
@@ -56,6 +60,8 @@ class ActionModule(ResourcesAction):
         for key, found in [*simulated.notes.items(), *simulated.problems.items()]:
             for text in found:
                 self.say(f"{name_of(key)}: {text}")
+        if simulated.notes and not arguments["facts"]:
+            self.say("facts can tell what a cluster has: see docs/user/verbs.md")
         if simulated.problems:
             failing = ", ".join(name_of(key) for key in simulated.problems)
             return {"failed": True, "msg": f"cannot be served as it is: {failing} (see above)"}

@@ -11,6 +11,11 @@ from ._base.errors import NimError
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
+from ._nemocustomizer.kind import KIND as NEMOCUSTOMIZER
+from ._nemodatastore.kind import KIND as NEMODATASTORE
+from ._nemoentitystore.kind import KIND as NEMOENTITYSTORE
+from ._nemoevaluator.kind import KIND as NEMOEVALUATOR
+from ._nemoguardrail.kind import KIND as NEMOGUARDRAIL
 from ._nimbuild.kind import KIND as NIMBUILD
 from ._nimcache.kind import KIND as NIMCACHE
 from ._nimpipeline.kind import KIND as NIMPIPELINE
@@ -21,6 +26,11 @@ _ALL: tuple[AnyKind, ...] = (
     NIMCACHE,
     NIMPIPELINE,
     NIMSERVICE,
+    NEMOCUSTOMIZER,
+    NEMODATASTORE,
+    NEMOENTITYSTORE,
+    NEMOEVALUATOR,
+    NEMOGUARDRAIL,
 )
 _BY_NAME = {kind.name: kind for kind in _ALL}
 

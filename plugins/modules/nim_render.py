@@ -26,7 +26,8 @@ description:
   - The same input gives the same output, byte for byte.
 notes:
   - Owner references are omitted if the custom resource has no uid, because it is not in a cluster yet.
-  - A Secret whose key is not generated yet contains a placeholder that no API server accepts.
+  - A Secret whose key is not generated yet, or that contains a password of another Secret, has a placeholder instead,
+    which no API server accepts. So C(kubectl diff) and C(kubectl apply) fail for it.
   - "P(ansible.builtin.default#callback) also writes to stdout. Set E(ANSIBLE_STDOUT_CALLBACK) to
     P(nimops.nim.pipe#callback) to get only the data."
   - As a command, C(ansible-playbook nimops.nim.render -e files=nim.yaml). It exits with 0, or with 2 if
@@ -38,8 +39,9 @@ options:
     default: default
   facts:
     description:
-      - Files with objects of a cluster that are assumed to exist, for example nodes, a NIMCache with its status, or the
-        ConfigMap with its model manifest.
+      - Files with objects of a cluster that are assumed to exist, for example nodes, a NIMCache with its status, the
+        ConfigMap with its model manifest, or the ConfigMaps of a NemoCustomizer. Those without a namespace are in
+        O(namespace).
     type: list
     elements: path
     default: []

@@ -33,6 +33,8 @@ KUBERNETES = "1.30.0"
 STATIC = Path(__file__).resolve().parents[1] / "bundle"
 SHIPPED = ("Service", "PodDisruptionBudget", "NetworkPolicy")
 """kinds of objects that a bundle has beside CRDs and the users' ClusterRoles"""
+_EXAMPLES = ("apps_*.yaml", "nemo_*.yaml")
+"""samples, one for each kind"""
 _MEDIA = {
     "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
     "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
@@ -189,7 +191,8 @@ def _owned(items: Sequence[Manifest]) -> list[dict[str, Any]]:
 
 def _samples(project: Project) -> list[Manifest]:
     """Return one example for each kind."""
-    files = sorted((project.root / "config/samples").glob("apps_*.yaml"))
+    folder = project.root / "config/samples"
+    files = [file for name in _EXAMPLES for file in sorted(folder.glob(name))]
     return [item for file in files for item in yaml.safe_load_all(file.read_text())]
 
 

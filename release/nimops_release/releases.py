@@ -155,7 +155,9 @@ def copy_committed(root: Path, copy: Path) -> None:
     command = ["git", "-C", str(root), "archive", "--format=tar", "HEAD"]
     done = subprocess.run(command, capture_output=True, check=True)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(copy, filter="data")
+        # Python has filters from 3.11.4 on; the archive is git's own.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(copy)
 
 
 def write_changelog(copy: Path, version: str, epoch: int) -> None:

@@ -32,6 +32,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-admission"
 GROUP = "apps.nvidia.com"
 PLURALS = {
+    "NemoCustomizer": "nemocustomizers",
+    "NemoDatastore": "nemodatastores",
+    "NemoEntitystore": "nemoentitystores",
+    "NemoEvaluator": "nemoevaluators",
+    "NemoGuardrail": "nemoguardrails",
     "NIMBuild": "nimbuilds",
     "NIMCache": "nimcaches",
     "NIMPipeline": "nimpipelines",
@@ -53,6 +58,10 @@ WATCHED: list[Manifest] = [
     },
     {"kind": "NIMService", "metadata": {"name": "a"}, "spec": SPEC},
     {"kind": "NIMPipeline", "metadata": {"name": "a"}, "spec": {"services": [{"spec": SPEC}]}},
+    *(
+        {"kind": kind, "metadata": {"name": "a"}, "spec": {**spec, "affinity": AFFINITY}}
+        for kind, spec in yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()).items()
+    ),
 ]
 
 

@@ -12,7 +12,10 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared/conformance"
-KINDS = {"NIMBuild", "NIMCache", "NIMPipeline", "NIMService"}
+KINDS = {
+    yaml.safe_load(path.read_text())["spec"]["names"]["kind"]
+    for path in (ROOT / "config/crd/bases").glob("*.yaml")
+}
 
 
 def manifests(*folders: Path) -> list[Any]:

@@ -24,6 +24,7 @@ LEAST: dict[str, dict[str, Any]] = {
     "NIMCache": {"source": SOURCE, "storage": {"pvc": {"name": "a"}}},
     "NIMPipeline": {},
     "NIMService": SERVICE,
+    **yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()),
 }
 """The least spec of each kind."""
 
@@ -133,6 +134,11 @@ def test_reserved_key_is_refused_by_the_field(
 def test_what_is_tried_is_something() -> None:
     assert {kind: sum(case.values[0] == kind for case in MAPS) for kind in SCHEMAS} == {
         "NIMBuild": 7,
+        "NemoCustomizer": 43,
+        "NemoDatastore": 28,
+        "NemoEntitystore": 27,
+        "NemoEvaluator": 27,
+        "NemoGuardrail": 28,
         "NIMCache": 3,
         "NIMPipeline": 29,
         "NIMService": 28,

@@ -30,6 +30,10 @@ MANIFESTS: list[dict[str, Any]] = [
     },
     {"kind": "NIMPipeline", "spec": {}},
     {"kind": "NIMService", "spec": {"image": IMAGE, "storage": {"emptyDir": {}}}},
+    *(
+        {"kind": kind, "spec": spec}
+        for kind, spec in yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()).items()
+    ),
 ]
 
 

@@ -78,7 +78,23 @@ BUILD: Manifest = {
     "metadata": METADATA,
     "spec": {"nimCache": {"name": ""}, "image": {**IMAGE, "tag": ""}, "labels": KEYS},
 }
-OLD = [SERVICE, PIPELINE, CACHE, BUILD]
+LEAST_NEMO = yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text())
+NEMO: list[Manifest] = [
+    {
+        "kind": kind,
+        "metadata": METADATA,
+        "spec": {
+            **spec,
+            "image": {**IMAGE, "tag": ""},
+            "replicas": 0,
+            "expose": {"router": {"gateway": {"name": "g", "namespace": "gw"}}},
+            "nodeSelector": KEYS,
+            "affinity": AFFINITY,
+        },
+    }
+    for kind, spec in LEAST_NEMO.items()
+]
+OLD = [SERVICE, PIPELINE, CACHE, BUILD, *NEMO]
 KINDS = [manifest["kind"] for manifest in OLD]
 
 
@@ -100,7 +116,7 @@ def without_bounds(schema: Any) -> Any:
 
 def crds(*, bounded: bool) -> list[Manifest]:
     result = []
-    for path in sorted((ROOT / "config/crd/bases").glob("*_nim*.yaml")):
+    for path in sorted((ROOT / "config/crd/bases").glob("*.yaml")):
         crd = yaml.safe_load(path.read_text())
         crd["metadata"]["name"] = f"{crd['spec']['names']['plural']}.{GROUP}"
         crd["spec"]["group"] = GROUP
@@ -233,6 +249,12 @@ def test_no_reserved_key_is_added(
 )
 def test_other_fields_can_change(old: Any, patch: Manifest) -> None:
     assert old.replace(SERVICE, patch) is None
+
+
+@pytest.mark.parametrize("manifest", NEMO, ids=LEAST_NEMO)
+def test_other_fields_of_a_nemo_kind_can_change(old: Any, manifest: Manifest) -> None:
+    assert old.replace(manifest, {"spec.userID": 1, "spec.image.tag": "1"}) is None
+    assert old.replace(manifest, {"spec.replicas": -1}).names("spec.replicas", "1")
 
 
 def test_a_bad_value_cannot_become_another(old: Any) -> None:

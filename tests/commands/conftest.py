@@ -39,7 +39,7 @@ def act_as(namespace: str, tmp_path: Path) -> Iterator[Any]:
     """A client of an account that may do this in the namespace, and that in the cluster."""
     roles: list[str] = []
 
-    def make(name: str, rights: list[str], of_cluster: list[str]) -> Client:
+    def make(name: str, rights: list[str | Json], of_cluster: list[str]) -> Client:
         kubectl("-n", namespace, "create", "serviceaccount", name)
         subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
         metadata = {"name": f"{NAMESPACE}-{name}"}
@@ -73,8 +73,10 @@ def act_as(namespace: str, tmp_path: Path) -> Iterator[Any]:
         kubectl("delete", "clusterrole,clusterrolebinding", name)
 
 
-def rule(text: str) -> Json:
-    """Verbs and a resource, such as `get,list deployments.apps`, as a rule."""
+def rule(text: str | Json) -> Json:
+    """Verbs and a resource, such as `get,list deployments.apps`, as a rule; or one as it is."""
+    if not isinstance(text, str):
+        return text
     verbs, _space, resource = text.partition(" ")
     plural, _dot, group = resource.partition(".")
     return {"apiGroups": [group], "resources": [plural], "verbs": verbs.split(",")}

@@ -49,11 +49,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT.parent / "shared/conformance"
 CASES = CONFORMANCE / "cases"
 SAMPLES = ROOT / "config/samples"
+PREREQUISITES = SAMPLES / "nemo-prerequisites.yaml"
 PASSES = 120
 
 
 def files() -> list[Any]:
-    samples = [item for item in sorted(SAMPLES.glob("*.yaml")) if item.stem != "kustomization"]
+    samples = sorted(SAMPLES.glob("*_*.yaml"))
     cases = sorted(CASES.glob("*.yaml"))
     return [pytest.param(item, id=item.stem) for item in [*samples, *cases]]
 
@@ -98,6 +99,8 @@ def client(kserve: None, monkeypatch: pytest.MonkeyPatch) -> Client:
 @pytest.fixture
 def given(file: Path, namespace: str, tmp_path: Path) -> list[Json]:
     """The custom resources of a file. The shared ones are about another manifest."""
+    if file.stem.startswith("nemo_"):
+        kubectl("-n", namespace, "create", "-f", str(PREREQUISITES))
     resources = custom_resources([Text(file.name, file.read_text())], "default")
     for resource in resources:
         resource["metadata"]["namespace"] = namespace
@@ -205,7 +208,8 @@ def to_yaml_stream(objects: list[Json]) -> str:
 def is_fact(item: Json) -> bool:
     """What is no child, but decides what the children are."""
     is_manifest = item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-manifest")
-    return is_manifest or item["kind"] in ("Node", "NIMCache", "NIMService")
+    is_given = item["kind"] in ("ConfigMap", "Secret") and "ownerReferences" not in item["metadata"]
+    return is_manifest or is_given or item["kind"] in ("Node", "NIMCache", "NIMService")
 
 
 def is_as_applied(live: Json, rendered: Json) -> bool:

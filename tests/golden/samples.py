@@ -34,7 +34,7 @@ def render(folder: Path) -> None:
     files = [str(file) for file in sorted(SAMPLES.glob("*_*.yaml"))]
     variables = {
         "files": files,
-        "facts": [str(FACTS)],
+        "facts": [str(FACTS), str(SAMPLES / "nemo-prerequisites.yaml")],
         "output_dir": str(folder),
         "nim_namespace": "nim",
     }

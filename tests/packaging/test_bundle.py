@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 
 import pytest
@@ -48,14 +49,14 @@ def test_validators_of_olm_accept_it(dist):
 
 def test_validators_of_olm_reject_what_is_wrong(dist, tmp_path, csv):
     wrong = copy.deepcopy(csv)
-    del wrong["spec"]["customresourcedefinitions"]["owned"][0]
+    left_out = wrong["spec"]["customresourcedefinitions"]["owned"].pop(0)
     for file in (dist / "bundle/manifests").iterdir():
         (tmp_path / file.name).write_text(file.read_text())
     (tmp_path / "nimops.clusterserviceversion.yaml").write_text(yaml.safe_dump(wrong))
     command = [str(find_program("olm")), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "NIMBuild" in done.stderr
+    assert left_out["kind"] in done.stderr
 
 
 def test_opm_accepts_the_catalog_which_offers_the_bundle(dist, project, csv):
@@ -106,6 +107,9 @@ def test_owned_definitions_are_those_of_config(config, csv, objects):
     assert [(item["name"], item["kind"]) for item in owned] == [
         (item["metadata"]["name"], item["spec"]["names"]["kind"]) for item in wanted
     ]
+    assert all(item["description"] for item in owned)
+    examples = json.loads(csv["metadata"]["annotations"]["alm-examples"])
+    assert {item["kind"] for item in examples} == {item["kind"] for item in owned}
 
 
 def test_nothing_of_config_is_missing_but_what_olm_makes_or_cannot_install(config, objects):

@@ -184,6 +184,17 @@ def test_uninstall_keeps_definitions_and_what_they_define(render):
         assert (kept == "keep") is (item["kind"] == "CustomResourceDefinition")
 
 
+def test_notes_name_all_kinds_to_delete(chart, render):
+    notes = (chart / "templates/NOTES.txt").read_text()
+    [line] = [line for line in notes.splitlines() if line.startswith("  kubectl delete ")]
+    plurals = line.split()[2].split(",")
+    assert sorted(plurals) == sorted(
+        item["spec"]["names"]["plural"]
+        for item in render({})
+        if item["kind"] == "CustomResourceDefinition"
+    )
+
+
 def test_nothing_is_a_hook_but_the_test(chart, render):
     hooked = [
         (item["kind"], item["metadata"]["name"], item["metadata"]["annotations"]["helm.sh/hook"])
@@ -235,10 +246,11 @@ def test_the_test_lists_all_kinds_where_the_operator_may(render):
         return env["LEASE"], env["RESOURCES"].split()
 
     lease, paths = listed({})
-    plurals = ["nimbuilds", "nimcaches", "nimpipelines", "nimservices"]
+    files = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
+    plurals = [yaml.safe_load(file.read_text())["spec"]["names"]["plural"] for file in files]
     assert lease == "a0715c6e.nvidia.com"
     assert paths == [f"/apis/apps.nvidia.com/v1alpha1/{plural}" for plural in plurals]
     _lease, paths = listed({"watchNamespaces": ["one", "two"]})
-    assert len(paths) == 8
+    assert len(paths) == 2 * len(plurals)
     assert "/apis/apps.nvidia.com/v1alpha1/namespaces/two/nimcaches" in paths
     assert listed({"leaderElection": {"enabled": False}})[0] == ""

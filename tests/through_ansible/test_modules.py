@@ -136,6 +136,20 @@ def test_takeover(run, cluster, tmp_path):
     assert cluster.objects[path]["spec"]["replicas"] == 1
 
 
+def test_databases(run, cluster):
+    """Nothing is written for a server that does not answer."""
+    metadata = {"name": "e", "namespace": "nim"}
+    credentials = {"user": "me", "secretName": "pw"}
+    database = {"host": "db", "databaseName": "data", "credentials": credentials}
+    resource = {"kind": "NemoEvaluator", "metadata": metadata, "spec": {"databaseConfig": database}}
+    cluster.put(api_path("NemoEvaluator", "nim", "e"), resource)
+    failed = run("nimops.nim.nim_databases", namespace="nim", login_port=1, login_password="secret")
+    assert failed["failed"] is True
+    assert failed["msg"].startswith("PostgreSQL: ")
+    assert "refused" in failed["msg"]
+    assert cluster.calls("PATCH") == []
+
+
 FILTERS = {
     "plan_resource": (
         NIM,

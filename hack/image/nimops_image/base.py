@@ -157,7 +157,8 @@ def _add_packages(context: Path, recipe: Path, interpreter: Interpreter, say: Sa
     run([*pip, "download", "--no-deps", f"--dest={context / 'pip'}", "pip"])
     # Their own version of PyPI's package.
     shutil.copytree(recipe / "ansible_runner_http", context / "http", copy_function=shutil.copyfile)
-    run([*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", context / "http"])
+    # pip before 23.1 needs the flag where the package wheel is missing.
+    run([*pip, "wheel", "--use-pep517", "--no-deps", f"--wheel-dir={wheels}", context / "http"])
 
 
 def pip_download(arguments: Sequence[str], interpreter: Interpreter, folder: Path) -> None:

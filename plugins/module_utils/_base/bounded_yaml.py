@@ -20,15 +20,21 @@ except ImportError:  # every file must import on a bare Python; Ansible itself n
 
 _MAX_TYPED = 64
 """Maximum characters of a scalar that is parsed as a number."""
+_TYPE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null")}
+
+Resolve = t.Callable[[str, bool], t.Any]
 
 
-def read_bounded(text: str, *, depth: int, typed: t.Container[str] = ()) -> t.Any:
+def read_bounded(
+    text: str, *, depth: int, typed: t.Container[str] = (), resolve: Resolve | None = None
+) -> t.Any:
     """The single document of a text of bounded size; ValueError says what is wrong.
 
     Scalars are strings as written, except for booleans, numbers and nulls below the top-level keys
-    ``typed``.
+    ``typed``. With ``resolve``, it says instead what each plain scalar is, given its text and
+    whether it is a key; it may raise ValueError.
     """
-    builder = _Builder(depth, typed)
+    builder = _Builder(depth, typed, resolve)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.feed(event)
@@ -46,9 +52,9 @@ class _Level:
 
 
 class _Builder:
-    def __init__(self, depth: int, typed: t.Container[str]) -> None:
+    def __init__(self, depth: int, typed: t.Container[str], resolve: Resolve | None) -> None:
         self.document: t.Any = None
-        self._depth, self._typed = depth, typed
+        self._depth, self._typed, self._resolve = depth, typed, resolve
         self._levels: list[_Level] = []
         self._count = 0
 
@@ -96,6 +102,8 @@ class _Builder:
 
     def _read(self, event: yaml.ScalarEvent) -> t.Any:
         value = str(event.value)
+        if self._resolve:
+            return self._resolved(value, event, self._resolve)
         is_plain = event.implicit[0] and len(value) <= _MAX_TYPED
         if not is_plain or not self._levels or self._is_key_next() or not self._is_typed():
             return value
@@ -104,6 +112,14 @@ class _Builder:
         except (ValueError, yaml.YAMLError):  # looks like a date or a number, but is none
             return value
         return found if found is None or isinstance(found, (bool, int, float)) else value
+
+    def _resolved(self, value: str, event: yaml.ScalarEvent, resolve: Resolve) -> t.Any:
+        if not event.implicit[0] and event.tag not in _TYPE_TAGS:
+            return value
+        try:
+            return resolve(value, bool(self._levels) and self._is_key_next())
+        except ValueError as error:
+            raise _error(event, str(error)) from error
 
 
 def _key(value: t.Any, event: yaml.Event) -> str:

@@ -16,29 +16,50 @@ try:
 except ImportError:  # every file must import on a bare Python; Ansible itself needs PyYAML
     _BASE = _LOADER = object
 
-_NUMBER_OF_YAML_1_2 = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$|0o[0-7]+$")
+_TYPED_ELSEWHERE = re.compile(
+    r"[-+]?(\.[0-9_]+|[0-9_]+(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?$"
+    r"|[-+]?_*0_*[bBoOxX][0-9a-fA-F_]+$|[yYnN]$"
+)
+_BREAKS_FOR_SOME = ("\x85", "\u2028", "\u2029")
 
 
 class _Dumper(_BASE):  # type: ignore[misc]
-    """Quotes strings that only YAML 1.2 parses as numbers, such as `1e3`; writes no anchors."""
+    """Writes no anchors, and quotes strings that only some readers parse as something else.
+
+    Examples are `1e3`, a number of YAML 1.2, and `y`, true in YAML 1.1.
+    """
 
     def ignore_aliases(self, _data: t.Any) -> bool:
         """Equal parts are written out, as Kubernetes' own tools do."""
         return True
 
 
+class _LineDumper(_Dumper):
+    """The same, for people: a text of several lines has a line for each, where YAML allows it."""
+
+
+def _write_text(dumper: t.Any, text: str) -> t.Any:
+    is_clear = not text[:1].isspace() and not any(item in text for item in _BREAKS_FOR_SOME)
+    style = "|" if is_clear and "\n" in text.rstrip("\n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
 if _BASE is not object:
+    _LineDumper.add_representer(str, _write_text)
     _Dumper.add_implicit_resolver(
-        "tag:yaml.org,2002:float", _NUMBER_OF_YAML_1_2, list("-+.0123456789")
+        "tag:yaml.org,2002:float", _TYPED_ELSEWHERE, list("-+.0123456789yYnN")
     )
 
 
-def dump_yaml(data: t.Any, *, sort_keys: bool = True) -> str:
-    """The data as YAML, keys sorted at every level or in their given order."""
+def dump_yaml(data: t.Any, *, sort_keys: bool = True, by_line: bool = False) -> str:
+    """The data as YAML, keys sorted at every level or in their given order.
+
+    ``by_line``: people can compare texts of several lines, such as files of a ConfigMap.
+    """
     return str(
         yaml.dump(
             data,
-            Dumper=_Dumper,
+            Dumper=_LineDumper if by_line else _Dumper,
             sort_keys=sort_keys,
             default_flow_style=False,
             allow_unicode=True,

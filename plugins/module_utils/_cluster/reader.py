@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
+from functools import cache
 
 from .._base.errors import ApiError
 from .._engine.api_resources import api_path
+from .._engine.digests import answer_digest
 from .._engine.observed import Read
+from .._engine.sealed import seal
 from .._http.image_registry import download_protocol
 from .._http.model_server import fetch
 from .._http.timeouts import Patience
@@ -37,6 +41,21 @@ def _read_object(client: Client, read: Read) -> Json | None:
 
 def _read_presence(client: Client, read: Read) -> Json | None:
     return client.get_presence(api_path(read.kind, read.namespace, read.name))
+
+
+def _read_sealed(client: Client, read: Read) -> Json | None:
+    """The Secrets that its values come from stay here."""
+    found = _read_object(client, read)
+    return found and seal(found, json.loads(read.sealed), secret_finder(client, read.namespace))
+
+
+def _read_digest(client: Client, read: Read) -> Json | None:
+    return answer_digest(_read_object(client, read), read)
+
+
+def secret_finder(client: Client, namespace: str) -> t.Callable[[str], Json | None]:
+    """Gets a Secret of a namespace by its name, each once."""
+    return cache(lambda name: client.get(api_path("Secret", namespace, name)))
 
 
 def _read_list(client: Client, read: Read) -> list[Json]:
@@ -88,6 +107,8 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "objects": _read_objects,
     "pods": _read_pods,
     "presence": _read_presence,
+    "sealed": _read_sealed,
+    "digest": _read_digest,
     "list": _read_list,
     "any": _read_any,
     "log": _read_log,

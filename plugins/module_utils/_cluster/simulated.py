@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
+from .._engine.digests import answer_digest
 from .._engine.observed import Read, read_object
 from .._engine.plan import Plan
 from .._engine.status import SLOW_REQUEUE_SECONDS
-from .facts import LISTS, is_in, key_of_read, shown
+from .facts import LISTS, SINGLE, is_in, key_of_read, shown
 from .settings import read_settings
 
 Json = dict[str, t.Any]
@@ -60,11 +61,13 @@ class SimulatedCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer to a read."""
-        if read.how in ("object", "presence"):
+        if read.how in SINGLE:
             key = key_of_read(read)
             if key in self._changed:
                 return shown(self._changed[key], read)
             return self._base(read)
+        if read.how == "digest" and (key := key_of_read(read)) in self._changed:
+            return answer_digest(self._changed[key], read)
         found = self._base(read)
         return self._amend(found, read) if read.how in LISTS else found
 

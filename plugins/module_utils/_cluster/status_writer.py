@@ -31,7 +31,7 @@ def emit(client: Client, resource: Json, assessment: Assessment, now: datetime) 
 
     An event that the API server refuses is lost: it is not worth a failed run.
     """
-    _write_events(client, resource, assessment.events, now)
+    _write_events(client, resource, assessment, now)
     _write_annotations(client, resource, assessment)
     _write_patches(client, resource, assessment)
 
@@ -70,16 +70,16 @@ def refetch(client: Client, resource: Json) -> Json | None:
     }
 
 
-def _write_events(client: Client, resource: Json, events: t.Sequence[Event], now: datetime) -> None:
-    for event in events:
-        body = event_of(resource, event, now)
+def _write_events(client: Client, resource: Json, assessment: Assessment, now: datetime) -> None:
+    for event in assessment.events:
+        body = event_of(resource, event, now, assessment.source)
         path = api_path("Event", body["metadata"]["namespace"], body["metadata"]["name"])
         with contextlib.suppress(ApiError):
             client.apply(path, body, FIELD_MANAGER)
 
 
-def event_of(resource: Json, event: Event, now: datetime) -> Json:
-    """The Event object.
+def event_of(resource: Json, event: Event, now: datetime, source: str = "") -> Json:
+    """The Event object; ``source`` is by default the kind's controller.
 
     It is applied, not posted: the operator's proxy would make the custom resource the owner of a
     posted object, and watch all Events because of it.
@@ -88,7 +88,7 @@ def event_of(resource: Json, event: Event, now: datetime) -> Json:
     text = f"{event.reason}\0{event.message}\0{now.timestamp()}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     prefix = meta["name"][:_MAX_EVENT_PREFIX].rstrip("-.")
-    component = f"{resource['kind'].lower()}-controller"
+    component = source or f"{resource['kind'].lower()}-controller"
     home = meta.get("namespace") or _HOME_OF_EVENTS
     return {
         "apiVersion": "v1",

@@ -9,13 +9,15 @@ import json
 import re
 import typing as t
 
-from .._base.errors import ApiError
+from .._base.errors import ApiError, NimError
 from .._engine.api_resources import api_path, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.metadata import FIELD_MANAGER
 from .._engine.plan import Plan
+from .._engine.sealed import has_sealed, seal, unseal
 from .client import Client
 from .private_keys import generate_keys
+from .reader import secret_finder
 from .task_results import is_race, refusal_text
 
 Json = dict[str, t.Any]
@@ -24,12 +26,15 @@ _NON_BMP = re.compile("[\U00010000-\U0010ffff]")
 
 
 def needs_own_client(plan: Plan) -> bool:
-    """Whether `kubernetes.core.k8s` cannot apply this: characters beyond U+FFFF, such as emoji.
+    """Whether `kubernetes.core.k8s` cannot apply this.
 
-    The official client escapes them as surrogate pairs. That is valid JSON, but the API server
-    parses server-side apply as YAML and refuses such escapes.
+    That is, values which Ansible must not see, and characters beyond U+FFFF, such as emoji: the
+    official client escapes them as surrogate pairs. That is valid JSON, but the API server parses
+    server-side apply as YAML and refuses such escapes.
     """
-    return bool(_NON_BMP.search(json.dumps(plan.apply, ensure_ascii=False)))
+    return any(map(has_sealed, plan.apply)) or bool(
+        _NON_BMP.search(json.dumps(plan.apply, ensure_ascii=False))
+    )
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:
@@ -46,7 +51,7 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         if error and is_race(error.status, ""):
             raced.append(key_of(patch))
     for manifest in generate_keys(plan.apply):
-        found, error = _try(client.apply, _path(manifest), manifest, FIELD_MANAGER)
+        found, error = _try(_apply, client, manifest)
         if error:
             _sort_error(manifest, error, raced, refusals)
         else:
@@ -70,6 +75,19 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         failure=plan.failure,
         failure_reason=plan.failure_reason or "Failed",
     )
+
+
+def _apply(client: Client, manifest: Json) -> Json:
+    """Apply an object; what is returned of a Secret with others' values has placeholders."""
+    if not has_sealed(manifest):
+        return client.apply(_path(manifest), manifest, FIELD_MANAGER)
+    find = secret_finder(client, manifest["metadata"]["namespace"])
+    try:
+        whole = unseal(manifest, find)
+    except NimError as error:
+        raise ApiError(422, str(error)) from error
+    found = client.apply(_path(manifest), whole, FIELD_MANAGER)
+    return seal(found, manifest["data"], find)
 
 
 def _try(call: t.Callable[..., Json], *arguments: t.Any) -> tuple[Json, ApiError | None]:

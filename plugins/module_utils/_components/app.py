@@ -22,6 +22,7 @@ from .._engine.metadata import (
     owner_metadata,
 )
 from .._engine.observed import Observed, list_key
+from .nim_metadata import PARENT_HASH_ANNOTATION
 
 Resource = t.Mapping[str, t.Any]
 Names = list[tuple[str, str]]
@@ -101,11 +102,17 @@ class App:
     @property
     def annotations(self) -> Labels:
         """The annotations of children and pods."""
-        return merge_missing(self.standard_annotations, self.resource["spec"].get("annotations"))
+        return self.annotations_with(None)
 
     def annotations_with(self, more: t.Mapping[str, str] | None) -> Labels:
-        """The annotations of a child for which the user gives additional ones; ours win."""
-        return merge_missing(self.annotations, more)
+        """The annotations of a child for which the user gives additional ones; ours win.
+
+        They exclude the reference operator's hash of the custom resource: we detect drift by
+        comparing, and a hash would rewrite every child at each change of the spec.
+        """
+        given = self.resource["spec"].get("annotations")
+        merged = merge_missing(merge_missing(self.standard_annotations, given), more)
+        return {key: value for key, value in merged.items() if key != PARENT_HASH_ANNOTATION}
 
     def pod_labels(self, selector: Labels, live: Resource) -> Labels:
         """The labels of pods that a Service selects by ``selector``; ``live``: their live template.

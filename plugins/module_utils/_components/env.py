@@ -46,14 +46,15 @@ def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
     """The list as the API server stores it.
 
     Server-side apply identifies variables by name and refuses duplicates; a container uses the last
-    one of a name, so that one is kept. An empty value is the same as no value.
+    one of a name, so that one is kept.
     """
     last = {item["name"]: index for index, item in enumerate(items)}
-    return [
-        {key: value for key, value in item.items() if (key, value) != ("value", "")}
-        for index, item in enumerate(items)
-        if last[item["name"]] == index
-    ]
+    return [stored_env(item) for index, item in enumerate(items) if last[item["name"]] == index]
+
+
+def stored_env(item: t.Mapping[str, t.Any]) -> EnvVar:
+    """A variable as the API server stores it: an empty value is the same as no value."""
+    return {key: value for key, value in item.items() if (key, value) != ("value", "")}
 
 
 def proxy_env(proxy: t.Mapping[str, str] | None) -> list[EnvVar]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.errors import NimError
+from .._base.errors import NAME_RESERVED, NimError
+from .nim_metadata import CACHE_NAMES
 
 MAX_NAME = 59
 """The maximum where children's names, also used in labels, append four characters to it."""
@@ -33,4 +34,15 @@ def check_name(
         raise NimError(
             f"metadata.name: {name} has a dot, which names of its containers and Services must not"
             f" have: recreate the {kind} with a name without dots"
+        )
+
+
+def check_not_reserved(cr: t.Mapping[str, t.Any]) -> None:
+    """NimError if children named as the resource would be those that NIMCaches share."""
+    name = cr["metadata"]["name"]
+    if name in CACHE_NAMES:
+        raise NimError(
+            f"metadata.name: {name} is the name of an object that the NIMCaches of a"
+            f" namespace share: recreate the {cr['kind']} with another name",
+            reason=NAME_RESERVED,
         )

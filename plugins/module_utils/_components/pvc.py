@@ -21,13 +21,20 @@ def pvc_name(cr: t.Mapping[str, t.Any]) -> str:
 def build_pvc(app: App, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
     """The PVC for `create: true`; NimError if its size is not a valid quantity."""
     pvc = app.resource["spec"]["storage"]["pvc"]
-    name, size = pvc_name(app.resource), pvc.get("size") or ""
+    return build_claim(app, pvc, pvc_name(app.resource), labels, "spec.storage.pvc")
+
+
+def build_claim(
+    app: App, pvc: t.Mapping[str, t.Any], name: str, labels: t.Mapping[str, str], field: str
+) -> dict[str, t.Any]:
+    """A PVC as the spec's ``field`` describes it; NimError if its size is not a valid quantity."""
+    size = pvc.get("size") or ""
     try:
         parse_quantity(size)
     except ValueError as error:
         raise NimError(
             f"failed to parse size for pvc creation {name}, err {error}"
-            ' (set spec.storage.pvc.size to a quantity such as "50Gi")'
+            f' (set {field}.size to a quantity such as "50Gi")'
         ) from error
     spec: dict[str, t.Any] = {
         "accessModes": [pvc.get("volumeAccessMode") or ""],
@@ -39,3 +46,20 @@ def build_pvc(app: App, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
     return app.child(
         "PersistentVolumeClaim", spec, name=name, labels=dict(labels), annotations=annotations
     )
+
+
+def claim_at_deletion(app: App, name: str, what: str) -> str:
+    """What happens to a PVC that the spec has us create, and to ``what`` it holds, at deletion.
+
+    Empty if there is none. An existing PVC is used as it is, and does not belong to the resource.
+    """
+    pvc = app.live("PersistentVolumeClaim", name)
+    if pvc is None:
+        return ""
+    owners = {item["uid"] for item in pvc["metadata"].get("ownerReferences") or []}
+    if owners == {app.resource["metadata"]["uid"]}:
+        return (
+            f'PersistentVolumeClaim "{name}" is deleted too, and with it {what}, unless its'
+            " volume has the reclaim policy Retain"
+        )
+    return f'PersistentVolumeClaim "{name}" stays: it was not created for this {app.kind}'

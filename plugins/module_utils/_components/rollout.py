@@ -40,11 +40,13 @@ class Readiness:
     awaits_pods: bool = False
 
 
-def readiness_of_deployment(deployment: Fields | None, *, is_steady: bool = False) -> Readiness:
+def readiness_of_deployment(
+    deployment: Fields | None, *, is_steady: bool = False, awaits_old: bool = False
+) -> Readiness:
     """The readiness of a Deployment.
 
     A status of an older generation is ignored, unless the Deployment ``is_steady``: its pods are
-    known to be unaffected by what has changed since.
+    known to be unaffected by what has changed since. ``awaits_old``: not before old pods are gone.
     """
     if deployment is None:
         return Readiness(False, "", moving=True)
@@ -61,14 +63,18 @@ def readiness_of_deployment(deployment: Fields | None, *, is_steady: bool = Fals
     if is_past_deadline(deployment):
         said = f'deployment "{name}" exceeded its progress deadline'
         return Readiness(False, said, stuck=True, awaits_pods=True)
-    return _progress_of(name, wanted, updated, available)
+    old = int(status.get("replicas") or 0) - updated if awaits_old else 0
+    return _progress_of(name, wanted, updated, available, old)
 
 
-def _progress_of(name: str, wanted: int, updated: int, available: int) -> Readiness:
+def _progress_of(name: str, wanted: int, updated: int, available: int, old: int) -> Readiness:
     waiting = f'Waiting for deployment "{name}" rollout to finish: '
     if updated < wanted:
         said = f"{updated} out of {wanted} new replicas have been updated...\n"
         return Readiness(False, waiting + said, moving=True, awaits_pods=True)
+    if old > 0:
+        said = f"{old} old replicas are pending termination...\n"
+        return Readiness(False, waiting + said, moving=True)
     if available < updated:
         said = f"{available} of {updated} updated replicas are available...\n"
         return Readiness(False, waiting + said, moving=True, awaits_pods=True)

@@ -178,7 +178,8 @@ class Assessment:
     annotations that trigger the reconcile of other resources. ``in_transit``: something will change
     that no watch reports: requeue soon, then at growing intervals. ``slowly``: requeue less often,
     because a pass occupies a worker for long or a change should trigger one anyway. ``error``: the
-    run must fail with this message, so that the runtime retries.
+    run must fail with this message, so that the runtime retries. ``source``: the component that
+    events name; by default the kind's controller.
     """
 
     status: dict[str, t.Any]
@@ -188,3 +189,4 @@ class Assessment:
     slowly: bool = False
     error: str = ""
     patches: list[StatusPatch] = field(default_factory=list)
+    source: str = ""

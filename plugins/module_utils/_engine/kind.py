@@ -59,6 +59,7 @@ class Rule:
 class Kind(t.Generic[AppT]):
     """The declaration of a kind; `make generate` derives everything else from it.
 
+    ``finalizer_name``: how the finalizer spells the kind, if not in lower case.
     ``watches_annotations``: whether a changed annotation triggers a reconcile. ``resources``: API
     resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
@@ -75,6 +76,7 @@ class Kind(t.Generic[AppT]):
     group: str = GROUP
     version: str = "v1alpha1"
     is_namespaced: bool = True
+    finalizer_name: str = ""
     reconcile_period: str = "10m"
     watches_annotations: bool = False
     access: tuple[Access, ...] = ()
@@ -96,7 +98,7 @@ class Kind(t.Generic[AppT]):
     @property
     def finalizer(self) -> str:
         """The finalizer that the runtime adds to the custom resources."""
-        return f"finalizer.{self.singular}.{self.group}"
+        return f"finalizer.{self.finalizer_name or self.singular}.{self.group}"
 
 
 AnyKind = Kind[t.Any]

@@ -31,6 +31,8 @@ _ORCHESTRATORS = (
     ("rke.cattle.io/version", "RKE"),
 )
 
+_WAIT_IMAGE = "busybox"
+
 LATER = "later"
 """The registry's answer while it is still pending: draw no conclusion from it."""
 
@@ -44,17 +46,19 @@ class Read:
     """One thing to read.
 
     ``how`` is one of: ``object`` (answer: the object or None), ``presence`` (of an object that may
-    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``list`` (metadata only,
-    of all namespaces if ``namespace`` is empty, and of those only that have the label ``selector``;
-    answer: a list of {"metadata": …}), ``any`` (metadata of one object that has a label named
-    ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole objects of
-    a namespace; answer: a list, None if the API server does not serve the kind), ``pods`` (metadata
-    and status of the pods of a namespace with such a label, of the first hundreds if there are
-    more; answer: a list), ``log`` (of a pod's container; answer: text, empty while there is none),
-    ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the Service ``name`` if
-    that is given; answer: {"status": int, "body": str, "error": str, "late": bool}), ``protocol``
-    (model-download protocol of ``image``; answer: "native", "legacy", "" if the registry gave no
-    answer, or `LATER`).
+    hold secrets; answer: {"metadata": …} with labels and owners, or None), ``sealed`` (a Secret
+    whose values should be those that the placeholders ``sealed`` stand for; answer: see `seal`),
+    ``digest`` (of a Secret or ConfigMap; answer: see `_engine/digests.py`), ``list`` (metadata
+    only, of all namespaces if ``namespace`` is empty, and of those only that have the label
+    ``selector``; answer: a list of {"metadata": …}), ``any`` (metadata of one object that has a
+    label named ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole
+    objects of a namespace; answer: a list, None if the API server does not serve the kind),
+    ``pods`` (metadata and status of the pods of a namespace with such a label, of the first
+    hundreds if there are more; answer: a list), ``log`` (of a pod's container; answer: text, empty
+    while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the
+    Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str, "late":
+    bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
+    the registry gave no answer, or `LATER`).
     """
 
     key: str
@@ -67,6 +71,10 @@ class Read:
     url: str = ""
     image: str = ""
     pull_secrets: tuple[str, ...] = ()
+    sealed: str = ""
+    keys: tuple[str, ...] = ()
+    salt: str = ""
+    known: str = ""
 
     def to_dict(self) -> dict[str, t.Any]:
         """The read as plain data."""
@@ -90,6 +98,12 @@ def read_object(kind: str, namespace: str, name: str) -> Read:
 def read_presence(kind: str, namespace: str, name: str) -> Read:
     """A read of whether one object exists, without its contents."""
     return Read(object_key(kind, namespace, name), "presence", kind, namespace, name)
+
+
+def read_sealed(namespace: str, name: str, wanted: t.Mapping[str, str]) -> Read:
+    """A read of a Secret that should have the values that these placeholders stand for, by key."""
+    key = object_key("Secret", namespace, name)
+    return Read(key, "sealed", "Secret", namespace, name, sealed=json.dumps(wanted))
 
 
 def read_objects(kind: str, namespace: str) -> Read:
@@ -185,6 +199,11 @@ class Observed:
     def kserve_namespace(self) -> str:
         """The namespace of KServe, if configured."""
         return str((self.answers.get(OPERATOR) or {}).get("kserve") or "")
+
+    @property
+    def wait_image(self) -> str:
+        """The image of init containers that wait for a server; it has a shell and `nc`."""
+        return str((self.answers.get(OPERATOR) or {}).get("wait_image") or _WAIT_IMAGE)
 
     @property
     def nodes(self) -> list[Manifest]:

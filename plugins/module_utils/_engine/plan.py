@@ -17,7 +17,7 @@ from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, is_controlled
 from .observed import Observed
 from .patches import merge_patch_of
 
-_NO_VERSION = "1"
+NO_VERSION = "1"
 """A resourceVersion that no object has. Applied with it, an absent object is created, and one that
 has appeared meanwhile is a conflict: server-side apply has no other "create only"."""
 
@@ -67,7 +67,7 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
         live = observed.get(key_of(child.manifest))
         if live is None:
             is_free = child.shared and not child.merged
-            bound = {} if is_free else {"resourceVersion": _NO_VERSION}
+            bound = {} if is_free else {"resourceVersion": NO_VERSION}
             plan.apply.append(_with_metadata(child.to_apply, bound))
         elif not child.create_only and not live["metadata"].get("deletionTimestamp"):
             _plan_update(plan, cr, child, live)

@@ -13,5 +13,10 @@ SERVED: dict[str, Row] = {
     "NIMCache": ("apps.nvidia.com/v1alpha1", "nimcaches", True, True),
     "NIMPipeline": ("apps.nvidia.com/v1alpha1", "nimpipelines", True, True),
     "NIMService": ("apps.nvidia.com/v1alpha1", "nimservices", True, True),
+    "NemoCustomizer": ("apps.nvidia.com/v1alpha1", "nemocustomizers", True, True),
+    "NemoDatastore": ("apps.nvidia.com/v1alpha1", "nemodatastores", True, True),
+    "NemoEntitystore": ("apps.nvidia.com/v1alpha1", "nemoentitystores", True, True),
+    "NemoEvaluator": ("apps.nvidia.com/v1alpha1", "nemoevaluators", True, True),
+    "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails", True, True),
 }
 NEEDED: dict[str, Row] = {}

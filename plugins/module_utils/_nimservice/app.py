@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import typing as t
 from functools import cached_property
 
 from .._components.app import App
 from .._components.certificates import cert_config_map
-from .._components.nim_metadata import PARENT_HASH_ANNOTATION
-from .._engine.metadata import Labels, merge_missing
 from .spec import Spec
 
 
@@ -39,19 +36,3 @@ class NIMServiceApp(App):
         if cert_config_map(self.spec.fields):
             return "anyuid"
         return "hostmount-anyuid" if self.spec.host_path else "nonroot"
-
-    @property
-    def annotations(self) -> Labels:
-        """The annotations of children and pods."""
-        return self.annotations_with(None)
-
-    def annotations_with(self, more: t.Mapping[str, str] | None) -> Labels:
-        """The annotations of a child for which the user gives additional ones; ours win.
-
-        They exclude the reference operator's hash of the custom resource: we detect drift by
-        comparing, and a hash would rewrite every child at each change of the spec.
-        """
-        merged = merge_missing(
-            merge_missing(self.standard_annotations, self.spec.annotations), more
-        )
-        return {key: value for key, value in merged.items() if key != PARENT_HASH_ANNOTATION}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._components.pod import without_empty
-from .._components.pvc import pvc_name
+from .._components.pvc import claim_at_deletion, pvc_name
 from .._engine.conditions import find_condition
 from .app import NIMServiceApp
 
@@ -85,21 +85,10 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
 
 
 def pvc_at_deletion(app: NIMServiceApp) -> str:
-    """What happens to the PVC when the service is deleted; empty if it was not to create one.
-
-    An existing PVC is used as it is, and does not belong to the service.
-    """
-    name = pvc_name(app.resource)
-    pvc = app.live("PersistentVolumeClaim", name) if app.spec.creates_pvc else None
-    if pvc is None:
+    """What happens to the PVC when the service is deleted; empty if it was not to create one."""
+    if not app.spec.creates_pvc:
         return ""
-    owners = {item["uid"] for item in pvc["metadata"].get("ownerReferences") or []}
-    if owners == {app.resource["metadata"]["uid"]}:
-        return (
-            f'PersistentVolumeClaim "{name}" is deleted too, and with it the models, unless its'
-            " volume has the reclaim policy Retain"
-        )
-    return f'PersistentVolumeClaim "{name}" stays: it was not created for this NIMService'
+    return claim_at_deletion(app, pvc_name(app.resource), "the models")
 
 
 def _pvc_source(app: NIMServiceApp, name: str) -> Fields:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import typing as t
 from functools import cached_property
 
+from .._components import expose
+
 Fields = t.Mapping[str, t.Any]
 Items = t.Sequence[Fields]
 
-DEFAULT_PORT = 8000
 DEFAULT_RAY_PORT = 6379
 DEFAULT_MPI_SECONDS = 300
 
@@ -234,73 +235,22 @@ class Spec:
         return Expose(self.fields.get("expose") or {}, is_kserve=self.is_kserve)
 
 
-class Expose:
+class Expose(expose.Expose):
     """`spec.expose`. ``is_kserve``: KServe has its own endpoint picker."""
 
     def __init__(self, fields: Fields, *, is_kserve: bool) -> None:
-        self.fields = fields
+        super().__init__(fields)
         self._is_kserve = is_kserve
-
-    @property
-    def service(self) -> Fields:
-        """`spec.expose.service`."""
-        return self.fields.get("service") or {}
 
     @cached_property
     def ports(self) -> dict[str, int]:
         """Name and number of each port that the service has, in order."""
         numbers = {
-            "api": self.service.get("port") or DEFAULT_PORT,
+            "api": self.port,
             "grpc": self.service.get("grpcPort"),
             "metrics": self.service.get("metricsPort"),
         }
         return {name: number for name, number in numbers.items() if number}
-
-    @property
-    def legacy_ingress(self) -> Fields:
-        """`spec.expose.ingress`, if enabled: it overrides the router's."""
-        given = self.fields.get("ingress") or {}
-        return given if given.get("enabled") else {}
-
-    @property
-    def router(self) -> Fields:
-        """`spec.expose.router`."""
-        return self.fields.get("router") or {}
-
-    @property
-    def domain(self) -> str:
-        """`spec.expose.router.hostDomainName`, without a trailing dot."""
-        return str(self.router.get("hostDomainName") or "").rstrip(".")
-
-    @property
-    def annotations(self) -> t.Mapping[str, str] | None:
-        """`spec.expose.router.annotations`."""
-        return self.router.get("annotations")
-
-    @property
-    def ingress(self) -> Fields:
-        """`spec.expose.router.ingress`."""
-        return self.router.get("ingress") or {}
-
-    @property
-    def gateway(self) -> Fields:
-        """`spec.expose.router.gateway`."""
-        return self.router.get("gateway") or {}
-
-    @property
-    def has_ingress(self) -> bool:
-        """Whether an Ingress is wanted, by either field."""
-        return bool(self.legacy_ingress or self.ingress)
-
-    @property
-    def has_http_route(self) -> bool:
-        """Whether an HTTPRoute is wanted: the default for a gateway."""
-        return bool(self.gateway) and self.gateway.get("httpRoutesEnabled") is not False
-
-    @property
-    def has_grpc_route(self) -> bool:
-        """Whether a GRPCRoute is wanted."""
-        return bool(self.gateway.get("grpcRoutesEnabled"))
 
     @property
     def picker(self) -> Fields:

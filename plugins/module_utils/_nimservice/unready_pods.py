@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from .._components.pod_faults import describe, explain_pods
-from .._engine.conditions import find_condition
-from .._engine.observed import Read, read_pods
+from .._components import unready_pods
+from .._engine.observed import Read
 from .app import NIMServiceApp
 from .readiness import readiness_of
 from .workload import (
@@ -26,27 +25,22 @@ _LABELS = {
 }
 """kind → the label of its pods, whose value is its name"""
 
-_MAX_LABEL = 63
-
 
 def pods_read(app: NIMServiceApp, workload: Workload) -> Read:
     """The read of all pods of a workload; of groups, also those that do not serve."""
-    return read_pods(app.namespace, f"{_LABELS[workload.kind]}={workload.name}")
+    return unready_pods.pods_of(app, _LABELS[workload.kind], workload.name)
 
 
 def pod_reads(app: NIMServiceApp) -> list[Read]:
     """The pods of the wanted workload while it lacks some, once it has created any."""
-    workload, live = workload_of(app), live_workload(app)
-    if live is None or len(workload.name) > _MAX_LABEL or not readiness_of(app).awaits_pods:
+    pods, live = pods_read(app, workload_of(app)), live_workload(app)
+    if live is None:
         return []
-    status = live.get("status") or {}
-    has_pods = status if app.spec.is_kserve else status.get("replicas")
-    return [pods_read(app, workload)] if has_pods else []
+    if app.spec.is_kserve:  # It counts no replicas.
+        live = {"status": {"replicas": bool(live.get("status"))}}
+    return unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
 
 
 def why_unready(app: NIMServiceApp) -> str:
     """Why its pods are not ready, or why it cannot create them; empty if nothing tells."""
-    told = explain_pods(app.observed.get(pods_read(app, workload_of(app)).key) or [])
-    status = (live_workload(app) or {}).get("status") or {}
-    failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
-    return told or (describe(failure) if failure.get("status") == "True" else "")
+    return unready_pods.why_unready(app, pods_read(app, workload_of(app)), live_workload(app))

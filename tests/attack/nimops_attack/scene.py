@@ -16,6 +16,7 @@ import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
 from nimops_live.cluster import Api
 from nimops_live.errors import LiveError
 from nimops_live.progress import Deadline, say
@@ -29,7 +30,7 @@ from .pack import Refusal
 from .payloads import find_evaluated
 
 GROUP = "/apis/apps.nvidia.com/v1alpha1"
-KINDS = ("NIMCache", "NIMBuild", "NIMService", "NIMPipeline")
+KINDS = tuple(item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text()))
 SEARCHED = (
     *(f"{GROUP}/{kind.lower()}s" for kind in KINDS),
     "/api/v1/configmaps",

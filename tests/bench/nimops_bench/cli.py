@@ -79,6 +79,7 @@ def measure(bench: Bench, seen: Seen) -> None:
         seen.restart_many = bench.restart(bench.sizes.many)
 
     run_part("stock beside prefork", bench.compare)
+    run_part("NeMo kinds beside NIMService", bench.compare_kinds)
     if run_part("many NIMServices at once", few):
         run_part("a restart with a few", restart_few)
         run_part("a restart with many", restart_many)

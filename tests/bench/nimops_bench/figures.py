@@ -50,6 +50,7 @@ FIGURES = (
     Figure("unchanged_cpu_ratio", "unchanged NIMService: stock / prefork, CPU", "x", at_least=8),
     Figure("create_wall_ratio", "first reconcile: stock / prefork, wall", "x", at_least=5),
     Figure("unchanged_median_s", "unchanged NIMService, prefork", " s", at_most=0.25),
+    Figure("nemo_ratio", "unchanged: the slowest NeMo kind / NIMService, wall", "x", at_most=1.1),
     Figure("hundred_ready_s", "{few} NIMServices applied at once, all Ready", " s", at_most=40),
     Figure("restart_100_s", "restart with {few}: until the queue is empty", " s"),
     Figure("restart_500_s", "restart with {many}: until the queue is empty", " s"),

@@ -64,12 +64,13 @@ class Bench:
 
     def _run_round(self, operator: MeasuredOperator, samples: Samples) -> None:
         operator.wait_until_ready()
-        self.work.wait_until_ready(STEADY, operator)
+        steady = self.work.path(STEADY)
+        self.work.wait_until_ready(steady, operator)
         operator.wait_until_calm()
         for _ in range(self.sizes.warm):
-            self._touch(operator)
+            self._touch(operator, steady)
         operator.wait_until_calm()
-        pairs = [self._touch(operator) for _ in range(self.sizes.unchanged)]
+        pairs = [self._touch(operator, steady) for _ in range(self.sizes.unchanged)]
         samples.unchanged_wall.append([wall for wall, _ in pairs])
         samples.unchanged_cpu.append([cpu for _, cpu in pairs])
         self._say_mean("unchanged, wall", samples.unchanged_wall[-1])
@@ -96,34 +97,39 @@ class Bench:
         self._serial += 1
         return f"{what}-{self._serial}"
 
-    def _touch(self, operator: MeasuredOperator) -> tuple[float, float]:
+    def _touch(self, operator: MeasuredOperator, place: str) -> tuple[float, float]:
         """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing."""
         why = ""
         for _ in range(ATTEMPTS):
             before, used, seen = operator.metrics.read(), operator.cpu(), self._see_children()
-            touched = self.work.touch(STEADY, self._name("touch"))
+            touched = self.work.touch(place, self._name("touch"))
             time.sleep(0.8 * self._usual.get(operator.side, 0))
             after, _ = operator.wait_for(before.finished + 1, RUN_SECONDS)
             cpu = operator.cpu_after_run() - used
-            why = self._tell_disturbance(before, after, touched, seen)
+            why = self._tell_disturbance(before, after, (place, touched), seen)
             if not why:
                 self._usual[operator.side] = wall = after.seconds - before.seconds
                 return wall, cpu
             say(f"  again: {why}")
             operator.wait_until_calm()
-        raise LiveError(f"reconcile of an unchanged NIMService: {why}, {ATTEMPTS} times in a row")
+        raise LiveError(f"reconcile of an unchanged {place}: {why}, {ATTEMPTS} times in a row")
 
     def _tell_disturbance(
-        self, before: Snapshot, after: Snapshot, touched: Json, children: dict[str, str]
+        self,
+        before: Snapshot,
+        after: Snapshot,
+        touched: tuple[str, Json],
+        children: dict[str, str],
     ) -> str:
         """Why this was not one reconcile that wrote nothing; empty if it was."""
         if after.errors > before.errors:
             return "the reconcile failed"
         if after.finished != before.finished + 1:
             return f"{after.finished - before.finished} reconciles instead of one"
-        now = self._api.get(self.work.path(STEADY))
-        if now["metadata"]["resourceVersion"] != touched["metadata"]["resourceVersion"]:
-            return f"the NIMService was written, and is {state_of(now)}"
+        place, resource = touched
+        now = self._api.get(place)
+        if now["metadata"]["resourceVersion"] != resource["metadata"]["resourceVersion"]:
+            return f"the {now['kind']} was written, and is {state_of(now)}"
         seen = self._see_children()
         changed = {*seen.items()} ^ {*children.items()}
         return f"written: {', '.join(sorted({name for name, _ in changed}))}" if changed else ""
@@ -145,7 +151,7 @@ class Bench:
             self.work.create(name)
             after = self._wait_for_first(operator, before)
             made = self._api.find(path_of(DEPLOYMENTS, self.work.namespace, name)) is not None
-            self.work.wait_until_ready(name, operator)
+            self.work.wait_until_ready(self.work.path(name), operator)
             self.work.delete(name, operator)
             if made and after.errors == before.errors:
                 return after.seconds - before.seconds
@@ -165,6 +171,25 @@ class Bench:
                 raise LiveError(f"no first reconcile within {RUN_SECONDS:g} s")
             time.sleep(0.02)
         return now
+
+    # --- kinds -----------------------------------------------------------------------------------
+
+    def compare_kinds(self) -> None:
+        """An unchanged resource of each NeMo kind, in turns with an unchanged NIMService."""
+        places = {"NIMService": self.work.path(STEADY), **self.work.create_samples()}
+        say(f"unchanged: {', '.join(places)}")
+        with self.start("prefork") as operator:
+            operator.wait_until_ready()
+            for place in places.values():
+                self.work.wait_until_ready(place, operator)
+            for number in range(self.sizes.warm + self.sizes.turns):
+                for kind, place in places.items():
+                    operator.wait_until_calm(0.5)
+                    wall, _cpu = self._touch(operator, place)
+                    if number >= self.sizes.warm:
+                        self._seen.kinds.setdefault(kind, []).append(wall)
+        for kind, walls in self._seen.kinds.items():
+            self._say_mean(f"{kind:16}", walls)
 
     # --- many ------------------------------------------------------------------------------------
 

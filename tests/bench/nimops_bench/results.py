@@ -21,20 +21,21 @@ SIDES: tuple[Side, ...] = ("stock", "prefork")
 class Sizes:
     """How often and how many; `few` and `many` are the numbers of NIMServices of the second part.
 
-    A round has `warm` reconciles that do not count, then `unchanged` and `created` that do;
-    `changes` are made during each restart.
+    A round has `warm` reconciles that do not count, then `unchanged` and `created` that do; each
+    kind has `turns`; `changes` are made during each restart.
     """
 
     rounds: int = 3
     warm: int = 2
     unchanged: int = 10
     created: int = 6
+    turns: int = 15
     few: int = 100
     many: int = 500
     changes: int = 5
 
 
-QUICK = Sizes(rounds=1, warm=1, unchanged=3, created=1, few=4, many=10, changes=2)
+QUICK = Sizes(rounds=1, warm=1, unchanged=3, created=1, turns=3, few=4, many=10, changes=2)
 
 
 @dataclass
@@ -83,6 +84,8 @@ class Seen:
         default_factory=lambda: {side: Samples() for side in SIDES}
     )
     shares: dict[Side, list[float]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    kinds: dict[str, list[float]] = field(default_factory=dict)
+    """Wall seconds of unchanged reconciles, by kind."""
     few: Few | None = None
     restart_few: Restart | None = None
     restart_many: Restart | None = None
@@ -94,7 +97,7 @@ def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
 
 def make_results(seen: Seen) -> Results:
     """The flat object of results.json; what was not measured is None or absent."""
-    results = compare_sides(seen.samples) | describe_many(seen)
+    results = compare_sides(seen.samples) | compare_kinds(seen.kinds) | describe_many(seen)
     results["prefork_was_on"] = is_prefork_on(seen.shares)
     results["cores"] = seen.cores
     results["nimservices_few"] = seen.sizes.few
@@ -129,6 +132,20 @@ def compare_sides(samples: t.Mapping[Side, Samples]) -> Results:
         "unchanged_stock_cpu_s": cpu["stock"],
         "create_median_s": create["prefork"],
         "create_stock_median_s": create["stock"],
+    }
+
+
+def compare_kinds(kinds: t.Mapping[str, list[float]]) -> Results:
+    """Medians of the NeMo kinds by that of the NIMService; `nemo_ratio` is the largest."""
+    ratios = {
+        kind: divide(median(walls), median(kinds.get("NIMService", [])))
+        for kind, walls in kinds.items()
+        if kind != "NIMService"
+    }
+    known = [ratio for ratio in ratios.values() if ratio is not None]
+    return {
+        **{f"{kind.lower()}_ratio": ratio for kind, ratio in ratios.items()},
+        "nemo_ratio": max(known) if known else None,
     }
 
 

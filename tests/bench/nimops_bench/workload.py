@@ -11,13 +11,14 @@ import subprocess
 import time
 import typing as t
 
-from nimops_live.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
+from nimops_live.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, kubectl, path_of
 from nimops_live.errors import LiveError
 from nimops_live.progress import Deadline, Every, say
+from nimops_live.runtime import ROOT
 from nimops_live.workload import (
     create_namespace,
     describe_unready,
-    discard_nimservices,
+    discard_resources,
     is_settled,
     make_nimservice,
     remove_namespace,
@@ -26,6 +27,7 @@ from nimops_live.workload import (
 
 from .runtime import MeasuredOperator
 
+SAMPLES = ROOT / "config" / "samples"
 MARK = "bench.nimops.nim/touched"
 
 
@@ -52,8 +54,8 @@ class Workload:
         remove_runs(self.namespace)
 
     def clear(self) -> None:
-        """No NIMService, no Deployment; no operator need run."""
-        discard_nimservices(self.api, self.namespace)
+        """No custom resource, no Deployment; no operator need run."""
+        discard_resources(self.api, self.namespace)
         deadline = Deadline(300, f"deletion of what is in the namespace {self.namespace}")
         while self.list_all() or self.api.get(path_of(DEPLOYMENTS, self.namespace))["items"]:
             deadline.check()
@@ -65,13 +67,30 @@ class Workload:
     def create(self, name: str) -> None:
         self.api.request("POST", self.path(), make_nimservice(name))
 
-    def touch(self, name: str, value: str) -> Json:
-        """The NIMService after a change that means nothing and is reconciled all the same."""
-        return self.api.patch(self.path(name), {"metadata": {"annotations": {MARK: value}}})
+    def touch(self, place: str, value: str) -> Json:
+        """The resource after a change that means nothing and is reconciled all the same."""
+        return self.api.patch(place, {"metadata": {"annotations": {MARK: value}}})
 
-    def wait_until_ready(self, name: str, operator: MeasuredOperator, limit: float = 120.0) -> None:
-        deadline = Deadline(limit, f"{name} Ready")
-        while not is_settled(resource := self.api.get(self.path(name))):
+    def create_samples(self) -> dict[str, str]:
+        """The samples of the NeMo kinds, and what they name; kind → path."""
+        files = [SAMPLES / "nemo-prerequisites.yaml", *sorted(SAMPLES.glob("nemo_*.yaml"))]
+        options = ("--namespace", self.namespace, "--output", "json")
+        applied = kubectl("apply", *options, *(f"--filename={file}" for file in files))
+        return {
+            item["kind"]: path_of(
+                (NIMSERVICES[0], f"{item['kind'].lower()}s"),
+                self.namespace,
+                item["metadata"]["name"],
+            )
+            for item in json.loads(applied)["items"]
+            if item["kind"].startswith("Nemo")
+        }
+
+    def wait_until_ready(
+        self, place: str, operator: MeasuredOperator, limit: float = 120.0
+    ) -> None:
+        deadline = Deadline(limit, f"{place} Ready")
+        while not is_settled(resource := self.api.get(place)):
             operator.check()
             deadline.check(describe_unready([resource]))
             time.sleep(0.1)

@@ -16,7 +16,6 @@ Json = dict[str, t.Any]
 Place = tuple[str | int, ...]
 
 ROOT = Path(__file__).resolve().parents[3]
-KINDS = ("NIMBuild", "NIMCache", "NIMPipeline", "NIMService")
 API_VERSION = "apps.nvidia.com/v1alpha1"
 NAMESPACE = "nimops-fuzz"
 
@@ -31,6 +30,9 @@ def crds() -> dict[str, Json]:
     return {crd["spec"]["names"]["kind"]: crd for crd in found}
 
 
+KINDS = tuple(sorted(crds()))
+
+
 @cache
 def schema_of(kind: str, part: str) -> Json:
     """The schema of `spec` or `status`."""
@@ -43,9 +45,7 @@ def schema_of(kind: str, part: str) -> Json:
 def samples_of(kind: str) -> tuple[Json, ...]:
     """The samples of a kind, as somebody would apply them."""
     found = []
-    for file in sorted((ROOT / "config/samples").glob("nim*.yaml")) + sorted(
-        (ROOT / "config/samples").glob("apps_*.yaml")
-    ):
+    for file in sorted((ROOT / "config/samples").glob("*_*.yaml")):
         found += [item for item in yaml.safe_load_all(file.read_text()) if item]
     return tuple(item for item in found if item.get("kind") == kind)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import typing as t
 
@@ -85,6 +86,7 @@ _MANIFESTS = (
     "schema_version: '2'\nprofiles: [{id: {}}]", f"{'x' * 300}: {{tags: {_TAGS}}}", "abc: {release: 1.10, tags: {feat_lora: true}}",
     "schema_version: [2]", "{" * 400, "[" * 2000, "a: b: c", "\t", "%YAML 9.9\n---\na: b", "abc: {tags: {__ansible_unsafe: x}}",
 )  # fmt: skip
+_DATA_KEYS = ("model_manifest.yaml", "training", "models", "customizationTargets")
 _LOGS = ("", "model_manifest.yaml not found\n", "model_manifest.yaml not found\ndownload-to-cache not found\n",
          _MARKS[0], _MARKS[1], "Profile abc is ready", "\ufffd" * 50)  # fmt: skip
 _BODIES = (
@@ -113,6 +115,7 @@ class World:
         self._neighbours = neighbours
         self._resource = resource
         self._objects: dict[tuple[str, str], Json | None] = {}
+        self._digests: dict[str, Json | None] = {}
         self._is_calm = self._chance(0.4)
 
     def ask(self, read: Read) -> t.Any:
@@ -168,6 +171,25 @@ class World:
     def _ask_presence(self, read: Read) -> Json | None:
         found = self._ask_object(read)
         return {"metadata": found["metadata"]} if found else None
+
+    def _ask_sealed(self, read: Read) -> Json | None:
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import seal
+
+        found = self._ask_object(read)
+        if found is None:
+            return None
+        return seal(
+            found, json.loads(read.sealed), lambda name: self._objects.get(("Secret", name))
+        )
+
+    def _ask_digest(self, read: Read) -> Json | None:
+        """Mostly there, as it was seen first."""
+        if read.key not in self._digests:
+            missing = [] if self._chance(0.8) else list(read.keys)
+            digest = "" if self._chance(0.1) else f"{self._random.getrandbits(96):024x}"
+            found = {"version": "7", "missing": missing, "digest": digest}
+            self._digests[read.key] = None if self._chance(0.2) else found
+        return self._digests[read.key]
 
     def _ask_list(self, read: Read) -> list[Json]:
         labels = {
@@ -247,7 +269,7 @@ class World:
             metadata["managedFields"] = [{"manager": "x", "operation": "Update", "time": _TIME}]
         live: Json = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": metadata}
         if kind in ("ConfigMap", "Secret"):
-            return live | {"data": {"model_manifest.yaml": self._random.choice(_MANIFESTS)}}
+            return live | {"data": {key: self._random.choice(_MANIFESTS) for key in _DATA_KEYS}}
         if kind in ("ServiceAccount", "Role", "RoleBinding"):
             return live
         return live | {"spec": self._spec(kind), "status": self._status(kind)}

@@ -10,7 +10,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-CONTROLLER = "nimservice-v1alpha1-controller"
+CONTROLLERS = re.compile(r"(nim|nemo)[a-z]+-v1alpha1-controller")
 
 _LINE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})? (?P<value>\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -18,7 +18,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The controller of NIMServices at one moment, since the operator started.
+    """All controllers at one moment, since the operator started.
 
     `finished` reconciles took `seconds` together; `errors` of them failed; `waiting` resources are
     in the queue, `running` are being reconciled.
@@ -44,10 +44,10 @@ def parse_samples(text: str) -> t.Iterator[tuple[str, dict[str, str], float]]:
 
 
 def take_snapshot(text: str) -> Snapshot:
-    """What the metrics say of the controller of NIMServices; zeros while it has not begun."""
+    """What the metrics say of all controllers together; zeros while none has begun."""
     sums: dict[str, float] = {}
     for name, labels, value in parse_samples(text):
-        if labels.get("controller") == CONTROLLER and "le" not in labels:
+        if CONTROLLERS.fullmatch(labels.get("controller", "")) and "le" not in labels:
             sums[name] = sums.get(name, 0.0) + value
     runtime = "controller_runtime_"
     return Snapshot(

@@ -118,8 +118,8 @@ def create_namespace(api: Api, name: str) -> None:
 
 
 def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
-    """The namespace, and the finalizers of the NIMServices in it: no operator need run."""
-    discard_nimservices(api, name)
+    """The namespace, and the finalizers of the resources in it: no operator need run."""
+    discard_resources(api, name)
     place = f"/api/v1/namespaces/{name}"
     if api.find(place):
         api.request("DELETE", place)
@@ -129,10 +129,17 @@ def remove_namespace(api: Api, name: str, limit: float = 600.0) -> None:
         time.sleep(0.5)
 
 
-def discard_nimservices(api: Api, namespace: str) -> None:
-    """Delete them without their finalizers."""
-    for resource in api.get(path_of(NIMSERVICES, namespace))["items"]:
-        place = path_of(NIMSERVICES, namespace, resource["metadata"]["name"])
+def discard_resources(api: Api, namespace: str) -> None:
+    """Delete all custom resources without their finalizers."""
+    group = NIMSERVICES[0]
+    served = [item["name"] for item in api.get(f"/{group}")["resources"]]
+    places = {
+        path_of((group, plural), namespace, item["metadata"]["name"]): item
+        for plural in served
+        if "/" not in plural
+        for item in api.get(path_of((group, plural), namespace))["items"]
+    }
+    for place, resource in places.items():
         if resource["metadata"].get("finalizers"):
             api.patch(place, {"metadata": {"finalizers": None}})
         if not resource["metadata"].get("deletionTimestamp"):

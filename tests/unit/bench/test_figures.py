@@ -18,6 +18,7 @@ REQUIRED = {
     "unchanged_cpu_ratio",
     "create_wall_ratio",
     "unchanged_median_s",
+    "nemo_ratio",
     "hundred_ready_s",
     "restart_100_s",
     "restart_500_s",

@@ -12,6 +12,7 @@ from nimops_bench.results import (
     Samples,
     Seen,
     Sizes,
+    compare_kinds,
     is_prefork_on,
     make_results,
     make_samples,
@@ -34,6 +35,7 @@ def make_seen() -> Seen:
             "prefork": Samples([[0.5, 0.5], [1.0]], [[0.2, 0.4], [0.9]], [[2.0]]),
         },
         shares={"stock": [0.9], "prefork": [0.03]},
+        kinds={"NIMService": [0.2], "NemoDatastore": [0.1]},
         few=Few([1.0, 2.0, 9.0], Memory(150, 200)),
         restart_few=make_restart(10.0, [1.0]),
         restart_many=make_restart(60.0, [1.0, 7.0, 2.0]),
@@ -45,6 +47,8 @@ def test_all_figures() -> None:
         "unchanged_wall_ratio": 8.0,
         "unchanged_cpu_ratio": pytest.approx(10.0),
         "create_wall_ratio": 3.0,
+        "nemodatastore_ratio": 0.5,
+        "nemo_ratio": 0.5,
         "unchanged_median_s": 0.5,
         "unchanged_stock_median_s": 4.0,
         "unchanged_cpu_s": pytest.approx(0.6),
@@ -112,3 +116,17 @@ def test_samples_of_the_chart() -> None:
     assert samples["unchanged_wall"] == {"stock": [3.0, 4.0, 5.0], "prefork": [0.5, 0.5, 1.0]}
     assert samples["ready"] == [1.0, 2.0, 9.0]
     assert samples["restarts"]["500"] == [(0.5, 0), (60.0, 9)]
+
+
+def test_the_slowest_nemo_kind_counts() -> None:
+    kinds = {"NIMService": [2.0, 1.0, 3.0], "NemoDatastore": [2.2], "NemoCustomizer": [3.0, 2.0]}
+    assert compare_kinds(kinds) == {
+        "nemodatastore_ratio": 1.1,
+        "nemocustomizer_ratio": 1.25,
+        "nemo_ratio": 1.25,
+    }
+    assert compare_kinds({"NemoDatastore": [1.0]}) == {
+        "nemodatastore_ratio": None,
+        "nemo_ratio": None,
+    }
+    assert compare_kinds({}) == {"nemo_ratio": None}

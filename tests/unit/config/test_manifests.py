@@ -9,6 +9,8 @@ import functools
 import ipaddress
 import shutil
 import subprocess
+import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -294,9 +296,84 @@ def test_sample_is_of_our_kinds_and_leaves_the_namespace_open(path):
     if path.name == "kustomization.yaml":
         assert yaml.safe_load(path.read_text())["namespace"] == "nim"
         return
+    prerequisites = path.name.endswith("-prerequisites.yaml")
     for item in load_all(path):
-        assert item["apiVersion"] == "apps.nvidia.com/v1alpha1"
+        version = "v1" if prerequisites else "apps.nvidia.com/v1alpha1"
+        assert item["apiVersion"] == version
         assert "namespace" not in item["metadata"]
+
+
+# The Service of the operator has the name of the resource; others are those of the prerequisites' comment.
+ELSEWHERE = {"mlflow-tracking", "milvus", "argo-workflows-server"}
+BY_NAME = {"secretName": "Secret", "modelConfig": "ConfigMap", "configMap": "ConfigMap"}
+
+
+def nemo_samples() -> list[dict]:
+    found = [item for path in SAMPLES if path.name.startswith("nemo_") for item in load_all(path)]
+    assert found
+    return found
+
+
+def references(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Kind and name of each Secret and ConfigMap in a spec."""
+    if isinstance(value, dict):
+        if "name" in value and (key in BY_NAME or key.endswith("Secret")):
+            yield BY_NAME.get(key, "Secret"), value["name"]
+        for name, child in value.items():
+            yield from references(child, name)
+    elif key == "secretName" or key.endswith("Secret"):
+        yield "Secret", str(value)
+
+
+def urls(value: object, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, child in value.items():
+            yield from urls(child, name)
+    elif key in {"endpoint", "baseURL"}:
+        yield str(value)
+
+
+def test_nemo_samples_have_what_they_name():
+    made = {
+        (item["kind"], item["metadata"]["name"])
+        for item in load_all(CONFIG / "samples/nemo-prerequisites.yaml")
+    }
+    given = {("Secret", "ngc-api-secret")}
+    used = {found for item in nemo_samples() for found in references(item["spec"])}
+    assert used - given == made
+
+
+def test_nemo_samples_reach_each_other():
+    services = {
+        item["metadata"]["name"]: item["spec"]["expose"]["service"]["port"]
+        for path in SAMPLES
+        for item in load_all(path)
+        if "expose" in item.get("spec", {}) and "service" in item["spec"]["expose"]
+    }
+    ports = {
+        (split.hostname, split.port)
+        for item in nemo_samples()
+        for split in map(urllib.parse.urlsplit, urls(item["spec"]))
+        if split.hostname not in ELSEWHERE
+    }
+    assert len(ports) == 3
+    assert ports <= set(services.items())
+
+
+def test_nemo_samples_share_a_server_but_no_database():
+    databases = [item["spec"]["databaseConfig"] for item in nemo_samples()]
+    assert {found["host"] for found in databases} == {"postgresql"}
+    logins = {
+        (found["databaseName"], found["credentials"]["user"], found["credentials"]["secretName"])
+        for found in databases
+    }
+    assert [len({login[place] for login in logins}) for place in range(3)] == [5, 5, 5]
+
+
+def test_values_of_prerequisites_are_told_as_examples():
+    for item in load_all(CONFIG / "samples/nemo-prerequisites.yaml"):
+        for name, value in item.get("stringData", {}).items():
+            assert value.startswith("example-") or "An example" in value or name == "service"
 
 
 def test_sample_services_use_caches_that_samples_make():

@@ -43,43 +43,52 @@ PAST_THE_CACHE = {
 }
 WORKLOADS = {"ComputeDomain", "ConfigMap", "Deployment", "InferenceService", "LeaderWorkerSet"}
 PICKER = {"Role", "RoleBinding", "Service", "ServiceAccount", "InferencePool"}
-PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER | {"Pod", "Job", "NIMService"}
+PRUNED = {kind for kind, *_ in FEATURES} | WORKLOADS | PICKER
+PRUNED |= {"Pod", "Job", "NIMService", "Secret"}
 """Kinds that a `desired` may list as unwanted."""
 
 GRANT = "to grant it, one must have it"
 READ_GRANT = dict.fromkeys(("get", "list", "watch"), GRANT)
+FULL_GRANT = READ_GRANT | dict.fromkeys(("create", "update", "patch", "delete"), GRANT)
 
 BESIDES = {
-    (GROUP, "nimbuilds"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimcaches"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimpipelines"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimservices"): {"update": "the runtime adds and removes the finalizer"},
-    (GROUP, "nimbuilds/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimcaches/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimpipelines/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimservices/finalizers"): {"update": "owner references that block deletion"},
-    (GROUP, "nimbuilds/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimcaches/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimpipelines/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
-    },
-    (GROUP, "nimservices/status"): {
-        "patch": "report",
-        "update": "the runtime's own words on a bad reconcile-period annotation",
+    **{
+        (GROUP, f"{KINDS[kind].plural}{part}"): verbs
+        for kind in kind_names()
+        for part, verbs in {
+            "": {"update": "the runtime adds and removes the finalizer"},
+            "/finalizers": {"update": "owner references that block deletion"},
+            "/status": {
+                "patch": "report",
+                "update": "the runtime's own words on a bad reconcile-period annotation",
+            },
+        }.items()
     },
     ("", "pods/log"): {"get": "the model manifest of a probe pod"},
     ("security.openshift.io", "securitycontextconstraints"): {"use": GRANT},
     ("", "pods"): {"list": GRANT, "watch": GRANT},
+    ("", "secrets"): {"list": GRANT, "watch": GRANT},
     ("inference.networking.k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferencepools"): READ_GRANT,
+    ("", "configmaps"): {"list": GRANT, "watch": GRANT},
+    ("", "events"): READ_GRANT,
+    ("", "persistentvolumeclaims"): {"delete": GRANT},
+    ("batch", "jobs"): {"update": GRANT},
+    ("batch", "jobs/status"): READ_GRANT,
+    ("batch.volcano.sh", "jobs"): FULL_GRANT,
+    ("batch.volcano.sh", "jobs/status"): READ_GRANT,
+    ("nodeinfo.volcano.sh", "numatopologies"): READ_GRANT,
+    **{
+        (f"scheduling.{group}", resource): READ_GRANT
+        for group in ("incubator.k8s.io", "volcano.sh")
+        for resource in ("podgroups", "queues", "queues/status")
+    },
+    ("run.ai", "runaijobs"): FULL_GRANT,
+    ("run.ai", "trainingworkloads"): FULL_GRANT,
+    ("nvidia.com", "nemoentityhandlers"): FULL_GRANT,
+    ("nvidia.com", "nemotrainingjobs"): FULL_GRANT,
+    ("nvidia.com", "nemotrainingjobs/status"): FULL_GRANT,
 }
 """What the table of kinds does not tell, each verb with its reason."""
 

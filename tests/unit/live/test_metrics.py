@@ -9,11 +9,13 @@ import pytest
 from nimops_live.metrics import Snapshot, parse_samples, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
-OTHER = 'controller="nimcache-v1alpha1-controller"'
+OTHER = 'controller="nemodatastore-v1alpha1-controller"'
+FOREIGN = 'controller="clusterpolicy-v1-controller"'
 TEXT = f"""
 # HELP workqueue_depth Current depth of workqueue
 # TYPE workqueue_depth gauge
-workqueue_depth{{{OTHER},name="nimcache",priority=""}} 9
+workqueue_depth{{{FOREIGN},name="clusterpolicy",priority=""}} 1000
+workqueue_depth{{{OTHER},name="nemodatastore",priority=""}} 9
 workqueue_depth{{{OURS},name="nimservice",priority="0"}} 2
 workqueue_depth{{{OURS},name="nimservice",priority="-100"}} 95
 controller_runtime_active_workers{{{OURS}}} 2
@@ -27,7 +29,7 @@ controller_runtime_reconcile_time_seconds_count{{{OURS}}} 6
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (TEXT, Snapshot(finished=6, seconds=17.540128, errors=1, waiting=97, running=2)),
+        (TEXT, Snapshot(finished=6, seconds=17.540128, errors=1, waiting=106, running=2)),
         ("", Snapshot(finished=0, seconds=0, errors=0, waiting=0, running=0)),
     ],
     ids=["busy", "just-started"],

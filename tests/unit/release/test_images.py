@@ -7,25 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-from nimops_release.images import find_images, sample_images
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from nimops_release.images import (
+    WAIT_IMAGE,
+    find_images,
+    images_text,
+    named_images,
+    rendered_images,
+    sample_images,
+)
 from nimops_release.manifests import Project
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def named_images(item):
-    """Images that a custom resource names, as one text or in parts."""
-    if isinstance(item, list):
-        for child in item:
-            yield from named_images(child)
-    elif isinstance(item, dict):
-        if "repository" in item:
-            yield f"{item['repository']}:{item.get('tag', 'latest')}"
-        for key, child in item.items():
-            if key == "modelPuller":
-                yield child
-            yield from named_images(child)
 
 
 def test_find_images():
@@ -36,13 +29,27 @@ def test_find_images():
     ]
 
 
-def test_the_operator_renders_no_image_that_a_resource_does_not_name():
-    named = {
-        image
-        for file in (ROOT / "config/samples").glob("*.yaml")
-        for item in yaml.safe_load_all(file.read_text())
-        for image in named_images(item)
+def test_named_images():
+    spec = {
+        "image": {"repository": "a", "tag": "1"},
+        "modelPuller": "b:1",
+        "nemoDatastoreTools": {"image": "c:1"},
+        "evaluationImages": {"rag": "d:1"},
+        "sidecarContainers": [{"image": {"repository": "e"}}],
     }
-    rendered = sample_images(Project(ROOT))
+    assert list(named_images({"spec": spec})) == ["a:1", "b:1", "c:1", "d:1", "e:latest"]
+
+
+def test_the_operator_renders_no_image_that_a_resource_does_not_name():
+    rendered = rendered_images(Project(ROOT))
     assert len(rendered) > 3
-    assert set(rendered) <= named
+    assert rendered <= {*sample_images(Project(ROOT)), WAIT_IMAGE}
+
+
+def test_the_image_that_the_operator_adds_is_listed(monkeypatch):
+    assert Observed({}).wait_image == WAIT_IMAGE
+    monkeypatch.setattr("nimops_release.images.operator_images", lambda _project: ["own"])
+    lines = images_text(Project(ROOT)).splitlines()
+    assert [lines[1], lines[3]] == ["own", WAIT_IMAGE]
+    assert "NIMOPS_WAIT_IMAGE" in lines[2]
+    assert "nvcr.io/nvidia/nemo-microservices/eval-factory-benchmark-bfcl:25.6.1" in lines[5:]

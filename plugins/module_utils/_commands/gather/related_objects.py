@@ -21,6 +21,13 @@ _NAMED = {
     "secretName": "Secret",
     "serviceAccountName": "ServiceAccount",
     "tlsSecretName": "Secret",
+    **dict.fromkeys(
+        (
+            *("apiKeySecret", "giteaAdminSecret", "lfsJwtSecret", "datastoreInitSecret"),
+            *("datastoreConfigSecret", "datastoreInlineConfigSecret"),
+        ),
+        "Secret",
+    ),
 }
 """Fields with the name of an object."""
 
@@ -30,6 +37,10 @@ _BLOCKS = {
     "configMap": "ConfigMap",
     "configMapKeyRef": "ConfigMap",
     "configMapRef": "ConfigMap",
+    "hfSecret": "Secret",
+    "modelConfig": "ConfigMap",
+    "modelPVC": "PersistentVolumeClaim",
+    "ngcAPISecret": "Secret",
     "nimCache": "NIMCache",
     "pvc": "PersistentVolumeClaim",
     "secretKeyRef": "Secret",

@@ -20,8 +20,9 @@ from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
 from ..._engine.duplicates import keep_duplicates
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
-from ..._engine.observed import Observed, read_object
+from ..._engine.observed import Observed, read_object, read_sealed
 from ..._engine.plan import make_plan
+from ..._engine.sealed import has_sealed
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
 
@@ -95,7 +96,7 @@ def find_changes(
         if (change := compare_resource(key, resource, _live(base, key)))
     ]
     for key, wanted in simulated.wanted.items():
-        if change := _compare_child(key, wanted, _live(base, key)):
+        if change := _compare_child(key, wanted, _live_child(base, key, wanted.child)):
             changes.append(change)
     return changes + [Change(DELETE, key, key) for key in simulated.unwanted]
 
@@ -118,8 +119,10 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
         return None
     child = keep_duplicates(wanted.child, live)
     shown, wanted_shown = _without_hashes(live), _without_hashes(child.manifest)
-    after = hide_secrets(publish(wanted_shown))
-    before = hide_secrets(publish(_before(shown, wanted_shown, _lost_fields(child, live))))
+    wanted_after = publish(wanted_shown)
+    found_before = publish(_before(shown, wanted_shown, _lost_fields(child, live)))
+    former = found_before if has_sealed(child.manifest) else wanted_after
+    after, before = hide_secrets(wanted_after, former), hide_secrets(found_before)
     if before == after:
         return Change(ADOPT, key, wanted.parent)
     template = TEMPLATES.get(key[0], "")
@@ -154,6 +157,14 @@ def _plan_of(wanted: Wanted, live: Json) -> t.Any:
 
 def _live(base: Ask, key: Key) -> Json | None:
     return t.cast("Json | None", base(read_object(*key)))
+
+
+def _live_child(base: Ask, key: Key, child: Child) -> Json | None:
+    """A live child; a Secret with others' values as its kind sees it."""
+    if not has_sealed(child.manifest):
+        return _live(base, key)
+    read = read_sealed(key.namespace, key.name, child.manifest["data"])
+    return t.cast("Json | None", base(read))
 
 
 def _shown_resource(resource: Json) -> Json:
@@ -214,12 +225,16 @@ def publish(manifest: Json) -> Json:
     return {**manifest, "metadata": metadata}
 
 
-def hide_secrets(manifest: Json) -> Json:
-    """The object; of a Secret only its keys."""
+def hide_secrets(manifest: Json, former: Json | None = None) -> Json:
+    """The object; of a Secret only its keys, and which values are not those of ``former``."""
     if manifest.get("kind") != "Secret":
         return manifest
+    former = former or manifest
     hidden = {
-        field: dict.fromkeys(manifest[field], "(hidden)")
+        field: {
+            key: "(hidden)" if value == (former.get(field) or {}).get(key) else "(hidden, changed)"
+            for key, value in manifest[field].items()
+        }
         for field in ("data", "stringData")
         if manifest.get(field)
     }
@@ -227,5 +242,5 @@ def hide_secrets(manifest: Json) -> Json:
 
 
 def to_yaml(value: Json | None) -> str:
-    """YAML with the keys in their order; empty for None."""
-    return "" if value is None else dump_yaml(value, sort_keys=False)
+    """YAML with the keys in their order, and texts line by line; empty for None."""
+    return "" if value is None else dump_yaml(value, sort_keys=False, by_line=True)

@@ -31,6 +31,7 @@ _SHOWN_CONDITIONS = (
     ("Ready", "False"),
     ("Reconciling", "True"),
 )
+_SHOWN_WHILE_READY = (("Stalled", "True"), ("Reconciling", "True"))
 _MAX_REASON = 60
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
@@ -132,10 +133,9 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
 
 
 def _why(status: Json) -> tuple[str, str]:
-    """Reason and message of a problem; empty if Ready."""
-    if status.get("state") == "Ready":
-        return "", ""
-    for kind, wanted in _SHOWN_CONDITIONS:
+    """Reason and message of a problem; one that is Ready may still lack something."""
+    is_ready = status.get("state") == "Ready"
+    for kind, wanted in _SHOWN_WHILE_READY if is_ready else _SHOWN_CONDITIONS:
         found = find_condition(status.get("conditions"), kind)
         if found and found.get("status") == wanted and found.get("reason"):
             return str(found["reason"]), " ".join(str(found.get("message") or "").split())

@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._components import ingress, routes
+from ..._components import expose as exposure
+from ..._components import routes
 from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
 from ..spec import Expose, Spec
@@ -17,10 +18,7 @@ from .service import service_name
 
 def route_host(app: NIMServiceApp) -> str:
     """The host name of the Ingress and of every route."""
-    domain = app.spec.expose.domain
-    if not domain:
-        raise NimError("spec.expose.router.hostDomainName is required with an ingress or a gateway")
-    return f"{app.name}.{app.namespace}.{domain}"
+    return exposure.route_host(app, app.spec.expose)
 
 
 def has_ingress(app: NIMServiceApp) -> bool:
@@ -35,29 +33,27 @@ def routed_host(app: NIMServiceApp) -> str:
 
 
 def build_ingress(app: NIMServiceApp) -> Manifest:
-    """The Ingress; if both fields are set, the deprecated one counts."""
-    expose = app.spec.expose
-    if legacy := expose.legacy_ingress:
-        return ingress.build_ingress(app, legacy.get("spec") or {}, legacy.get("annotations"))
-    spec = ingress.ingress_spec(route_host(app), service_name(app), expose.ingress)
-    return ingress.build_ingress(app, spec, expose.annotations)
+    """The Ingress."""
+    return exposure.build_ingress(app, app.spec.expose, service_name(app), lambda spec: spec)
 
 
 def build_http_route(app: NIMServiceApp) -> Manifest:
-    """Route all paths to the Service, or to the backend that the user names instead."""
-    backend = app.spec.expose.gateway.get("backendRef") or _backend(app, "api")
-    return routes.build_http_route(app, _route(app), backend)
+    """The HTTPRoute."""
+    expose = app.spec.expose
+    return exposure.build_http_route(app, expose, service_name(app), expose.port)
 
 
 def build_grpc_route(app: NIMServiceApp) -> Manifest:
     """Route all methods to the Service's gRPC port; NimError if it has none."""
-    if "grpc" not in app.spec.expose.ports:
+    expose = app.spec.expose
+    if "grpc" not in expose.ports:
         raise NimError(
             "spec.expose.service.grpcPort must be set when"
             " spec.expose.router.gateway.grpcRoutesEnabled is true",
             reason="GRPCRouteFailed",
         )
-    return routes.build_grpc_route(app, _route(app), _backend(app, "grpc"))
+    backend = {"name": service_name(app), "port": expose.ports["grpc"]}
+    return routes.build_grpc_route(app, exposure.route_of(app, expose), backend)
 
 
 ROUTING: tuple[tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]], ...] = (
@@ -75,26 +71,3 @@ def refused_by_knative(expose: Expose) -> dict[str, bool]:
         "spec.router.ingress": bool(expose.ingress),
         "spec.router.gateway": bool(expose.gateway),
     }
-
-
-def annotations_given(app: NIMServiceApp) -> dict[str, t.Iterable[str]]:
-    """Field → its annotations for the Ingress and routes; none if there are none."""
-    expose = app.spec.expose
-    has_routes = expose.has_http_route or expose.has_grpc_route
-    given: dict[str, t.Iterable[str]] = {}
-    if expose.has_ingress or has_routes:
-        given["spec.annotations"] = app.spec.annotations
-    if expose.legacy_ingress:
-        given["spec.expose.ingress.annotations"] = expose.legacy_ingress.get("annotations") or {}
-    if has_routes or (expose.ingress and not expose.legacy_ingress):
-        given["spec.expose.router.annotations"] = expose.annotations or {}
-    return given
-
-
-def _route(app: NIMServiceApp) -> routes.Route:
-    expose = app.spec.expose
-    return routes.Route(route_host(app), expose.gateway, expose.annotations)
-
-
-def _backend(app: NIMServiceApp, port: str) -> dict[str, t.Any]:
-    return {"name": service_name(app), "port": app.spec.expose.ports[port]}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
 
 NAMESPACE = "/api/v1/namespaces/nim"
 SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
@@ -113,7 +114,7 @@ def test_errors_are_one_line(reconciled):
     results = reconciled[2]
     assert results["lost"]["msg"].startswith("no usable kubeconfig /nowhere/config: it does not")
     assert results["nothing"]["msg"].startswith("resource: missing, ")
-    known = "NIMBuild, NIMCache, NIMPipeline, NIMService"
+    known = ", ".join(kind_names())
     assert results["foreign"]["msg"] == f"kind 'Pod' is not one of {known}"
 
 

@@ -22,7 +22,7 @@ FLOORS = [
     "_kinds",
     "_commands",
 ]
-OF_KINDS = {"_nimbuild", "_nimcache", "_nimpipeline", "_nimservice"}
+OF_KINDS = {file.parent.name for file in ROOT.glob("_*/kind.py")} - {"_engine"}
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in ROOT.rglob("*.py")
 }

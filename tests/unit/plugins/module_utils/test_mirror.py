@@ -25,6 +25,7 @@ UNTESTED = {
 """Module -> why it needs no tests."""
 
 OF_FOLDERS = {
+    "test_bad_input.py": "what every kind of a floor says of bad input",
     "test_conformance.py": "a kind against recorded objects of the reference operator",
     "test_layers.py": "which module imports which",
     "test_mirror.py": "this file",

@@ -20,6 +20,7 @@ PLUGINS = "ansible_collections.nimops.nim.plugins"
 MODULES = {
     "apply": "nim_apply",
     "gather": "nim_gather",
+    "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
     "render": "nim_render",
@@ -94,11 +95,13 @@ def test_examples_of_requeue_after(run):
 
 
 def test_all_modules_have_their_examples_run():
-    """Here, in test_support_verbs.py, or in test_takeover.py."""
+    """Here, in test_support_verbs.py, in test_takeover.py, or in test_databases.py."""
     known = {"nim_observe", "nim_report", "nim_render", "nim_status_info", "nim_plan_info"}
     known |= {"nim_apply", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
-    assert modules == known | {"nim_profiles_info", "nim_gather", "nim_takeover"}
+    assert modules == known | {
+        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover")
+    }
 
 
 ALL_MODULES = sorted(file.stem for file in (ROOT / "plugins/modules").glob("*.py"))
@@ -152,7 +155,19 @@ def test_defaults_of_the_action_group_reach_a_module(call, tmp_path):
 
 def test_every_playbook_has_its_module():
     playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
-    assert {name for name in playbooks if not name.startswith("nim")} == set(MODULES)
+    of_kinds = {kind.lower() for kind in kind_names()}
+    assert playbooks - of_kinds == set(MODULES)
+
+
+SHARED = {"files", "definition", "definition_variable", "kubeconfig", "context"}
+
+
+def variable_of(module, option):
+    """The variable of a playbook that stands for an option; that of a server says of which."""
+    if option == "namespace":
+        return "nim_namespace"
+    is_of_server = module == "nim_databases" and option not in SHARED
+    return f"postgresql_{option}" if is_of_server else option
 
 
 @pytest.mark.parametrize(("playbook", "name"), MODULES.items())
@@ -160,7 +175,7 @@ def test_a_playbook_has_every_option(playbook, name):
     """Under its own name, but for what Jinja has a meaning for."""
     (play,) = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text())
     task = play["tasks"][0]
-    variables = {item: {"namespace": "nim_namespace"}.get(item, item) for item in options_of(name)}
+    variables = {item: variable_of(name, item) for item in options_of(name)}
     passed = {
         option: f"{{{{ {variable} | default(omit) }}}}" for option, variable in variables.items()
     }
@@ -195,10 +210,10 @@ def test_snippets_of_the_page_about_filters(run):
 
 def test_roles_have_argument_specs_that_run(run):
     """Of each kind, with a resource that is being deleted, which is left alone."""
-    roles = sorted(file.stem for file in (ROOT / "playbooks").glob("nim*.yml"))
     gone = {"deletionTimestamp": "2026-01-01T00:00:00Z", "name": "x", "namespace": "nim"}
     spec = {"nimCache": {"name": "models"}, "image": NIM["spec"]["image"]}
-    for role, kind in zip(roles, kind_names(), strict=True):
+    for kind in kind_names():
+        role = kind.lower()
         resource = {"apiVersion": NIM["apiVersion"], "kind": kind, "metadata": gone, "spec": spec}
         include = {"ansible.builtin.include_role": {"name": f"nimops.nim.{role}"}}
         code, said = run([include], **{f"{role}_resource": resource})

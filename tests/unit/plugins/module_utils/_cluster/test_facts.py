@@ -6,8 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import (
+    ASSUMED,
+    read_digest,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
     read_nodes,
@@ -15,7 +20,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_objects,
     read_pods,
     read_presence,
+    read_sealed,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
 NODE = {
     "apiVersion": "v1",
@@ -28,6 +35,14 @@ NODE = {
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
 
 
+SECRET = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "s", "namespace": "nim"},
+    "data": {"uri": "czNjcjN0"},
+}
+
+
 LABELLED = Read("Node?l", "any", "Node", selector=next(iter(NODE["metadata"]["labels"])))
 
 
@@ -38,6 +53,13 @@ ANSWERS = {
     "a presence": (read_presence("Pod", "nim", "a"), {"metadata": POD["metadata"]}),
     "a node with a label": (LABELLED, [{"metadata": NODE["metadata"]}]),
     "no node with a label": (replace(LABELLED, selector="none"), []),
+    "a sealed Secret": (read_sealed("nim", "s", {"uri": "<>"}), SECRET | {"data": {"uri": OTHER}}),
+    "no sealed Secret": (read_sealed("nim", "t", {}), None),
+    "a digest": (
+        read_digest("Secret", "nim", "s", ("uri", "b"), "", ""),
+        {"version": "", "missing": ["b"], "digest": ""},
+    ),
+    "a digest of an unknown Secret": (read_digest("Secret", "nim", "t", "b", "", ""), ASSUMED),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
     "objects": (read_objects("Pod", "nim"), [POD]),
     "pods": (read_pods("nim", "app=llm"), []),
@@ -50,6 +72,31 @@ ANSWERS = {
 
 @pytest.mark.parametrize(("read", "answer"), ANSWERS.values(), ids=ANSWERS)
 def test_facts_answer_as_a_cluster_does(read, answer):
-    facts = Facts([POD, NODE], ["registry.example/native:1"])
+    facts = Facts([POD, NODE, SECRET], ["registry.example/native:1"])
     assert facts.ask(read) == answer
     assert SimulatedCluster(facts.ask).answer(read) == answer
+
+
+def test_objects_of_files_are_as_an_api_server_stores_them() -> None:
+    given = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "data": {"a": "MQ==", "b": "MQ=="},
+        "stringData": {"b": "2", "c": "ä"},
+    }
+    facts = Facts([given, {**NODE}], namespace="nim")
+    assert facts.ask(read_object("Secret", "nim", "s")) == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "nim"},
+        "data": {"a": "MQ==", "b": "Mg==", "c": "w6Q="},
+    }
+    assert facts.ask(read_nodes()) == [{"metadata": NODE["metadata"]}]
+
+
+@pytest.mark.parametrize("field", ["data", "stringData"])
+def test_a_secret_of_a_file_has_maps(field: str) -> None:
+    given = {"kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}, field: ["a"]}
+    with pytest.raises(NimError, match=f'Secret "s": {field} must be a map'):
+        Facts([given])

@@ -9,6 +9,7 @@ import json
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
+from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
     read_labelled,
@@ -17,8 +18,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_objects,
     read_pods,
     read_presence,
+    read_sealed,
     read_tanzu,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
 from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import LOG_LIMIT
 
 POD = "/api/v1/namespaces/nim/pods/p"
@@ -164,6 +167,44 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     assert "Secret/nim/ngc" not in found
     paths = [item.path.rpartition("/")[2] for item in cluster.server.requests]
     assert paths == ["ngc", "odd", "no"], "a nameless Secret would be the list of all"
+
+
+URL = SealedText("pg", "password", "me:", "@h")
+
+
+@pytest.mark.parametrize(
+    ("password", "shown"),
+    [
+        pytest.param("s3cr3t", URL.placeholder, id="as wanted"),
+        pytest.param("other", OTHER, id="another password"),
+        pytest.param(None, OTHER, id="no password"),
+    ],
+)
+def test_sealed_secret(cluster, see, password, shown):
+    def put(name, **data):
+        coded = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
+        cluster.put(f"/api/v1/namespaces/nim/secrets/{name}", {"metadata": {}, "data": coded})
+
+    put("x", uri="me:s3cr3t@h")
+    if password:
+        put("pg", password=password)
+    wanted = {"uri": URL.placeholder}
+    found = see(read_sealed("nim", "x", wanted), read_sealed("nim", "none", wanted))
+    assert (found["Secret/nim/x"]["kind"], found["Secret/nim/x"]["data"]) == (
+        "Secret",
+        {"uri": shown},
+    )
+    assert found["Secret/nim/none"] is None
+    assert set(found) == {"operator", "Secret/nim/x", "Secret/nim/none"}
+
+
+def test_digest_has_no_values(cluster, see):
+    cluster.put("/api/v1/namespaces/nim/secrets/x", {"metadata": {}, "data": {"a": "czNjcjN0"}})
+    read = read_digest("Secret", "nim", "x", ("a", "b"), "u", "")
+    found = see(read, read_digest("Secret", "nim", "none", (), "u", ""))
+    assert found[read.key] | {"digest": ""} == {"version": "101", "missing": ["b"], "digest": ""}
+    assert found["Secret/nim/none#[]"] is None
+    assert "czNjcjN0" not in json.dumps(found)
 
 
 def test_model_server_of_the_namespace(see, monkeypatch):

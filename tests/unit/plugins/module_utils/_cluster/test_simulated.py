@@ -6,6 +6,7 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
+from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     read_objects,
 )
@@ -47,3 +48,19 @@ def test_a_world_has_what_was_put_into_it():
     assert world.find(ObjectKey("Pod", "nim", "b")) == other
     world.find(ObjectKey("Pod", "nim", "b"))["metadata"]["name"] = "c"
     assert world.find(ObjectKey("Pod", "nim", "b")) == other
+
+
+def test_a_digest_is_that_of_what_was_put():
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s", "namespace": "nim", "resourceVersion": "1"},
+        "data": {"a": "QQ=="},
+    }
+    read = read_digest("Secret", "nim", "s", ("a",), "", "")
+    world = SimulatedCluster(Facts([secret]).ask)
+    before = world.answer(read)
+    world.put(secret | {"data": {"a": "Qg=="}})
+    assert world.answer(read)["digest"] != before["digest"]
+    world.remove(ObjectKey("Secret", "nim", "s"))
+    assert world.answer(read) is None

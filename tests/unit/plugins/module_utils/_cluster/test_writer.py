@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import (
@@ -11,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
 
 FOLDER = "/api/v1/namespaces/nim/configmaps"
 NO = "you may not"
@@ -122,3 +125,32 @@ def test_kind_that_is_not_served(cluster, write, answer):
     assert outcome.refusals[0].message == (
         'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"'
     )
+
+
+URL = SealedText("pg", "password", "me:", "@h")
+SEALED = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "x", "namespace": "nim"},
+    "data": {"uri": URL.placeholder},
+}
+
+
+def test_sealed_values_are_inserted_and_not_returned(cluster, write):
+    secrets = "/api/v1/namespaces/nim/secrets"
+    cluster.put(f"{secrets}/pg", {"metadata": {"name": "pg"}, "data": {"password": "czNjcjN0"}})
+    assert needs_own_client(Plan(apply=[SEALED]))
+    found = write(apply=[SEALED])
+    assert base64.b64decode(cluster.objects[f"{secrets}/x"]["data"]["uri"]) == b"me:s3cr3t@h"
+    assert found.written["Secret/nim/x"]["data"] == SEALED["data"]
+    asked = [item for item in cluster.server.requests if item.path == f"{secrets}/pg"]
+    assert len(asked) == 1, "a value that changes meanwhile would not be told from somebody else's"
+
+
+def test_sealed_value_that_is_gone_is_a_refusal(cluster, write):
+    """And the rest is written."""
+    found = write(apply=[SEALED, config_map("a")])
+    (refusal,) = found.refusals
+    assert (refusal.kind, refusal.message) == ("Secret", 'Secret "pg" does not exist')
+    assert list(found.written) == ["ConfigMap/nim/a"]
+    assert "/api/v1/namespaces/nim/secrets/x" not in cluster.objects

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import
     to_apply,
 )
 
+SAMPLES = Path(__file__).resolve().parents[5] / "config/samples"
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 
 BROKEN = {
@@ -55,6 +57,28 @@ def test_errors_say_where(content, message):
     with pytest.raises(NimError) as caught:
         custom_resources([Text("f", content)], "nim")
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"replicas": "two"}, 'spec.replicas: is "two", which is not of type integer'),
+        ({"replicas": 0}, "spec.replicas: is 0, less than 1"),
+        ({"image": None}, "spec.image: is required"),
+        ({"replica": 1}, "spec.replica: is unknown; the fields here are "),
+        ({"expose": {"service": {"port": 70000}}}, "spec.expose.service.port: is 70000, more than"),
+    ],
+    ids=["type", "range", "missing", "unknown", "below"],
+)
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("nemo_*.yaml")), ids=lambda file: file.stem)
+def test_fields_of_nemo_kinds_are_checked(file, wrong, message):
+    resource = yaml.safe_load(file.read_text())
+    kind, name = resource["kind"], resource["metadata"]["name"]
+    assert custom_resources([Text("f", file.read_text())], "nim")
+    resource["spec"] |= wrong
+    with pytest.raises(NimError) as caught:
+        custom_resources([Text("f", yaml.safe_dump(resource))], "nim")
+    assert str(caught.value).startswith(f"f: {kind} {name}: {message}")
 
 
 def test_streams_lists_json_and_others(make_service, make_cache):

@@ -145,27 +145,6 @@ def scrub(item: Json) -> Json:
     return made
 
 
-def without(value: t.Any, paths: set[str], at: str = "") -> t.Any:
-    """The value without the fields of these paths."""
-    if isinstance(value, list):
-        return [without(item, paths, f"{at}[]") for item in value]
-    if not isinstance(value, dict):
-        return value
-    places = {key: f"{at}.{key}" if at else key for key in value}
-    return {key: without(value[key], paths, at) for key, at in places.items() if at not in paths}
-
-
-def leaves(value: t.Any, at: str = "") -> set[str]:
-    """The paths of all leaves; items of a list share theirs."""
-    if isinstance(value, dict) and value:
-        return set().union(
-            *(leaves(below, f"{at}.{key}" if at else key) for key, below in value.items())
-        )
-    if isinstance(value, list) and value:
-        return set().union(*(leaves(item, f"{at}[]") for item in value))
-    return {at}
-
-
 def differing(want: t.Any, ours: t.Any, at: str = "") -> set[str]:
     """The paths that both have, with other values."""
     if not (isinstance(want, dict) and isinstance(ours, dict)):
@@ -176,7 +155,7 @@ def differing(want: t.Any, ours: t.Any, at: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_desired_is_what_the_reference_made(case: str) -> None:
+def test_desired_is_what_the_reference_made(case: str, paths: t.Any) -> None:
     cr, observed, expected = load(case)
     ours = {
         key_of(child.manifest): scrub(child.manifest)
@@ -186,12 +165,12 @@ def test_desired_is_what_the_reference_made(case: str) -> None:
     for key, want in expected.items():
         kind = want["kind"]
         beside = ADDED.get(kind, set()) | CHANGED.get(kind, set())
-        assert has_wanted(want, without(ours[key], beside)), key
+        assert has_wanted(want, paths.without(ours[key], beside)), key
         known = DEFAULTED.get(kind, set()) | DELIBERATE.get(kind, set())
-        assert leaves(want) - leaves(ours[key]) <= known, key
+        assert paths.leaves(want) - paths.leaves(ours[key]) <= known, key
 
 
-def test_known_gaps_are_all_real() -> None:
+def test_known_gaps_are_all_real(paths: t.Any) -> None:
     """A field listed above in which no recording differs would hide a mistake."""
     missing: dict[str, set[str]] = {}
     more: dict[str, set[str]] = {}
@@ -201,7 +180,7 @@ def test_known_gaps_are_all_real() -> None:
         for child in desired(NIMServiceApp(cr, observed)).children:
             kind = child.manifest["kind"]
             want = expected[key_of(child.manifest)]
-            theirs, ours = leaves(want), leaves(child.manifest)
+            theirs, ours = paths.leaves(want), paths.leaves(child.manifest)
             missing.setdefault(kind, set()).update(theirs - ours)
             more.setdefault(kind, set()).update(ours - theirs)
             changed.setdefault(kind, set()).update(differing(want, child.manifest))

@@ -138,3 +138,24 @@ def test_secrets_that_are_named():
 )
 def test_odd_specs_name_nothing(spec):
     assert list_references(item("NIMService", "x", spec=spec)) == []
+
+
+def test_what_a_nemo_service_refers_to():
+    spec = {
+        "configStore": {"configMap": {"name": "rails"}},
+        "databaseConfig": {"credentials": {"secretName": "pg"}},
+        "modelConfig": {"name": "models"},
+        "modelDownloadJobs": {"hfSecret": {"name": "hf"}, "ngcAPISecret": {"name": "ngc"}},
+        "nimEndpoint": {"apiKeySecret": "api"},
+        "secrets": {
+            f"{name}Secret": name.lower()
+            for name in ("giteaAdmin", "lfsJwt", "datastoreInit", "datastoreConfig")
+        },
+        "trainingConfig": {"configMap": {"name": "training"}, "modelPVC": {"name": "claim"}},
+    }
+    secrets = ("api", "datastoreconfig", "datastoreinit", "giteaadmin", "hf", "lfsjwt", "ngc", "pg")
+    assert list_references(item("NemoCustomizer", "x", version=OURS, spec=spec)) == [
+        *(("ConfigMap", name) for name in ("models", "rails", "training")),
+        ("PersistentVolumeClaim", "claim"),
+        *(("Secret", name) for name in secrets),
+    ]

@@ -199,3 +199,28 @@ def test_secrets_are_hidden():
         "stringData": {"b": "(hidden)"},
     }
     assert hide_secrets({"kind": "ConfigMap", "data": {"a": "b"}})["data"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("password", "actions"),
+    [
+        pytest.param("s3cr3t", [], id="same"),
+        pytest.param("other", ["change"], id="changed"),
+        pytest.param(None, ["change"], id="unknown"),
+    ],
+)
+def test_secret_with_a_password_of_another(nemo, password, actions):
+    cr = nemo.cr("NemoEvaluator")
+    simulated = simulate([cr], Facts([]).ask)
+    objects = [live(item.child.manifest) for item in simulated.wanted.values()]
+    (secret,) = (item for item in objects if item["kind"] == "Secret")
+    url = "postgresql://me:s3cr3t@pg.ns.svc:5432/db"
+    secret["data"] = nemo.secret("x", {"uri": url})["data"]
+    if password:
+        objects.append(nemo.secret("pg", {"password": password}))
+    facts = Facts(objects)
+    found = [item for item in find_changes(simulated, {}, facts.ask) if item.key.kind == "Secret"]
+    assert [item.action for item in found] == actions
+    changed = ["-  uri: (hidden)", "+  uri: (hidden, changed)"] if actions else []
+    diff = "".join(item.diff() for item in found).splitlines()
+    assert [line for line in diff if line[:1] in "+-"] == changed

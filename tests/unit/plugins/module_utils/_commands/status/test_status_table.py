@@ -139,3 +139,22 @@ def test_claims_are_told(make_service):
     assert line.cells()[8] == "3+3 claims"
     (line,) = list_status([service], [deployment(claims=1)], NOW)
     assert line.cells()[8] == "3 claims"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        pytest.param({"Reconciling": "True"}, "SecretNotFound", id="lacks something"),
+        pytest.param({"Stalled": "True", "Reconciling": "True"}, "SecretNotFound", id="stalled"),
+        pytest.param({"Ready": "False", "Failed": "True"}, "", id="others"),
+        pytest.param({"Reconciling": "False"}, "", id="over"),
+    ],
+)
+def test_what_a_ready_resource_lacks(make_service, given, shown):
+    conditions = [
+        {"type": kind, "status": status, "reason": "SecretNotFound", "message": "Waiting"}
+        for kind, status in given.items()
+    ]
+    service = known(make_service(), {"state": "Ready", "conditions": conditions})
+    [line] = list_status([service], [], NOW)
+    assert (line.reason, line.message) == (shown, "Waiting" if shown else "")

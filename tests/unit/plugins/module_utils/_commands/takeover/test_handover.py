@@ -44,7 +44,7 @@ KINDS = {
     "ReplicaSet": ("apps/v1", "replicasets"),
     "Lease": ("coordination.k8s.io/v1", "leases"),
     "Namespace": ("v1", "namespaces"),
-    "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails"),
+    "NemoThing": ("apps.nvidia.com/v1alpha1", "nemothings"),
 }
 
 
@@ -232,14 +232,14 @@ def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
 
 
 def test_what_must_not_be_taken_over(world, handle, manifests, ours):
-    names = {"kind": "NemoGuardrail", "plural": "nemoguardrails"}
+    names = {"kind": "NemoThing", "plural": "nemothings"}
     spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
     world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
     there = handle(manifests)
     there.check(there.look())
-    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemoguardrails/g"
+    path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemothings/g"
     world.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
-    with pytest.raises(NimError, match="the cluster has 1 NemoGuardrail, which"):
+    with pytest.raises(NimError, match="the cluster has 1 NemoThing, which"):
         there.check(there.look())
 
 

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a service needs that others make: Secrets, ConfigMaps and claims.
+
+One that is missing is told, and awaited. Pods read most of them only when they start, so a change
+restarts them: once, by an annotation of the pods. The Deployment records which contents it has
+seen. Without a record, after a takeover, the first look changes nothing but the record.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .._engine.digests import digest_key, read_digest
+from .._engine.metadata import Labels, hash_name
+from .._engine.observed import Read
+from .app import App
+
+RECORD_ANNOTATION = "nimops.nim/last-applied-inputs"
+"""Of a Deployment: input → its version and digest, as JSON."""
+RESTART_ANNOTATION = "nimops.nim/restarted-for-inputs"
+"""Of pods: which change of inputs they were started after; absent if there was none."""
+
+Fields = t.Mapping[str, t.Any]
+Record = dict[str, list[str]]
+"""input → [version, digest]"""
+
+
+class Input(t.NamedTuple):
+    """A Secret or ConfigMap; ``field`` is where the spec names it.
+
+    ``keys``: those that must exist, and count as its content; without any, all that it has.
+    ``is_copied``: a child contains a value of it. Otherwise only pods refer to it, and wait for it.
+    """
+
+    kind: str
+    name: str
+    field: str
+    keys: tuple[str, ...] = ()
+    is_copied: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its kind and name, as users write them."""
+        return f'{self.kind} "{self.name}"'
+
+    def absent(self) -> Missing:
+        """It does not exist."""
+        return Missing(
+            f"{self.kind}NotFound",
+            f"Waiting for {self.title}, which does not exist ({self.field})",
+            self.is_copied,
+        )
+
+    def lacking(self, keys: t.Iterable[str]) -> Missing:
+        """It has no such keys."""
+        named = ", ".join(f'"{key}"' for key in keys)
+        return Missing(
+            f"{self.kind}KeyNotFound",
+            f"Waiting for {self.title} to have {named} ({self.field})",
+            self.is_copied,
+        )
+
+
+class Missing(t.NamedTuple):
+    """What is missing: the reason for a condition, and the message.
+
+    ``is_blocking``: without it, children cannot be made.
+    """
+
+    reason: str
+    message: str
+    is_blocking: bool = True
+
+
+def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
+    """The reads of the inputs, after that of the Deployment with the record."""
+    if not app.was_read("Deployment"):
+        return []
+    record = _record_of(app.live("Deployment")) or {}
+    salt = str(app.resource["metadata"].get("uid") or "")
+    return [
+        read_digest(
+            item.kind, app.namespace, item.name, item.keys, salt, record.get(_id(item), [""])[0]
+        )
+        for item in inputs
+    ]
+
+
+def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
+    """The first input that does not exist, or lacks a key; those that block come first."""
+    for item in sorted(inputs, key=lambda item: not item.is_copied):
+        key = digest_key(item.kind, app.namespace, item.name, item.keys)
+        if not app.observed.has(key):
+            continue
+        found = app.observed.get(key)
+        if found is None:
+            return item.absent()
+        if found["missing"]:
+            return item.lacking(found["missing"])
+    return None
+
+
+def record_inputs(app: App, inputs: t.Iterable[Input], values: Labels | None = None) -> Record:
+    """What the inputs are now, as far as that is known.
+
+    ``values``: name → hash of content that is rendered, which counts as an input, too.
+    """
+    former, record = _record_of(app.live("Deployment")) or {}, Record()
+    for item in inputs:
+        found = app.observed.get(digest_key(item.kind, app.namespace, item.name, item.keys)) or {}
+        known = former.get(_id(item), ["", ""])
+        digest = found.get("digest") or (known[1] if found.get("version") == known[0] else "")
+        if digest:
+            record[_id(item)] = [found["version"], digest]
+        elif _id(item) in former:
+            record[_id(item)] = known
+    return record | {name: ["", value] for name, value in (values or {}).items()}
+
+
+def record_annotation(record: Record) -> Labels:
+    """The annotation of the Deployment with the record; none if there is nothing to record."""
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return {RECORD_ANNOTATION: text} if record else {}
+
+
+def is_restart_due(app: App, record: Record) -> bool:
+    """Whether an input has changed since the Deployment recorded it."""
+    former = _record_of(app.live("Deployment")) or {}
+    return any(name in former and former[name][1] != record[name][1] for name in record)
+
+
+def restart_annotation(app: App, record: Record) -> Labels:
+    """The annotation of the pods that restarts them if an input has changed."""
+    if is_restart_due(app, record):
+        digests = json.dumps({name: digest for name, (_version, digest) in record.items()})
+        return {RESTART_ANNOTATION: hash_name(digests)}
+    given = live_pod_annotations(app)
+    return {key: value for key, value in given.items() if key == RESTART_ANNOTATION}
+
+
+def live_pod_annotations(app: App) -> Labels:
+    """The annotations of the live Deployment's pods."""
+    template = ((app.live("Deployment") or {}).get("spec") or {}).get("template") or {}
+    return dict((template.get("metadata") or {}).get("annotations") or {})
+
+
+def _id(item: Input) -> str:
+    keys = ",".join(sorted(set(item.keys)))
+    return f"{item.kind}/{item.name}" + (f"#{keys}" if keys else "")
+
+
+def _record_of(deployment: Fields | None) -> Record | None:
+    """The record; None if there is none, or somebody has spoilt it."""
+    text = (((deployment or {}).get("metadata") or {}).get("annotations") or {}).get(
+        RECORD_ANNOTATION
+    )
+    try:
+        found = json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    is_pair = all(isinstance(item, list) and len(item) == 2 for item in found.values())
+    return {key: [str(part) for part in item] for key, item in found.items()} if is_pair else None

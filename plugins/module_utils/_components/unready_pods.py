@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Why the pods of a workload are not ready. They are read only while it lacks some."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.conditions import find_condition
+from .._engine.observed import Read, read_pods
+from .app import App
+from .pod_faults import describe, explain_pods
+
+Fields = t.Mapping[str, t.Any]
+
+_MAX_LABEL = 63
+
+
+def pods_of(app: App, label: str, workload: str) -> Read:
+    """The read of the pods that have a label with the name of their workload."""
+    return read_pods(app.namespace, f"{label}={workload}")
+
+
+def unready_reads(
+    pods: Read, live: t.Mapping[str, t.Any] | None, *, is_awaited: bool
+) -> list[Read]:
+    """The pods of a workload that awaits some, once it has created any."""
+    name = pods.selector.partition("=")[2]
+    has_pods = ((live or {}).get("status") or {}).get("replicas")
+    return [pods] if is_awaited and has_pods and len(name) <= _MAX_LABEL else []
+
+
+def why_unready(app: App, pods: Read, live: Fields | None) -> str:
+    """Why its pods are not ready, or why it cannot create them; empty if nothing tells."""
+    told = explain_pods(app.observed.get(pods.key) or [])
+    status = (live or {}).get("status") or {}
+    failure = find_condition(status.get("conditions"), "ReplicaFailure") or {}
+    return told or (describe(failure) if failure.get("status") == "True" else "")

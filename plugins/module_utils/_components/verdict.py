@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state of a service, and how its status and events report it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from .._engine.conditions import find_condition
+from .._engine.desired import Event, Outcome, Refusal
+from .._engine.status_builder import StatusBuilder
+
+READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+
+_REASONS = {"HorizontalPodAutoscaler": "HPAFailed", "InferenceService": "DeploymentFailed"}
+_DEFAULT_REASON = "{kind}Failed"
+_OTHERS = ("PersistentVolumeClaim",)
+"""Kinds whose refusal has no reason of its own."""
+
+Fields = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The state of a service.
+
+    ``fields``: status fields to set. ``waiting``: what is still pending although the state says
+    otherwise, and ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change by
+    itself. ``slowly``: requeue less often. ``said``: the start of the NotReady event's text.
+    """
+
+    state: str
+    reason: str
+    message: str
+    fields: Fields = field(default_factory=dict)
+    waiting: str = ""
+    waiting_reason: str = NOT_READY
+    stalled: str = ""
+    in_transit: bool = False
+    slowly: bool = False
+    error: str = ""
+    said: str = "not ready"
+
+
+def failed(reason: str, message: str, error: str = "") -> Verdict:
+    """A failure; with an ``error``, the run fails, so that the runtime retries."""
+    return Verdict(FAILED, reason, message, stalled=reason, error=error)
+
+
+def judge_outcome(outcome: Outcome, providers: t.Mapping[str, str]) -> Verdict | None:
+    """The verdict if the pass failed, or something was not written; else None.
+
+    ``providers``: kind → what to install if the API server does not know it.
+    """
+    if outcome.failure:
+        error = "" if outcome.is_final else outcome.failure
+        return failed(outcome.failure_reason, outcome.failure, error=error)
+    if not outcome.refusals:
+        return None
+    message = "; ".join(
+        f'{item.kind} "{item.name}": {_explain(item, providers)}' for item in outcome.refusals
+    )
+    return failed(reason_of(outcome.refusals[0].kind), message, error=message)
+
+
+def reason_of(kind: str) -> str:
+    """The reason of the condition if a child of this kind is refused."""
+    if kind in _OTHERS:
+        return FAILED
+    return _REASONS.get(kind) or _DEFAULT_REASON.format(kind=kind)
+
+
+def _explain(refusal: Refusal, providers: t.Mapping[str, str]) -> str:
+    """The API server's message, and advice if it does not know the kind, or a field of it."""
+    provider = providers.get(refusal.kind)
+    if provider and refusal.message.startswith("no matches for kind "):
+        return f"{refusal.message}: install {provider}"
+    if provider and "field not declared in schema" in refusal.message:
+        return f"{refusal.message}: its release on this cluster is too old, upgrade {provider}"
+    return refusal.message
+
+
+def with_pods(status: Fields, message: str, why: str) -> str:
+    """The message about a rollout, with why its pods are not ready.
+
+    The former message stays if it says the same in more detail: before Kubernetes 1.32, the kubelet
+    repeats only at each try why it cannot pull an image.
+    """
+    if not why:
+        return message
+    said = f"{message}{why}" if message[-1:] in ("", "\n") else f"{message}: {why}"
+    former = find_condition(status.get("conditions"), READY) or {}
+    told = str(former.get("message") or "")
+    return told if told.startswith(f"{said}: ") else said
+
+
+def report(builder: StatusBuilder, verdict: Verdict) -> None:
+    """Set the state, Ready and Failed, which are always both present, and the kstatus pair."""
+    builder.set_field("state", verdict.state)
+    if verdict.state == FAILED:
+        builder.set_condition(READY, False, FAILED)
+        builder.set_condition(FAILED, True, verdict.reason, verdict.message)
+    else:
+        is_ready = verdict.state == READY
+        builder.set_condition(READY, is_ready, verdict.reason, verdict.message)
+        builder.set_condition(FAILED, False, READY, "" if is_ready else verdict.message)
+    text = verdict.waiting or verdict.message
+    if verdict.stalled:
+        builder.stalled = (verdict.stalled, text)
+    elif verdict.waiting or verdict.state == NOT_READY:
+        reason = verdict.waiting_reason if verdict.waiting else verdict.reason
+        builder.reconciling = (reason, text)
+    for name, value in verdict.fields.items():
+        builder.set_field(name, value)
+    builder.is_polled = verdict.in_transit
+    builder.is_requeued_slowly = verdict.slowly
+    builder.error = verdict.error
+
+
+def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:
+    """Events for changes since ``status`` was written; none if nothing changed."""
+    if not _is_transition(status, verdict):
+        return []
+    if verdict.error:
+        text = f"{subject} failed, msg: {verdict.message}"
+        return [Event("Warning", FAILED, text), Event("Warning", "ReconcileFailed", text)]
+    if verdict.state == FAILED:
+        return [Event("Warning", FAILED, verdict.message)]
+    if verdict.state == READY:
+        return [Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")]
+    return [Event("Normal", NOT_READY, f"{subject} {verdict.said}, msg: {verdict.message}")]
+
+
+def _is_transition(previous: Fields, verdict: Verdict) -> bool:
+    """Whether state or reason changed; for a failure, also the message."""
+    kind = FAILED if verdict.state == FAILED else READY
+    before = find_condition(previous.get("conditions"), kind) or {}
+    was: list[t.Any] = [previous.get("state"), before.get("reason")]
+    now: list[t.Any] = [verdict.state, verdict.reason]
+    if verdict.state == FAILED:
+        was, now = [*was, before.get("message")], [*now, verdict.message]
+    return was != now

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values of Secrets that contain a value of another Secret.
+
+Pure code, plans, diffs and rendered files have a placeholder, which says how the value is made. The
+reader shows a live Secret with placeholders, too, so that the two can be compared, and only the
+writer inserts the value itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import typing as t
+from dataclasses import asdict, dataclass
+from urllib.parse import quote
+
+from .._base.errors import NimError
+
+Fields = t.Mapping[str, t.Any]
+
+_OPEN, _CLOSE = "<", ">"
+OTHER = "<other>"
+"""Shown for a live value that no placeholder stands for. It is not valid base64."""
+
+
+@dataclass(frozen=True)
+class SealedText:
+    """A text around the percent-encoded value of a ``key`` of a Secret in the same namespace."""
+
+    secret: str
+    key: str
+    before: str
+    after: str
+
+    @property
+    def placeholder(self) -> str:
+        """The value in a manifest's `data`. It is not valid base64, so no API server accepts it."""
+        return f"{_OPEN}{json.dumps(asdict(self))}{_CLOSE}"
+
+    @classmethod
+    def parse(cls, value: t.Any) -> SealedText | None:
+        """What a value in a manifest's `data` stands for; None if it is a value as such."""
+        text = str(value)
+        if not text.startswith(f"{_OPEN}{{") or not text.endswith(_CLOSE):
+            return None
+        return cls(**json.loads(text[len(_OPEN) : -len(_CLOSE)]))
+
+    def fill(self, secret: Fields | None) -> str:
+        """The value in base64; NimError if the Secret or its key does not exist."""
+        found = ((secret or {}).get("data") or {}).get(self.key)
+        if found is None:
+            what = f'has no key "{self.key}"' if secret else "does not exist"
+            raise NimError(f'Secret "{self.secret}" {what}', reason="SecretNotFound")
+        try:
+            value = quote(base64.b64decode(found), safe="")
+        except binascii.Error:
+            value = ""
+        return base64.b64encode(f"{self.before}{value}{self.after}".encode()).decode()
+
+
+def has_sealed(manifest: Fields) -> bool:
+    """Whether an object has a value that only the writer inserts."""
+    return manifest.get("kind") == "Secret" and any(
+        SealedText.parse(value) for value in (manifest.get("data") or {}).values()
+    )
+
+
+def unseal(manifest: dict[str, t.Any], find: t.Callable[[str], Fields | None]) -> dict[str, t.Any]:
+    """The Secret to write; NimError if a value is missing. ``find``: a Secret by its name."""
+    return manifest | {
+        "data": {
+            key: sealed.fill(find(sealed.secret)) if (sealed := SealedText.parse(value)) else value
+            for key, value in manifest["data"].items()
+        }
+    }
+
+
+def seal(
+    live: dict[str, t.Any], wanted: t.Mapping[str, str], find: t.Callable[[str], Fields | None]
+) -> dict[str, t.Any]:
+    """A live Secret without its values: each is the placeholder that it is made by, or `OTHER`.
+
+    ``wanted``: placeholders by key.
+    """
+
+    def shown(key: str, value: str) -> str:
+        sealed = SealedText.parse(wanted.get(key, ""))
+        if value == wanted.get(key):
+            return value
+        try:
+            return wanted[key] if sealed and sealed.fill(find(sealed.secret)) == value else OTHER
+        except NimError:
+            return OTHER
+
+    data = {key: shown(key, value) for key, value in (live.get("data") or {}).items()}
+    metadata = {key: value for key, value in live["metadata"].items() if key != "annotations"}
+    return {**live, "metadata": metadata, "data": data}

@@ -1,0 +1,206 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""nemo_dependencies makes databases, and what pods get opens them: by a client, on a real server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from nemo_platform import NAMESPACE, PASSWORDS, Platform
+from nimops_live.cluster import kubectl
+
+URLS = {
+    "nemo-customizer": ("customizer", "dsn"),
+    "nemo-evaluator": ("evaluator", "uri"),
+    "nemo-guardrails": ("guardrails", "uri"),
+}
+"""Database and key by the name of a resource whose pods get a URL."""
+PARTS = {
+    "nemo-entitystore": ("entitystore", "POSTGRES_{}", ("USER", "PASSWORD", "HOST", "DB")),
+    "nemo-datastore": ("datastore", "GITEA__DATABASE__{}", ("USER", "PASSWD", "HOST", "NAME")),
+}
+"""The same for those that get the parts; the names of user, password, host and database."""
+
+
+def who(*url: str, **connection: Any) -> tuple[Any, ...]:
+    """User and database of a connection, and whether it may make tables."""
+    with psycopg.connect(*url, **connection, connect_timeout=5) as opened:
+        opened.execute("CREATE TABLE IF NOT EXISTS proof (id int)")
+        return opened.execute("SELECT current_user, current_database()").fetchone() or ()
+
+
+def parts_of(platform: Platform, name: str) -> dict[str, Any]:
+    _database, pattern, names = PARTS[name]
+    env = platform.pod_env(name)
+    user, password, host, database = (env[pattern.format(item)] for item in names)
+    host, _colon, port = host.partition(":")
+    port = port or env[pattern.format("PORT")]
+    return {"user": user, "password": password, "host": host, "port": port, "dbname": database}
+
+
+def counts(said: str) -> str:
+    return next(line for line in said.splitlines() if line.startswith("localhost "))
+
+
+@pytest.mark.parametrize("name", URLS)
+def test_the_url_of_pods_opens(platform: Platform, name: str) -> None:
+    database, key = URLS[name]
+    url = platform.secret(name)[key]
+    assert url in platform.pod_env(name).values()
+    assert who(url) == (f"{database}_user", database)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_parts_of_pods_open(platform: Platform, name: str) -> None:
+    database = PARTS[name][0]
+    assert who(**parts_of(platform, name)) == (f"{database}_user", database)
+
+
+def test_another_password_is_refused(platform: Platform) -> None:
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        who(**parts_of(platform, "nemo-datastore") | {"password": "Пароль @:/% ß€"})
+
+
+def test_a_missing_secret_is_created(platform: Platform) -> None:
+    (values,) = platform.secret("nemo-guardrails-database").items()
+    assert values[0] == "password"
+    assert len(values[1]) >= 40
+    assert f"changed Secret {NAMESPACE}/nemo-guardrails-database" in platform.first
+    assert platform.first.count("changed Secret ") == 1
+    assert {name: platform.secret(name)["password"] for name in PASSWORDS} == PASSWORDS
+
+
+@pytest.mark.parametrize("source", ["files", "cluster"])
+def test_a_second_run_changes_nothing(platform: Platform, source: str) -> None:
+    given = {"files": platform.write(*platform.resources())} if source == "files" else {}
+    before = platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1")
+    assert "changed=0 " in counts(platform.run("nemo_dependencies", **given))
+    assert platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1") == before
+
+
+def test_check_mode_writes_nothing(platform: Platform) -> None:
+    files = platform.write(*platform.resources("_new"))
+    kubectl("-n", NAMESPACE, "delete", "secret", "nemo-guardrails-database")
+    said = platform.run("nemo_dependencies", "--check", files=files)
+    assert "changed=1 " in counts(said)
+    assert said.count("would change ") == 1 + 5 + 5
+    assert not platform.sql("SELECT 1 FROM pg_roles WHERE rolname LIKE '%_new'")
+    found = kubectl("-n", NAMESPACE, "get", "secret", "-o", "name")
+    assert "nemo-guardrails-database" not in found
+
+
+def test_a_new_password_reaches_the_server_and_the_pods(platform: Platform) -> None:
+    files = platform.write(*platform.resources())
+    old = platform.secret("nemo-customizer")["dsn"]
+    platform.put_secret("nemo-customizer-database", password="new: @:/% é")
+    said = platform.run("nemo_dependencies", files=files)
+    assert "changed user customizer_user" in said
+    platform.run("apply", files=files, wait=False)
+    new = platform.secret("nemo-customizer")["dsn"]
+    assert who(new) == ("customizer_user", "customizer")
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        who(old)
+
+
+def test_an_administrator_who_is_no_superuser(platform: Platform) -> None:
+    """As on managed servers, which also show no hashes."""
+    login = {"user": "manager", "password": "manager@:/%"}
+    platform.secrets.append(login["password"])
+    platform.sql("CREATE ROLE manager LOGIN CREATEROLE CREATEDB PASSWORD 'manager@:/%'")
+    kinds = ("NemoDatastore", "NemoEntitystore")
+    managed = [item for item in platform.resources("_managed") if item["kind"] in kinds]
+    files = platform.write(*managed)
+    assert "changed=1 " in counts(platform.run("nemo_dependencies", files=files, login=login))
+    given = parts_of(platform, "nemo-entitystore")
+    mine = {"user": "entitystore_user_managed", "dbname": "entitystore_managed"}
+    assert who(**given | mine) == tuple(mine.values())
+    assert "changed=0 " in counts(platform.run("nemo_dependencies", files=files, login=login))
+    platform.put_secret("nemo-entitystore-database", password="rotated@:/%")
+    said = platform.run("nemo_dependencies", files=files, login=login)
+    assert "changed user entitystore_user_managed" in said
+    assert who(**given | mine | {"password": "rotated@:/%"}) == tuple(mine.values())
+
+
+def test_what_is_not_of_this_namespace_stays_as_it_is(platform: Platform) -> None:
+    other = f"{NAMESPACE}-other"
+    kubectl("create", "namespace", other)
+    try:
+        platform.put_secret("stolen", other, password="stolen")
+        (resource,) = (item for item in platform.resources() if item["kind"] == "NemoEvaluator")
+        database = resource["spec"]["databaseConfig"]
+        database["credentials"]["secretName"] = "stolen"
+        before = platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1")
+        for user, name, wrong in (
+            ("evaluator_user", "mine", "was not made for namespace nimops-database-other"),
+            ("postgres", "mine", "administers the server"),
+            ("mine", "evaluator", "belongs to 'evaluator_user'"),
+            ("mine", "postgres", "belongs to 'postgres'"),
+        ):
+            database["credentials"]["user"], database["databaseName"] = user, name
+            code, said = platform.try_to_run(
+                "nemo_dependencies", files=platform.write(resource), nim_namespace=other
+            )
+            assert (code, wrong in " ".join(said.split())) == (2, True), said
+        assert platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1") == before
+    finally:
+        kubectl("delete", "namespace", other, "--wait=false")
+
+
+def test_a_user_of_somebody_else_is_taken_over_if_wanted(platform: Platform) -> None:
+    platform.sql("CREATE ROLE foreign_user LOGIN PASSWORD 'before'")
+    resource = platform.resources()[0]
+    database = resource["spec"]["databaseConfig"] | {"databaseName": "foreign_user"}
+    database["credentials"]["user"] = "foreign_user"
+    resource["spec"]["databaseConfig"] = database
+    files = platform.write(resource)
+    code, said = platform.try_to_run("nemo_dependencies", files=files)
+    assert (code, "set adopt" in said) == (2, True), said
+    platform.run("nemo_dependencies", files=files, postgresql_adopt=True)
+    password = platform.secret(database["credentials"]["secretName"])["password"]
+    own = {"user": "foreign_user", "dbname": "foreign_user", "password": password}
+    assert who(**platform.server.connection | own) == ("foreign_user", "foreign_user")
+    assert "changed=0 " in counts(platform.run("nemo_dependencies", files=files))
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        pytest.param(
+            {"nim_namespace": "nowhere"}, 'namespaces "nowhere" not found', id="namespace"
+        ),
+        pytest.param({"login": {"password": "no"}}, "password authentication failed", id="login"),
+        pytest.param({"postgresql_login_port": 1}, "onnection refused", id="server"),
+        pytest.param(
+            {"definition": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}}},
+            "there is no custom resource",
+            id="no NeMo resource",
+        ),
+        pytest.param({"key": "absent"}, "has no key 'absent'", id="key"),
+    ],
+)
+def test_bad_input_is_explained(platform: Platform, change: dict[str, Any], wrong: str) -> None:
+    resources = platform.resources("_bad")
+    if key := change.get("key"):
+        resources[0]["spec"]["databaseConfig"]["credentials"]["passwordKey"] = key
+    given = {} if "definition" in change else {"files": platform.write(*resources)}
+    given |= {name: value for name, value in change.items() if name != "key"}
+    code, said = platform.try_to_run("nemo_dependencies", **given)
+    assert (code, wrong in said) == (2, True), said
+
+
+def test_no_output_has_a_password(platform: Platform) -> None:
+    """Of all runs so far, each with -vvv --diff, in any form that they pass through."""
+    assert len(platform.output) >= 4
+    passwords = {item for item in platform.secrets if len(item) > 6}
+    assert len(passwords) >= len(PASSWORDS) + 2
+    for password in passwords:
+        encoded = base64.b64encode(password.encode()).decode()
+        forms = {password, quote(password, safe=""), encoded, json.dumps(password)[1:-1]}
+        for said in platform.output:
+            assert [form for form in forms if form in said] == []

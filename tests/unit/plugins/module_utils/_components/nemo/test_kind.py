@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+SPELLING = {"NemoEntitystore": "NemoEntitystore", "NemoGuardrail": "NemoGuardrail"}
+"""Finalizers of the reference that are not in lower case."""
+MORE = {
+    "NemoDatastore": [("PersistentVolumeClaim", "read write")],
+    "NemoEntitystore": [],
+    "NemoEvaluator": [("Secret", "write")],
+    "NemoGuardrail": [
+        ("PersistentVolumeClaim", "read write"),
+        ("ConfigMap", "read"),
+        ("Secret", "write delete"),
+    ],
+}
+"""What each may do beyond the others."""
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_declaration(nemo: t.Any, name: str) -> None:
+    kind = kind_of(nemo.cr(name))
+    assert kind.finalizer == f"finalizer.{SPELLING.get(name, name.lower())}.apps.nvidia.com"
+    assert (kind.plural, kind.reconcile_period) == (f"{name.lower()}s", "1m")
+    found = [(item.kind, item.uses) for item in kind.access]
+    assert found[9:] == [("Pod", "list"), ("Secret", "read"), *MORE[name]]
+    assert {uses for _kind, uses in found[:9]} == {"read write delete"}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_operator_has_what_it_grants(nemo: t.Any, name: str) -> None:
+    """Kubernetes forbids granting rights that one does not have."""
+    kind = kind_of(nemo.cr(name))
+    granted = nemo.made(name)["Role"]["rules"]
+    assert [
+        (rule.group, rule.resources.split(), rule.verbs.split(), rule.names.split())
+        for rule in kind.rules
+    ] == [
+        (*rule["apiGroups"], rule["resources"], rule["verbs"], rule.get("resourceNames", []))
+        for rule in granted
+    ]

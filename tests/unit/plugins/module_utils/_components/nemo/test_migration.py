@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+COMMANDS: dict[str, dict[str, t.Any]] = {
+    "entitystore": {
+        "command": ["/app/.venv/bin/python3"],
+        "args": ["-m", "scripts.run_db_migration"],
+        "workingDir": "/app/services/entity-store",
+    },
+    "evaluator": {"command": ["sh", "-c", "/app/scripts/run-db-migration.sh"]},
+    "guardrail": {
+        "command": ["/app/.venv/bin/alembic"],
+        "args": ["upgrade", "head"],
+        "workingDir": "/app/services/guardrails",
+    },
+}
+
+
+@pytest.mark.parametrize("service", COMMANDS)
+def test_migration_of_each_kind(nemo: t.Any, service: str) -> None:
+    image = {"repository": "r", "tag": "1", "pullPolicy": "Always"}
+    more = {"image": image, "databaseConfig": nemo.database, "env": [{"name": "A", "value": "b"}]}
+    wait, migration = nemo.pod(f"Nemo{service.title()}", more)["initContainers"]
+    assert wait["name"] == "wait-for-postgres"
+    assert wait["imagePullPolicy"] == "Always"
+    loop = wait["command"][2]
+    assert loop.endswith("done;" if service == "entitystore" else "done")
+    assert "A" not in {item["name"] for item in migration.pop("env")}
+    assert migration == {
+        "name": f"{service}-db-migration",
+        "image": "r:1",
+        "imagePullPolicy": "Always",
+        "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
+        **COMMANDS[service],
+    }

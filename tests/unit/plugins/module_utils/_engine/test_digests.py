@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import (
+    answer_digest,
+    read_digest,
+)
+
+LIVE: dict[str, t.Any] = {
+    "metadata": {"name": "s", "resourceVersion": "7"},
+    "data": {"a": "QQ==", "b": "Qg=="},
+}
+
+
+def answer(live: t.Any = LIVE, keys: t.Any = ("a",), salt: str = "u", known: str = "") -> t.Any:
+    return answer_digest(live, read_digest("Secret", "ns", "s", keys, salt, known))
+
+
+def digest(**fields: t.Any) -> str:
+    return str(answer(**fields)["digest"])
+
+
+def with_data(**data: t.Any) -> t.Any:
+    return LIVE | {"data": data}
+
+
+def test_answer() -> None:
+    found = answer(keys=("a", "c", "d"))
+    assert (found["version"], found["missing"], len(found["digest"])) == ("7", ["c", "d"], 24)
+    assert answer(None) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        pytest.param({}, True, id="nothing"),
+        pytest.param(
+            {"live": LIVE | {"metadata": {"resourceVersion": "8", "labels": {"l": "v"}}}},
+            True,
+            id="metadata",
+        ),
+        pytest.param({"live": with_data(a="QQ==", b="new")}, True, id="another key"),
+        pytest.param({"live": with_data(a="new", b="Qg==")}, False, id="value"),
+        pytest.param({"live": with_data(b="Qg==")}, False, id="key gone"),
+        pytest.param({"salt": "v"}, False, id="salt: another resource"),
+        pytest.param({"keys": ()}, False, id="all keys count"),
+    ],
+)
+def test_digest_changes_with_the_values(change: t.Any, *, is_same: bool) -> None:
+    assert (digest(**change) == digest()) is is_same
+
+
+def test_all_values_of_a_config_map_count() -> None:
+    changed = LIVE | {"binaryData": {"c": "Qw=="}}
+    assert digest(live=changed, keys=()) != digest(keys=())
+
+
+@pytest.mark.parametrize(
+    ("live", "known"),
+    [
+        pytest.param(LIVE, "7", id="known version"),
+        pytest.param({"metadata": {"name": "s"}, "data": {"a": "QQ=="}}, "", id="a file"),
+    ],
+)
+def test_no_digest_is_computed(live: t.Any, known: str) -> None:
+    assert answer(live, known=known)["digest"] == ""
+    assert answer(live, known=known)["missing"] == []
+
+
+def test_same_keys_are_read_once() -> None:
+    reads = [read_digest("Secret", "ns", "s", keys, "", "") for keys in ("ab", "ba", "aab")]
+    assert {read.key for read in reads} == {'Secret/ns/s#["a", "b"]'}
+    assert reads[2].keys == ("a", "b")
