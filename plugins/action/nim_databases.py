@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import sys
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
@@ -110,7 +112,7 @@ class ActionModule(ResourcesAction):
             result = self._execute_module(
                 module_name=f"{_COLLECTION}.{name}",
                 module_args=dict(arguments),
-                task_vars=self.variables,
+                task_vars=self._module_variables(),
             )
         except AnsibleError as error:
             raise NimError(
@@ -118,6 +120,16 @@ class ActionModule(ResourcesAction):
                 f" ansible-galaxy collection install {_COLLECTION}"
             ) from error
         return t.cast(Json, to_native_types(result))
+
+    def _module_variables(self) -> Json:
+        """Of this machine, modules use the interpreter that Psycopg is installed for: Ansible's.
+
+        What discovery finds is the newest of the machine, or a pyenv shim that runs nothing.
+        """
+        setting = constants.config.get_config_value("INTERPRETER_PYTHON", variables=self.variables)
+        if self._connection.transport != "local" or not setting.startswith("auto"):
+            return self.variables
+        return {**self.variables, "ansible_python_interpreter": sys.executable}
 
 
 def _describe(needed: NeededDatabase) -> Json:

@@ -35,7 +35,7 @@ notes:
   - A user that is not a superuser needs C(CREATEROLE) and C(CREATEDB).
 requirements:
   - the collection community.postgresql >= 3.0
-  - psycopg >= 3.1.8, or psycopg2 >= 2.5.1
+  - psycopg >= 3.1.8, or psycopg2 >= 2.5.1, for the Python that runs Ansible unless C(ansible_python_interpreter) is set
 options:
   login_host:
     description: The PostgreSQL server, as this machine reaches it. Its name in the resources does not matter.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -136,8 +137,12 @@ def test_takeover(run, cluster, tmp_path):
     assert cluster.objects[path]["spec"]["replicas"] == 1
 
 
-def test_databases(run, cluster):
-    """Nothing is written for a server that does not answer."""
+def test_databases(run, cluster, tmp_path, monkeypatch):
+    """Nothing is written for a server that does not answer; Ansible's own Python asks it."""
+    broken = tmp_path / "python3.13"
+    broken.write_text("#!/bin/sh\nexit 127\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     metadata = {"name": "e", "namespace": "nim"}
     credentials = {"user": "me", "secretName": "pw"}
     database = {"host": "db", "databaseName": "data", "credentials": credentials}
