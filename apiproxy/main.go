@@ -6,10 +6,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -50,7 +52,7 @@ func run(arguments []string) int {
 		fmt.Println("nimops-apiproxy " + version)
 		return 0
 	}
-	handler, namespace, err := configure(options)
+	handler, access, err := configure(options)
 	if err != nil {
 		say(err.Error())
 		return unusable
@@ -62,36 +64,30 @@ func run(arguments []string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	if err := serve(ctx, handler, options.kubeconfigOut, namespace); err != nil {
+	if err := serve(ctx, handler, options.kubeconfigOut, access); err != nil {
 		say(err.Error())
 		return failed
 	}
 	return 0
 }
 
-// proxied is a proxy and what its clients authenticate with.
-type proxied struct {
-	*proxy.Proxy
-	token string
-}
-
-func configure(options options) (proxied, string, error) {
+func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 	primaries, err := watches.Load(options.watchesFile)
 	if err != nil {
-		return proxied{}, "", err
+		return nil, proxy.Access{}, err
 	}
 	config, namespace, err := proxy.LoadConfig()
 	if err != nil {
-		return proxied{}, "", fmt.Errorf("no API server: %w", err)
+		return nil, proxy.Access{}, fmt.Errorf("no API server: %w", err)
 	}
 	upstream, err := proxy.NewUpstream(config, "nimops-apiproxy/"+version)
 	if err != nil {
-		return proxied{}, "", fmt.Errorf("unusable kubeconfig: %w", err)
+		return nil, proxy.Access{}, fmt.Errorf("unusable kubeconfig: %w", err)
 	}
-	token := proxy.NewToken()
+	access := proxy.Access{Token: proxy.NewToken(), Namespace: namespace}
 	made, err := proxy.New(proxy.Options{
 		Upstream:   upstream,
-		Token:      token,
+		Token:      access.Token,
 		Primaries:  primaries,
 		Selector:   options.selector,
 		Spread:     options.spread,
@@ -99,21 +95,33 @@ func configure(options options) (proxied, string, error) {
 		Namespaces: splitNamespaces(os.Getenv("WATCH_NAMESPACE")),
 		Say:        say,
 	})
-	return proxied{made, token}, namespace, err
+	return made, access, err
 }
 
 // serve answers until the context ends.
-func serve(ctx context.Context, handler proxied, kubeconfig, namespace string) error {
+func serve(ctx context.Context, handler *proxy.Proxy, kubeconfig string, access proxy.Access) error {
+	certificate, authority, err := proxy.NewCertificate()
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13},
+		// HTTP/1.1 costs less than HTTP/2 between two processes that keep their connections.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+		ErrorLog:     log.New(io.Discard, "", 0),
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- server.ServeTLS(listener, "", "") }()
 	go handler.Run(ctx)
 	// The kernel accepts connections from now on.
-	if err := proxy.WriteKubeconfig(kubeconfig, "http://"+listener.Addr().String(), handler.token, namespace); err != nil {
+	access.Server, access.Authority = "https://"+listener.Addr().String(), authority
+	if err := proxy.WriteKubeconfig(kubeconfig, access); err != nil {
 		_ = server.Close()
 		return fmt.Errorf("cannot write the kubeconfig: %w", err)
 	}

@@ -13,13 +13,20 @@ import (
 
 const entry = "nimops-apiproxy"
 
+// Access is what a client of the proxy must know.
+type Access struct {
+	Server, Token, Namespace string
+	// Authority is the certificate to trust, as PEM.
+	Authority []byte
+}
+
 // WriteKubeconfig writes what the runtime needs to ask the proxy. The file appears as a whole, for its
 // owner only.
-func WriteKubeconfig(path, server, token, namespace string) error {
+func WriteKubeconfig(path string, access Access) error {
 	text, err := clientcmd.Write(api.Config{
-		Clusters:       map[string]*api.Cluster{entry: {Server: server}},
-		AuthInfos:      map[string]*api.AuthInfo{entry: {Token: token}},
-		Contexts:       map[string]*api.Context{entry: {Cluster: entry, AuthInfo: entry, Namespace: namespace}},
+		Clusters:       map[string]*api.Cluster{entry: {Server: access.Server, CertificateAuthorityData: access.Authority}},
+		AuthInfos:      map[string]*api.AuthInfo{entry: {Token: access.Token}},
+		Contexts:       map[string]*api.Context{entry: {Cluster: entry, AuthInfo: entry, Namespace: access.Namespace}},
 		CurrentContext: entry,
 	})
 	if err != nil {
