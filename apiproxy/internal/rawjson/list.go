@@ -133,7 +133,7 @@ func (c *listCopier) items() error {
 	for err == nil && next != ']' {
 		if c.item, err = c.value(c.item[:0]); err != nil {
 			// Cut off: the reader of the copy shall see that, too.
-			_, _ = c.out.Write(c.item)
+			_ = write(c.item)
 			return err
 		}
 		if err = write(c.edit.Item(c.item)); err != nil {
