@@ -21,6 +21,7 @@ type Pod struct {
 		OwnerReferences   []Owner           `json:"ownerReferences"`
 	} `json:"metadata"`
 	Status struct {
+		Phase                 string      `json:"phase"`
 		Reason                string      `json:"reason"`
 		Conditions            []condition `json:"conditions"`
 		InitContainerStatuses []container `json:"initContainerStatuses"`
@@ -70,7 +71,7 @@ var (
 // Fault says why a pod does not serve; empty if it does, or is only starting. It is the same before,
 // during and after a restart or a pull, as what the collection says in a status is.
 func Fault(pod *Pod) string {
-	if pod.Metadata.DeletionTimestamp != "" {
+	if pod.Metadata.DeletionTimestamp != "" || pod.Status.Phase == "Succeeded" {
 		return ""
 	}
 	if pod.Status.Reason != "" {

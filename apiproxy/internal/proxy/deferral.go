@@ -242,7 +242,8 @@ func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	object, err := d.fetch(ctx, item.collection.ObjectPath(item.namespace, item.name))
-	if err == nil && readMeta(object).uid == item.uid {
+	// One of another uid is new: the API server's own event tells of it.
+	if uid := readMeta(object).uid; err == nil && (uid == item.uid || uid == "") {
 		err = to.add("ADDED", object)
 	}
 	d.mu.Lock()
