@@ -9,7 +9,7 @@ from nimops_sandbox import components, thirdparty, tools
 from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.node import components as node
 from nimops_sandbox.settings import SANDBOX
-from nimops_sandbox.tools import PACKAGING_TOOLS, TOOLS, Tool
+from nimops_sandbox.tools import OWN_TOOLS, PACKAGING_TOOLS, TOOLS, Tool
 
 GO_MOD = """module m
 
@@ -63,12 +63,13 @@ def test_another_release_of_kubernetes() -> None:
         *TOOLS,
         *tools.of_release(tools.select_tools(["kubectl"]), "1.30"),
         *tools.NODE[len(tools.CONTROL_PLANE) :],
+        *OWN_TOOLS,
         *PACKAGING_TOOLS,
     ],
     ids=lambda tool: "-".join(tool.packages),
 )
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
-    source = SANDBOX / "tools" / tool.name
+    source = tool.source
     tools.linker_flags(tool, (source / "go.mod").read_text())
     for package in tool.packages.values():
         assert (source / package / "main.go").exists() == package.startswith(".")

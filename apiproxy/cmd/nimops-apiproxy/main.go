@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// nimops-apiproxy stands between ansible-operator and the API server: see README.md.
+// nimops-apiproxy stands between ansible-operator and the API server: see the README.
 package main
 
 import (
