@@ -21,7 +21,7 @@ import (
 const (
 	// So few cost less than it costs to put them off.
 	fewAtRest = 4
-	// Between two that were put off, if the time suffices for all.
+	// Between two that are brought, if that suffices for all to come in time.
 	longestInterval = 200 * time.Millisecond
 	retryDelay      = time.Second
 	fetchTimeout    = 10 * time.Second
@@ -45,29 +45,36 @@ type deferral struct {
 	// What pages lacked, by the token that continues after them.
 	pages    map[string][]*withheld
 	withheld map[string]*withheld
-	// In the order in which they are brought.
-	order    []*withheld
-	deadline time.Time
+	// All of them, in the order of their ranks.
+	order []*withheld
+	// Until when those of a collection must come.
+	deadlines map[request.Collection]time.Time
+	// Those that are late come no faster than this.
+	gap time.Duration
 }
 
 // withheld is an object that the runtime does not know of yet.
 type withheld struct {
 	collection           request.Collection
 	namespace, name, uid string
-	rank                 string
-	urgent               bool
-	notBefore            time.Time
+	// A digest of the name, which is another order than any in which names were given.
+	rank string
+	// How long it may wait.
+	patience time.Duration
+	due      time.Time
+	urgent   bool
 }
 
 func newDeferral(spread time.Duration, upstream *Upstream, open *streams) *deferral {
 	return &deferral{
-		spread:   spread,
-		fetch:    upstream.get,
-		streams:  open,
-		changed:  make(chan struct{}, 1),
-		listed:   map[request.Collection]bool{},
-		pages:    map[string][]*withheld{},
-		withheld: map[string]*withheld{},
+		spread:    spread,
+		fetch:     upstream.get,
+		streams:   open,
+		changed:   make(chan struct{}, 1),
+		listed:    map[request.Collection]bool{},
+		pages:     map[string][]*withheld{},
+		withheld:  map[string]*withheld{},
+		deadlines: map[request.Collection]time.Time{},
 	}
 }
 
@@ -128,11 +135,36 @@ func (d *deferral) put(collection request.Collection, items []*withheld) {
 		d.order = append(d.order, item)
 	}
 	slices.SortFunc(d.order, func(a, b *withheld) int { return strings.Compare(a.rank, b.rank) })
-	if len(items) > 0 {
-		d.deadline = time.Now().Add(d.spread)
+	now := time.Now()
+	for _, item := range items {
+		end := now.Add(min(d.spread, item.patience))
+		if set, is := d.deadlines[collection]; !is || end.Before(set) {
+			d.deadlines[collection] = end
+		}
 	}
+	d.plan(now)
 	d.mu.Unlock()
 	d.notify()
+}
+
+// plan says when each object is due: all in one row, as fast as they must come and no faster, and
+// those of each collection evenly.
+func (d *deferral) plan(now time.Time) {
+	if len(d.order) == 0 {
+		return
+	}
+	whole := min(d.spread, longestInterval*time.Duration(len(d.order)))
+	d.gap = whole / time.Duration(2*len(d.order))
+	counts, placed := map[request.Collection]int{}, map[request.Collection]int{}
+	for _, item := range d.order {
+		counts[item.collection]++
+	}
+	for _, item := range d.order {
+		of := item.collection
+		row := max(0, min(whole, d.deadlines[of].Sub(now)))
+		item.due = now.Add(row * time.Duration(placed[of]) / time.Duration(counts[of]))
+		placed[of]++
+	}
 }
 
 // observe takes notice of the events that pass: nothing is owed of an object that the runtime is told
@@ -175,64 +207,50 @@ func (d *deferral) notify() {
 
 // run brings what is withheld.
 func (d *deferral) run(ctx context.Context) {
-	next := time.Now()
+	var last time.Time
 	for ctx.Err() == nil {
-		item, stream := d.next(time.Now(), next)
-		if item == nil {
-			d.sleep(ctx, next)
+		item, to, wait := d.next(time.Now(), last)
+		if item != nil {
+			d.bring(ctx, item, to)
+			last = time.Now()
 			continue
 		}
-		d.bring(ctx, item, stream)
-		next = time.Now().Add(d.interval())
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-d.changed:
+		case <-timer.C:
+		}
+		timer.Stop()
 	}
 }
 
-// sleep waits for the next turn; without anything to bring, until there is.
-func (d *deferral) sleep(ctx context.Context, next time.Time) {
-	wait := time.Until(next)
-	if wait <= 0 {
-		wait = retryDelay
-	}
-	if d.left() == 0 {
-		wait = time.Hour
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-d.changed:
-	case <-timer.C:
-	}
-}
-
-// next returns what is to be brought now, and where. Urgent ones do not wait for their turn.
-func (d *deferral) next(now, turn time.Time) (*withheld, *stream) {
+// next returns what is to be brought now, and where; else how long to wait. Urgent ones do not wait
+// for their turn.
+func (d *deferral) next(now, last time.Time) (*withheld, *stream, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.order = slices.DeleteFunc(d.order, func(item *withheld) bool { return d.withheld[item.uid] != item })
-	for _, urgent := range []bool{true, false} {
-		if !urgent && now.Before(turn) {
-			break
+	var first *withheld
+	var to *stream
+	wait := time.Hour
+	for _, item := range d.order {
+		due := item.due
+		if item.urgent {
+			due = time.Time{}
+		} else if earliest := last.Add(d.gap); due.Before(earliest) {
+			due = earliest
 		}
-		for _, item := range d.order {
-			if item.urgent != urgent || now.Before(item.notBefore) {
-				continue
-			}
+		if remaining := due.Sub(now); remaining < wait {
 			if open := d.streams.of(item.collection); len(open) > 0 {
-				return item, open[len(open)-1]
+				first, to, wait = item, open[len(open)-1], remaining
 			}
 		}
 	}
-	return nil, nil
-}
-
-func (d *deferral) interval() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.withheld) == 0 {
-		return 0
+	if wait > 0 {
+		return nil, nil, wait
 	}
-	return min(longestInterval, max(0, time.Until(d.deadline)/time.Duration(len(d.withheld))))
+	return first, to, 0
 }
 
 // bring tells the runtime of an object, as it is now.
@@ -254,16 +272,20 @@ func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 		}
 		return
 	}
-	item.notBefore = time.Now().Add(retryDelay)
+	item.due, item.urgent = time.Now().Add(retryDelay), false
 }
 
+// AtRest says whether an object is at rest, and how long it may be without a look then.
+type AtRest func(object []byte) (time.Duration, bool)
+
 // editor leaves the objects at rest out of a list. The function returns them when it has passed.
-func (d *deferral) editor(collection request.Collection, isAtRest func([]byte) bool, before []*withheld) (rawjson.ListEditor, func() []*withheld) {
+func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before []*withheld) (rawjson.ListEditor, func() []*withheld) {
 	left := before
 	var few [][]byte
 	edit := rawjson.ListEditor{
 		Item: func(item []byte) []byte {
-			if !isAtRest(item) {
+			patience, rests := isAtRest(item)
+			if !rests {
 				return item
 			}
 			found := readMeta(item)
@@ -271,7 +293,7 @@ func (d *deferral) editor(collection request.Collection, isAtRest func([]byte) b
 				return item
 			}
 			left = append(left, &withheld{
-				collection: collection, namespace: found.namespace, name: found.name, uid: found.uid,
+				collection: collection, namespace: found.namespace, name: found.name, uid: found.uid, patience: patience,
 			})
 			if len(left) <= fewAtRest {
 				few = append(few, append([]byte(nil), item...))

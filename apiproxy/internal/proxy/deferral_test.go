@@ -259,13 +259,11 @@ func TestAChildBringsItsOwner(t *testing.T) {
 		api.serve(w, r)
 	}))
 	s.get(services + first)
-	// An hour for six would still be 0.2 s each.
 	s.proxy.deferral.mu.Lock()
 	for _, item := range s.proxy.deferral.order {
-		item.notBefore = time.Now().Add(time.Hour)
+		item.due = time.Now().Add(time.Hour)
 	}
 	last := s.proxy.deferral.order[5]
-	last.notBefore = time.Time{}
 	s.proxy.deferral.mu.Unlock()
 	child := s.watch("/api/v1/services?watch=true")
 	children.events <- `{"type":"MODIFIED","object":{"metadata":{"name":"child","ownerReferences":[{"uid":"` + last.uid + `"}]}}}`
@@ -305,16 +303,71 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func TestInterval(t *testing.T) {
-	d := newDeferral(time.Second, &Upstream{}, &streams{})
-	for count, want := range map[int]time.Duration{0: 0, 1: 200 * time.Millisecond, 5: 200 * time.Millisecond, 100: 10 * time.Millisecond} {
-		var items []*withheld
-		for i := range count {
-			items = append(items, &withheld{uid: fmt.Sprint(i)})
-		}
-		d.put(request.Collection{}, items)
-		if got := d.interval(); got > want || got < want*9/10 {
-			t.Error(count, got)
-		}
+func TestWhenEachIsDue(t *testing.T) {
+	services, caches := request.Collection{Resource: "nimservices"}, request.Collection{Resource: "nimcaches"}
+	for name, c := range map[string]struct {
+		services, caches int
+		patience         time.Duration
+		// When the last one of each is due, and how long two of them are apart.
+		lastService, lastCache, apart time.Duration
+	}{
+		"none":       {0, 0, time.Hour, 0, 0, 0},
+		"one":        {1, 0, time.Hour, 0, 0, 0},
+		"few":        {50, 0, time.Hour, 9800 * time.Millisecond, 0, 200 * time.Millisecond},
+		"many":       {2000, 0, time.Hour, 299850 * time.Millisecond, 0, 150 * time.Millisecond},
+		"of two":     {1000, 1000, time.Hour, 299700 * time.Millisecond, 299700 * time.Millisecond, 300 * time.Millisecond},
+		"impatience": {1000, 1000, time.Minute, 59940 * time.Millisecond, 299700 * time.Millisecond, 60 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeferral(5*time.Minute, &Upstream{}, &streams{})
+			begun := time.Now()
+			put := func(of request.Collection, count int, patience time.Duration) {
+				var items []*withheld
+				for i := range count {
+					items = append(items, &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), patience: patience})
+				}
+				d.put(of, items)
+			}
+			put(caches, c.caches, time.Hour)
+			put(services, c.services, c.patience)
+			last, apart := map[request.Collection]time.Duration{}, map[request.Collection]time.Duration{}
+			for _, item := range d.order {
+				due := item.due.Sub(begun)
+				apart[item.collection], last[item.collection] = due-last[item.collection], due
+			}
+			near := func(got, want time.Duration) bool { return (got - want).Abs() < 50*time.Millisecond }
+			if !near(last[services], c.lastService) || !near(last[caches], c.lastCache) {
+				t.Error("last:", last)
+			}
+			if got := apart[services]; (got-c.apart).Abs() > 10*time.Millisecond && c.services > 1 {
+				t.Error("apart:", got)
+			}
+		})
+	}
+}
+
+// A watch that was closed for long does not open the gates.
+func TestLateOnesComeOneAfterTheOther(t *testing.T) {
+	open := &streams{opened: func() {}}
+	d := newDeferral(5*time.Minute, &Upstream{}, open)
+	var items []*withheld
+	for i := range 10 {
+		items = append(items, &withheld{uid: fmt.Sprint(i), name: fmt.Sprint(i), patience: time.Hour})
+	}
+	d.put(request.Collection{}, items)
+	later := time.Now().Add(time.Hour)
+	if item, _, _ := d.next(later, time.Time{}); item != nil {
+		t.Error("brought nowhere")
+	}
+	open.add(&stream{})
+	if item, _, _ := d.next(later, time.Time{}); item == nil {
+		t.Error("not brought")
+	}
+	if item, _, wait := d.next(later, later); item != nil || wait != 100*time.Millisecond {
+		t.Error(item, wait)
+	}
+	items[7].urgent = true
+	if item, _, _ := d.next(later, later); item != items[7] {
+		t.Error(item)
 	}
 }

@@ -32,7 +32,7 @@ func (p *Proxy) editList(made *plan, to io.Writer, from io.Reader) error {
 	before, deferring := p.deferral.begin(made.collection, made.query)
 	edit, left := rawjson.ListEditor{Item: func(item []byte) []byte { return item }}, func() []*withheld { return nil }
 	if deferring {
-		edit, left = p.deferral.editor(made.collection, p.options.Primaries.IsAtRest, before)
+		edit, left = p.deferral.editor(made.collection, p.options.Primaries.AtRest, before)
 	}
 	metadata, whole, err := rawjson.EditList(to, from, edit)
 	if whole {

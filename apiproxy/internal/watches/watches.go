@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -21,13 +22,24 @@ type watch struct {
 	Finalizer struct {
 		Name string `json:"name"`
 	} `json:"finalizer"`
+	ReconcilePeriod string `json:"reconcilePeriod"`
 }
+
+// The runtime's own, for kinds that have none.
+const usualPeriod = 10 * time.Hour
 
 // Primaries are the kinds of a watches.yaml.
 type Primaries struct {
 	groups map[string]bool
-	// By API version and kind: the finalizer that the runtime adds; empty if none.
-	finalizers map[string]string
+	// By API version and kind.
+	kinds map[string]kind
+}
+
+type kind struct {
+	// What the runtime adds; empty if nothing.
+	finalizer string
+	// How often it looks after an object.
+	period time.Duration
 }
 
 // Load reads a watches.yaml.
@@ -51,7 +63,7 @@ func parse(text []byte) (*Primaries, error) {
 	if len(found) == 0 {
 		return nil, errors.New("no kinds to watch")
 	}
-	primaries := &Primaries{groups: map[string]bool{}, finalizers: map[string]string{}}
+	primaries := &Primaries{groups: map[string]bool{}, kinds: map[string]kind{}}
 	for _, item := range found {
 		if item.Version == "" || item.Kind == "" {
 			return nil, errors.New("a watch without version or kind")
@@ -61,7 +73,14 @@ func parse(text []byte) (*Primaries, error) {
 			version = item.Group + "/" + version
 		}
 		primaries.groups[item.Group] = true
-		primaries.finalizers[version+" "+item.Kind] = item.Finalizer.Name
+		period := usualPeriod
+		if item.ReconcilePeriod != "" {
+			var err error
+			if period, err = time.ParseDuration(item.ReconcilePeriod); err != nil {
+				return nil, fmt.Errorf("reconcilePeriod of %s: %w", item.Kind, err)
+			}
+		}
+		primaries.kinds[version+" "+item.Kind] = kind{item.Finalizer.Name, period}
 	}
 	return primaries, nil
 }
@@ -87,27 +106,32 @@ type primary struct {
 	} `json:"status"`
 }
 
-// IsAtRest returns whether an object is of a kind that is watched as such and nothing is to be done
-// for it but to look after it now and then: what is wanted of it is done, and it is ready.
-func (p *Primaries) IsAtRest(object []byte) bool {
+// AtRest returns whether an object is of a kind that is watched as such and nothing is to be done for
+// it but to look after it now and then: what is wanted of it is done, and it is ready. It also returns
+// how often the runtime looks after it.
+func (p *Primaries) AtRest(object []byte) (time.Duration, bool) {
 	var found primary
 	if json.Unmarshal(object, &found) != nil {
-		return false
+		return 0, false
 	}
-	finalizer, known := p.finalizers[found.APIVersion+" "+found.Kind]
+	of, known := p.kinds[found.APIVersion+" "+found.Kind]
 	if !known || found.Metadata.DeletionTimestamp != nil {
-		return false
+		return 0, false
 	}
-	if finalizer != "" && !slices.Contains(found.Metadata.Finalizers, finalizer) {
-		return false
+	if of.finalizer != "" && !slices.Contains(found.Metadata.Finalizers, of.finalizer) {
+		return 0, false
 	}
 	if found.Metadata.Generation == 0 || found.Metadata.Generation != found.Status.ObservedGeneration {
-		return false
+		return 0, false
 	}
-	if found.Status.State == "Ready" {
+	return of.period, found.isReady()
+}
+
+func (p *primary) isReady() bool {
+	if p.Status.State == "Ready" {
 		return true
 	}
-	for _, condition := range found.Status.Conditions {
+	for _, condition := range p.Status.Conditions {
 		if condition.Type == "Ready" && condition.Status == "True" {
 			return true
 		}

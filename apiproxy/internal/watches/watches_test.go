@@ -6,12 +6,13 @@ package watches
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
-func TestIsAtRest(t *testing.T) {
+func TestAtRest(t *testing.T) {
 	primaries, err := parse([]byte(`
 - {group: a.b, version: v1, kind: WithFinalizer, finalizer: {name: f}}
-- {group: a.b, version: v1, kind: Without}
+- {group: a.b, version: v1, kind: Without, reconcilePeriod: 1m}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +36,12 @@ func TestIsAtRest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := fmt.Sprintf(`{"apiVersion":"a.b/v1","kind":%q,"metadata":{%s},"status":{%s}}`, c.kind, c.metadata, c.status)
-			if got := primaries.IsAtRest([]byte(object)); got != c.want {
+			period, got := primaries.AtRest([]byte(object))
+			if got != c.want {
 				t.Error(got)
+			}
+			if got && (period == time.Minute) != (c.kind == "Without") {
+				t.Error(period)
 			}
 		})
 	}
@@ -46,7 +51,7 @@ func TestIsAtRest(t *testing.T) {
 }
 
 func TestUnusableFiles(t *testing.T) {
-	for _, text := range []string{"", "{", "[]", "- {group: a, version: v1}", "text"} {
+	for _, text := range []string{"", "{", "[]", "- {group: a, version: v1}", "- {group: a, version: v1, kind: A, reconcilePeriod: 5}", "text"} {
 		if _, err := parse([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
@@ -61,7 +66,7 @@ func TestOurOwnFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !primaries.HasGroup("apps.nvidia.com") || len(primaries.finalizers) < 4 {
+	if !primaries.HasGroup("apps.nvidia.com") || len(primaries.kinds) < 4 {
 		t.Error(primaries)
 	}
 }
