@@ -91,6 +91,7 @@ func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 		Primaries:  primaries,
 		Selector:   options.selector,
 		Spread:     options.spread,
+		Interval:   options.interval,
 		Runtime:    request.Runtime{UserAgent: options.userAgent},
 		Namespaces: splitNamespaces(os.Getenv("WATCH_NAMESPACE")),
 		Say:        say,

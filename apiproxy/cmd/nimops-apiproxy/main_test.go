@@ -43,6 +43,7 @@ func TestOptions(t *testing.T) {
 		"a word":          {"--watches-file w --kubeconfig-out k x", true},
 		"unknown":         {"--other", true},
 		"negative":        {"--watches-file w --kubeconfig-out k --spread -1s", true},
+		"no interval":     {"--watches-file w --kubeconfig-out k --interval=-1s", true},
 		"no duration":     {"--watches-file w --kubeconfig-out k --spread 5", true},
 		"empty selector":  {"--watches-file w --kubeconfig-out k --label-selector=", true},
 		"nobody":          {"--watches-file w --kubeconfig-out k --user-agent=", true},

@@ -22,6 +22,7 @@ does, or at SIGTERM.
   --kubeconfig-out FILE    where to write the kubeconfig
   --label-selector TEXT    what the runtime sees of all other kinds (app.kubernetes.io/managed-by=k8s-nim-operator)
   --spread DURATION        until when, after a start, it is told of each resource at rest (5m); 0: of all at once
+  --interval DURATION      between two of these, if all come in time so (200ms)
   --user-agent NAME        what the runtime's User-Agent begins with, up to the slash (ansible-operator)
   --version                show the version
   --help                   show this text
@@ -32,7 +33,7 @@ Exit codes: 0 it was told to end, 1 it failed, 2 wrong usage or unusable configu
 
 type options struct {
 	watchesFile, kubeconfigOut, selector, userAgent string
-	spread                                          time.Duration
+	spread, interval                                time.Duration
 	version                                         bool
 }
 
@@ -45,6 +46,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&found.kubeconfigOut, "kubeconfig-out", "", "")
 	flags.StringVar(&found.selector, "label-selector", "app.kubernetes.io/managed-by=k8s-nim-operator", "")
 	flags.DurationVar(&found.spread, "spread", 5*time.Minute, "")
+	flags.DurationVar(&found.interval, "interval", 200*time.Millisecond, "")
 	flags.StringVar(&found.userAgent, "user-agent", "ansible-operator", "")
 	flags.BoolVar(&found.version, "version", false, "")
 	if err := flags.Parse(arguments); err != nil || found.version {
@@ -63,6 +65,8 @@ func parseOptions(arguments []string) (options, error) {
 		return found, errors.New("--user-agent is empty")
 	case found.spread < 0:
 		return found, errors.New("--spread is negative")
+	case found.interval < 0:
+		return found, errors.New("--interval is negative")
 	}
 	return found, nil
 }

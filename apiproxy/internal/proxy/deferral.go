@@ -20,11 +20,9 @@ import (
 
 const (
 	// So few cost less than it costs to put them off.
-	fewAtRest = 4
-	// Between two that are brought, if that suffices for all to come in time.
-	longestInterval = 200 * time.Millisecond
-	retryDelay      = time.Second
-	fetchTimeout    = 10 * time.Second
+	fewAtRest    = 4
+	retryDelay   = time.Second
+	fetchTimeout = 10 * time.Second
 )
 
 // deferral makes changes go before routine. Without it, the runtime's queue begins with a pass for
@@ -34,9 +32,11 @@ const (
 // of its watch, evenly over time and in an order that their names decide, unless something happens to
 // one before: then the API server's own event brings it. Only names are kept.
 type deferral struct {
-	spread  time.Duration
-	fetch   func(ctx context.Context, path string) ([]byte, error)
-	streams *streams
+	spread time.Duration
+	// Between two that are brought, if that suffices for all to come in time.
+	interval time.Duration
+	fetch    func(ctx context.Context, path string) ([]byte, error)
+	streams  *streams
 	// changed wakes the goroutine that brings them.
 	changed chan struct{}
 
@@ -65,9 +65,10 @@ type withheld struct {
 	urgent   bool
 }
 
-func newDeferral(spread time.Duration, upstream *Upstream, open *streams) *deferral {
+func newDeferral(spread, interval time.Duration, upstream *Upstream, open *streams) *deferral {
 	return &deferral{
 		spread:    spread,
+		interval:  interval,
 		fetch:     upstream.get,
 		streams:   open,
 		changed:   make(chan struct{}, 1),
@@ -153,7 +154,7 @@ func (d *deferral) plan(now time.Time) {
 	if len(d.order) == 0 {
 		return
 	}
-	whole := min(d.spread, longestInterval*time.Duration(len(d.order)))
+	whole := min(d.spread, d.interval*time.Duration(len(d.order)))
 	d.gap = whole / time.Duration(2*len(d.order))
 	counts, placed := map[request.Collection]int{}, map[request.Collection]int{}
 	for _, item := range d.order {

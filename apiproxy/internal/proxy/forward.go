@@ -38,6 +38,8 @@ type Options struct {
 	Selector string
 	// Spread is how long after a start objects at rest are brought at the latest; 0 puts none off.
 	Spread time.Duration
+	// Interval is the time between two of them, if that suffices.
+	Interval time.Duration
 	// Runtime recognizes the runtime's requests.
 	Runtime request.Runtime
 	// Namespaces are those that the runtime watches; empty for all.
@@ -64,7 +66,7 @@ func New(options Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
-	p.deferral = newDeferral(options.Spread, options.Upstream, p.streams)
+	p.deferral = newDeferral(options.Spread, options.Interval, options.Upstream, p.streams)
 	p.wakes = newWakes(options.Upstream, p.streams, selector)
 	p.streams.opened = p.deferral.notify
 	p.forward = &httputil.ReverseProxy{

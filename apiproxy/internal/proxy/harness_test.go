@@ -28,6 +28,7 @@ const (
 	token      = "the-token"
 	credential = "upstream-credential"
 	patience   = 5 * time.Second
+	interval   = 200 * time.Millisecond
 	selector   = "app.kubernetes.io/managed-by=k8s-nim-operator"
 	encoded    = "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dk8s-nim-operator"
 	watchesYML = `
@@ -77,7 +78,7 @@ func startAt(t *testing.T, spread time.Duration, config *rest.Config) *setup {
 	}
 	said := make(chan string, 100)
 	made, err := New(Options{
-		Upstream: upstream, Token: token, Primaries: primaries, Selector: selector, Spread: spread,
+		Upstream: upstream, Token: token, Primaries: primaries, Selector: selector, Spread: spread, Interval: interval,
 		Runtime: request.Runtime{UserAgent: "ansible-operator"}, Say: func(text string) { said <- text },
 	})
 	if err != nil {
