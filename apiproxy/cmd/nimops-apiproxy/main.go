@@ -92,6 +92,7 @@ func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 		Selector:   options.selector,
 		Spread:     options.spread,
 		Interval:   options.interval,
+		Metrics:    options.metrics,
 		Runtime:    request.Runtime{UserAgent: options.userAgent},
 		Namespaces: splitNamespaces(os.Getenv("WATCH_NAMESPACE")),
 		Say:        say,

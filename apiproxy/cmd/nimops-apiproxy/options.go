@@ -23,6 +23,7 @@ does, or at SIGTERM.
   --label-selector TEXT    what the runtime sees of all other kinds (app.kubernetes.io/managed-by=k8s-nim-operator)
   --spread DURATION        until when, after a start, it is told of each resource at rest (5m); 0: of all at once
   --interval DURATION      between two of these, if all come in time so (200ms)
+  --metrics URL            the runtime's own, such as http://127.0.0.1:8080/metrics: then none is told of while others wait
   --user-agent NAME        what the runtime's User-Agent begins with, up to the slash (ansible-operator)
   --version                show the version
   --help                   show this text
@@ -32,9 +33,9 @@ Exit codes: 0 it was told to end, 1 it failed, 2 wrong usage or unusable configu
 `
 
 type options struct {
-	watchesFile, kubeconfigOut, selector, userAgent string
-	spread, interval                                time.Duration
-	version                                         bool
+	watchesFile, kubeconfigOut, selector, metrics, userAgent string
+	spread, interval                                         time.Duration
+	version                                                  bool
 }
 
 // parseOptions returns flag.ErrHelp if help is wanted.
@@ -47,6 +48,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&found.selector, "label-selector", "app.kubernetes.io/managed-by=k8s-nim-operator", "")
 	flags.DurationVar(&found.spread, "spread", 5*time.Minute, "")
 	flags.DurationVar(&found.interval, "interval", 200*time.Millisecond, "")
+	flags.StringVar(&found.metrics, "metrics", "", "")
 	flags.StringVar(&found.userAgent, "user-agent", "ansible-operator", "")
 	flags.BoolVar(&found.version, "version", false, "")
 	if err := flags.Parse(arguments); err != nil || found.version {

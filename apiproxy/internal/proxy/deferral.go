@@ -16,6 +16,7 @@ import (
 	"github.com/nimops/nim/apiproxy/internal/digest"
 	"github.com/nimops/nim/apiproxy/internal/rawjson"
 	"github.com/nimops/nim/apiproxy/internal/request"
+	"github.com/nimops/nim/apiproxy/internal/watches"
 )
 
 const (
@@ -35,6 +36,7 @@ type deferral struct {
 	spread time.Duration
 	// Between two that are brought, if that suffices for all to come in time.
 	interval time.Duration
+	backlog  *backlog
 	fetch    func(ctx context.Context, path string) ([]byte, error)
 	streams  *streams
 	// changed wakes the goroutine that brings them.
@@ -58,17 +60,17 @@ type withheld struct {
 	collection           request.Collection
 	namespace, name, uid string
 	// A digest of the name, which is another order than any in which names were given.
-	rank string
-	// How long it may wait.
-	patience time.Duration
-	due      time.Time
-	urgent   bool
+	rank    string
+	routine watches.Routine
+	due     time.Time
+	urgent  bool
 }
 
-func newDeferral(spread, interval time.Duration, upstream *Upstream, open *streams) *deferral {
+func newDeferral(spread, interval time.Duration, metrics string, upstream *Upstream, open *streams) *deferral {
 	return &deferral{
 		spread:    spread,
 		interval:  interval,
+		backlog:   newBacklog(metrics),
 		fetch:     upstream.get,
 		streams:   open,
 		changed:   make(chan struct{}, 1),
@@ -138,7 +140,7 @@ func (d *deferral) put(collection request.Collection, items []*withheld) {
 	slices.SortFunc(d.order, func(a, b *withheld) int { return strings.Compare(a.rank, b.rank) })
 	now := time.Now()
 	for _, item := range items {
-		end := now.Add(min(d.spread, item.patience))
+		end := now.Add(min(d.spread, item.routine.Period))
 		if set, is := d.deadlines[collection]; !is || end.Before(set) {
 			d.deadlines[collection] = end
 		}
@@ -212,9 +214,12 @@ func (d *deferral) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		item, to, wait := d.next(time.Now(), last)
 		if item != nil {
-			d.bring(ctx, item, to)
-			last = time.Now()
-			continue
+			if d.isUrgent(item) || d.backlog.allows(ctx, item.routine.Controller, time.Since(last)) {
+				d.bring(ctx, item, to)
+				last = time.Now()
+				continue
+			}
+			wait = busyInterval
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -254,6 +259,12 @@ func (d *deferral) next(now, last time.Time) (*withheld, *stream, time.Duration)
 	return first, to, 0
 }
 
+func (d *deferral) isUrgent(item *withheld) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return item.urgent
+}
+
 // bring tells the runtime of an object, as it is now.
 func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 	to.begin()
@@ -276,8 +287,8 @@ func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 	item.due, item.urgent = time.Now().Add(retryDelay), false
 }
 
-// AtRest says whether an object is at rest, and how long it may be without a look then.
-type AtRest func(object []byte) (time.Duration, bool)
+// AtRest says whether an object is at rest, and how the runtime looks after it then.
+type AtRest func(object []byte) (watches.Routine, bool)
 
 // editor leaves the objects at rest out of a list. The function returns them when it has passed.
 func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before []*withheld) (rawjson.ListEditor, func() []*withheld) {
@@ -285,7 +296,7 @@ func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before
 	var few [][]byte
 	edit := rawjson.ListEditor{
 		Item: func(item []byte) []byte {
-			patience, rests := isAtRest(item)
+			routine, rests := isAtRest(item)
 			if !rests {
 				return item
 			}
@@ -294,7 +305,7 @@ func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before
 				return item
 			}
 			left = append(left, &withheld{
-				collection: collection, namespace: found.namespace, name: found.name, uid: found.uid, patience: patience,
+				collection: collection, namespace: found.namespace, name: found.name, uid: found.uid, routine: routine,
 			})
 			if len(left) <= fewAtRest {
 				few = append(few, append([]byte(nil), item...))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nimops/nim/apiproxy/internal/request"
+	"github.com/nimops/nim/apiproxy/internal/watches"
 )
 
 const services = "/apis/apps.nvidia.com/v1alpha1/nimservices"
@@ -88,7 +89,7 @@ var six = []string{"a", "b", "c", "d", "e", "f"}
 
 // ranked are the names in the order in which they are brought.
 func ranked(names ...string) []string {
-	d := newDeferral(time.Hour, interval, &Upstream{}, &streams{})
+	d := newDeferral(time.Hour, interval, "", &Upstream{}, &streams{})
 	var items []*withheld
 	for _, name := range names {
 		items = append(items, &withheld{name: name, namespace: "ns", uid: "uid-" + name})
@@ -319,12 +320,12 @@ func TestWhenEachIsDue(t *testing.T) {
 		"impatience": {1000, 1000, time.Minute, 59940 * time.Millisecond, 299700 * time.Millisecond, 60 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDeferral(5*time.Minute, interval, &Upstream{}, &streams{})
+			d := newDeferral(5*time.Minute, interval, "", &Upstream{}, &streams{})
 			begun := time.Now()
 			put := func(of request.Collection, count int, patience time.Duration) {
 				var items []*withheld
 				for i := range count {
-					items = append(items, &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), patience: patience})
+					items = append(items, &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), routine: watches.Routine{Period: patience}})
 				}
 				d.put(of, items)
 			}
@@ -349,10 +350,10 @@ func TestWhenEachIsDue(t *testing.T) {
 // A watch that was closed for long does not open the gates.
 func TestLateOnesComeOneAfterTheOther(t *testing.T) {
 	open := &streams{opened: func() {}}
-	d := newDeferral(5*time.Minute, interval, &Upstream{}, open)
+	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, open)
 	var items []*withheld
 	for i := range 10 {
-		items = append(items, &withheld{uid: fmt.Sprint(i), name: fmt.Sprint(i), patience: time.Hour})
+		items = append(items, &withheld{uid: fmt.Sprint(i), name: fmt.Sprint(i), routine: watches.Routine{Period: time.Hour}})
 	}
 	d.put(request.Collection{}, items)
 	later := time.Now().Add(time.Hour)

@@ -40,6 +40,8 @@ type Options struct {
 	Spread time.Duration
 	// Interval is the time between two of them, if that suffices.
 	Interval time.Duration
+	// Metrics is the URL of the runtime's metrics; empty if they cannot be read.
+	Metrics string
 	// Runtime recognizes the runtime's requests.
 	Runtime request.Runtime
 	// Namespaces are those that the runtime watches; empty for all.
@@ -66,7 +68,7 @@ func New(options Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
-	p.deferral = newDeferral(options.Spread, options.Interval, options.Upstream, p.streams)
+	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
 	p.wakes = newWakes(options.Upstream, p.streams, selector)
 	p.streams.opened = p.deferral.notify
 	p.forward = &httputil.ReverseProxy{

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -38,8 +39,15 @@ type Primaries struct {
 type kind struct {
 	// What the runtime adds; empty if nothing.
 	finalizer string
-	// How often it looks after an object.
-	period time.Duration
+	routine   Routine
+}
+
+// Routine is how the runtime looks after the objects of a kind.
+type Routine struct {
+	// Controller is the name of the kind's controller in the runtime.
+	Controller string
+	// Period is how often it looks after an object.
+	Period time.Duration
 }
 
 // Load reads a watches.yaml.
@@ -80,7 +88,10 @@ func parse(text []byte) (*Primaries, error) {
 				return nil, fmt.Errorf("reconcilePeriod of %s: %w", item.Kind, err)
 			}
 		}
-		primaries.kinds[version+" "+item.Kind] = kind{item.Finalizer.Name, period}
+		primaries.kinds[version+" "+item.Kind] = kind{item.Finalizer.Name, Routine{
+			Controller: strings.ToLower(item.Kind + "-" + item.Version + "-controller"),
+			Period:     period,
+		}}
 	}
 	return primaries, nil
 }
@@ -108,23 +119,23 @@ type primary struct {
 
 // AtRest returns whether an object is of a kind that is watched as such and nothing is to be done for
 // it but to look after it now and then: what is wanted of it is done, and it is ready. It also returns
-// how often the runtime looks after it.
-func (p *Primaries) AtRest(object []byte) (time.Duration, bool) {
+// how that is done.
+func (p *Primaries) AtRest(object []byte) (Routine, bool) {
 	var found primary
 	if json.Unmarshal(object, &found) != nil {
-		return 0, false
+		return Routine{}, false
 	}
 	of, known := p.kinds[found.APIVersion+" "+found.Kind]
 	if !known || found.Metadata.DeletionTimestamp != nil {
-		return 0, false
+		return Routine{}, false
 	}
 	if of.finalizer != "" && !slices.Contains(found.Metadata.Finalizers, of.finalizer) {
-		return 0, false
+		return Routine{}, false
 	}
 	if found.Metadata.Generation == 0 || found.Metadata.Generation != found.Status.ObservedGeneration {
-		return 0, false
+		return Routine{}, false
 	}
-	return of.period, found.isReady()
+	return of.routine, found.isReady()
 }
 
 func (p *primary) isReady() bool {

@@ -36,12 +36,16 @@ func TestAtRest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			object := fmt.Sprintf(`{"apiVersion":"a.b/v1","kind":%q,"metadata":{%s},"status":{%s}}`, c.kind, c.metadata, c.status)
-			period, got := primaries.AtRest([]byte(object))
+			routine, got := primaries.AtRest([]byte(object))
 			if got != c.want {
 				t.Error(got)
 			}
-			if got && (period == time.Minute) != (c.kind == "Without") {
-				t.Error(period)
+			want := map[string]Routine{
+				"WithFinalizer": {"withfinalizer-v1-controller", usualPeriod},
+				"Without":       {"without-v1-controller", time.Minute},
+			}[c.kind]
+			if got && routine != want {
+				t.Error(routine)
 			}
 		})
 	}
