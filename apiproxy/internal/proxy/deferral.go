@@ -36,6 +36,7 @@ type deferral struct {
 	spread time.Duration
 	// Between two that are brought, if that suffices for all to come in time.
 	interval time.Duration
+	now      func() time.Time
 	backlog  *backlog
 	fetch    func(ctx context.Context, path string) ([]byte, error)
 	streams  *streams
@@ -71,6 +72,7 @@ func newDeferral(spread, interval time.Duration, metrics string, upstream *Upstr
 		spread:    spread,
 		interval:  interval,
 		backlog:   newBacklog(metrics),
+		now:       time.Now,
 		fetch:     upstream.get,
 		streams:   open,
 		changed:   make(chan struct{}, 1),
@@ -138,7 +140,7 @@ func (d *deferral) put(collection request.Collection, items []*withheld) {
 		d.order = append(d.order, item)
 	}
 	slices.SortFunc(d.order, func(a, b *withheld) int { return strings.Compare(a.rank, b.rank) })
-	now := time.Now()
+	now := d.now()
 	for _, item := range items {
 		end := now.Add(min(d.spread, item.routine.Period))
 		if set, is := d.deadlines[collection]; !is || end.Before(set) {

@@ -118,7 +118,7 @@ func TestChangesGoBeforeRoutine(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if elapsed := time.Since(begun); elapsed < 100*time.Millisecond || elapsed > 2*time.Second {
+	if elapsed := time.Since(begun); elapsed < 100*time.Millisecond {
 		t.Error("spread over", elapsed)
 	}
 	w.quiet(100 * time.Millisecond)
@@ -322,6 +322,7 @@ func TestWhenEachIsDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDeferral(5*time.Minute, interval, "", &Upstream{}, &streams{})
 			begun := time.Now()
+			d.now = func() time.Time { return begun }
 			put := func(of request.Collection, count int, patience time.Duration) {
 				var items []*withheld
 				for i := range count {
@@ -336,8 +337,7 @@ func TestWhenEachIsDue(t *testing.T) {
 				due := item.due.Sub(begun)
 				apart[item.collection], last[item.collection] = due-last[item.collection], due
 			}
-			near := func(got, want time.Duration) bool { return (got - want).Abs() < 50*time.Millisecond }
-			if !near(last[services], c.lastService) || !near(last[caches], c.lastCache) {
+			if last[services] != c.lastService || last[caches] != c.lastCache {
 				t.Error("last:", last)
 			}
 			if got := apart[services]; (got-c.apart).Abs() > 10*time.Millisecond && c.services > 1 {
