@@ -18,7 +18,7 @@ from .._engine.status import SLOW_REQUEUE_SECONDS
 from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
-from .reader import answer
+from .reader import answer, secret_finder
 from .settings import read_settings
 from .status_writer import emit, refetch, write_status
 from .writer import execute_plan
@@ -41,6 +41,7 @@ class LiveCluster:
     ) -> None:
         self.client = client
         self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
+        self._find_secret = secret_finder(client)
         self._is_dry = is_dry
         self._patience = Patience(namespace, Slots()) if is_shared else None
 
@@ -63,7 +64,7 @@ class LiveCluster:
     def answer(self, read: Read) -> t.Any:
         """The answer; empty for a read across namespaces if we have rights in some of them only."""
         try:
-            return answer(self.client, read, self._patience)
+            return answer(self.client, read, self._patience, self._find_secret)
         except ApiError as error:
             if error.status == 403 and read.how in ("list", "any") and not read.namespace:
                 return []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from functools import cache
+from functools import cache, partial
 
 from .._base.errors import ApiError
 from .._engine.api_resources import api_path
@@ -22,15 +22,27 @@ from .client import Client
 
 Json = dict[str, t.Any]
 
+FindSecret = t.Callable[[str, str], "Json | None"]
+
 _MAX_PODS = "500"
 
 
-def answer(client: Client, read: Read, patience: Patience | None = None) -> t.Any:
-    """The answer of the cluster, a registry or a model server to one read."""
+def answer(
+    client: Client,
+    read: Read,
+    patience: Patience | None = None,
+    find_secret: FindSecret | None = None,
+) -> t.Any:
+    """The answer of the cluster, a registry or a model server to one read.
+
+    ``find_secret``: a `secret_finder` that several reads share.
+    """
     if read.how == "http":
         return fetch(read.url, namespace=read.namespace, patience=patience)
     if read.how == "protocol":
         return download_protocol(read.image, _read_configs(client, read), patience=patience)
+    if read.how in _OF_SECRETS:
+        return _OF_SECRETS[read.how](client, read, find_secret or secret_finder(client))
     return _READERS[read.how](client, read)
 
 
@@ -43,19 +55,21 @@ def _read_presence(client: Client, read: Read) -> Json | None:
     return client.get_presence(api_path(read.kind, read.namespace, read.name))
 
 
-def _read_sealed(client: Client, read: Read) -> Json | None:
+def _read_sealed(client: Client, read: Read, find: FindSecret) -> Json | None:
     """The Secrets that its values come from stay here."""
     found = _read_object(client, read)
-    return found and seal(found, json.loads(read.sealed), secret_finder(client, read.namespace))
+    return found and seal(found, json.loads(read.sealed), partial(find, read.namespace))
 
 
-def _read_digest(client: Client, read: Read) -> Json | None:
-    return answer_digest(_read_object(client, read), read)
+def _read_digest(client: Client, read: Read, find: FindSecret) -> Json | None:
+    is_secret = read.kind == "Secret"
+    found = find(read.namespace, read.name) if is_secret else _read_object(client, read)
+    return answer_digest(found, read)
 
 
-def secret_finder(client: Client, namespace: str) -> t.Callable[[str], Json | None]:
-    """Gets a Secret of a namespace by its name, each once."""
-    return cache(lambda name: client.get(api_path("Secret", namespace, name)))
+def secret_finder(client: Client) -> FindSecret:
+    """Gets a Secret by its namespace and name, each once."""
+    return cache(lambda namespace, name: client.get(api_path("Secret", namespace, name)))
 
 
 def _read_list(client: Client, read: Read) -> list[Json]:
@@ -107,9 +121,11 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "objects": _read_objects,
     "pods": _read_pods,
     "presence": _read_presence,
-    "sealed": _read_sealed,
-    "digest": _read_digest,
     "list": _read_list,
     "any": _read_any,
     "log": _read_log,
+}
+_OF_SECRETS: dict[str, t.Callable[[Client, Read, FindSecret], t.Any]] = {
+    "sealed": _read_sealed,
+    "digest": _read_digest,
 }

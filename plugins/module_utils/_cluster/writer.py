@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import typing as t
+from functools import partial
 
 from .._base.errors import ApiError, NimError
 from .._engine.api_resources import api_path, key_of
@@ -81,7 +82,7 @@ def _apply(client: Client, manifest: Json) -> Json:
     """Apply an object; what is returned of a Secret with others' values has placeholders."""
     if not has_sealed(manifest):
         return client.apply(_path(manifest), manifest, FIELD_MANAGER)
-    find = secret_finder(client, manifest["metadata"]["namespace"])
+    find = partial(secret_finder(client), manifest["metadata"]["namespace"])
     try:
         whole = unseal(manifest, find)
     except NimError as error:

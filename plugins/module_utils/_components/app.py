@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from .._engine.api_resources import KINDS, manifest, object_key
+from .._engine.conditions import RECONCILING, STALLED, find_condition
 from .._engine.desired import Manifest
 from .._engine.metadata import (
     MANAGED_BY,
@@ -23,6 +24,7 @@ from .._engine.metadata import (
 )
 from .._engine.observed import Observed, list_key
 from .nim_metadata import PARENT_HASH_ANNOTATION
+from .verdict import READY
 
 Resource = t.Mapping[str, t.Any]
 Names = list[tuple[str, str]]
@@ -70,6 +72,26 @@ class App:
     def status(self) -> Resource:
         """The current status, empty before the first pass."""
         return self.resource.get("status") or {}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a pass of this release has served exactly this spec, with nothing left to do."""
+        status = self.status
+        seen = (status.get("observedGeneration"), status.get("operatorVersion") or "")
+        generation = self.resource["metadata"].get("generation")
+        is_ready = status.get("state") == READY
+        return (
+            is_ready
+            and seen == (generation, self.observed.operator_version)
+            and not any(
+                find_condition(status.get("conditions"), kind) for kind in (RECONCILING, STALLED)
+            )
+        )
+
+    @property
+    def may_have_leftovers(self) -> bool:
+        """Whether children of an earlier spec may be left; a new resource had none."""
+        return bool(self.status) and not self.is_settled
 
     @property
     def standard_labels(self) -> Labels:

@@ -56,8 +56,12 @@ def reads(app: NIMServiceApp) -> list[Read]:
 
 
 def _of_platform(app: NIMServiceApp) -> list[str]:
-    """The workload and the features that are or may have been enabled: a new resource had none."""
-    features = [kind for kind, is_wanted, _build in FEATURES if app.status or is_wanted(app.spec)]
+    """The workload and the features that are or may have been enabled."""
+    features = [
+        kind
+        for kind, is_wanted, _build in FEATURES
+        if is_wanted(app.spec) or app.may_have_leftovers
+    ]
     if app.spec.is_kserve:
         return [INFERENCE_SERVICE, *(kind for kind in features if kind == "ServiceMonitor")]
     return [DEPLOYMENT, *features]

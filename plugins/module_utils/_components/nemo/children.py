@@ -71,8 +71,10 @@ FEATURES: tuple[
 
 
 def reads(app: NemoApp) -> list[Read]:
-    """The children, those of disabled features included, then the inputs, and pods if some lack."""
-    features = [kind for kind, is_wanted, _build in FEATURES if app.status or is_wanted(app)]
+    """Children, also of features that may have been on; inputs; the pods if some are missing."""
+    features = [
+        kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
+    ]
     found = [read_object(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
     found += _secret_reads(app)
     if app.claim:
@@ -93,7 +95,7 @@ def _secret_reads(app: NemoApp) -> list[Read]:
         secret = None
     if secret:
         return [read_sealed(app.namespace, app.name, secret["data"])]
-    is_left = app.url_key and app.status
+    is_left = app.url_key and app.may_have_leftovers
     return [read_presence("Secret", app.namespace, app.name)] if is_left else []
 
 

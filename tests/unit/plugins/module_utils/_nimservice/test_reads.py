@@ -36,6 +36,28 @@ def keys(cr: t.Any, observed: t.Any) -> list[str]:
     return [read.key for read in reads(NIMServiceApp(cr, observed))]
 
 
+FEATURES = CHILDREN[7:]
+
+
+@pytest.mark.parametrize(
+    ("status", "looked_for"),
+    [
+        pytest.param(READY, [], id="settled"),
+        pytest.param(READY | {"observedGeneration": 1}, FEATURES, id="the spec has changed"),
+        pytest.param(READY | {"operatorVersion": "0.9.0"}, FEATURES, id="of another release"),
+        pytest.param(READY | {"state": "NotReady"}, FEATURES, id="not ready"),
+        pytest.param(
+            READY | {"conditions": [{"type": "Reconciling", "status": "True"}]},
+            FEATURES,
+            id="something is left to do",
+        ),
+    ],
+)
+def test_leftovers_of_features(make: t.Any, status: t.Any, looked_for: list[str]) -> None:
+    found = keys(make.cr({}, status), make.observe())
+    assert [key for key in found if key in FEATURES] == looked_for
+
+
 @pytest.mark.parametrize(
     ("spec", "more"),
     [

@@ -94,8 +94,8 @@ def test_model_server_through_the_api_server(cluster, client, make_service, answ
 def _but_for_http(said):
     ask = live.answer
 
-    def answer(client, read, patience):
-        return said if read.how == "http" else ask(client, read, patience)
+    def answer(client, read, *shared):
+        return said if read.how == "http" else ask(client, read, *shared)
 
     return answer
 

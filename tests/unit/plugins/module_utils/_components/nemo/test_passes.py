@@ -301,6 +301,45 @@ def test_features_that_are_turned_off_go(world: t.Any, nemo: t.Any) -> None:
     assert "uri" not in json.dumps(found.passes[-2].look.answers["Secret/ns/x"])
 
 
+def test_a_pass_with_nothing_to_do_asks_for_each_object_once(world: t.Any) -> None:
+    found = world()
+    found.set_password()
+    found.run()
+    found.start_pods()
+    found.run()
+    found.run()
+    before = len(found.server.calls("GET"))
+    assert found.run() == []
+    asked = [request.path for request in found.server.calls("GET")[before:]]
+    assert sorted(asked) == sorted(set(asked))
+    assert found.path("Secret", "pg") in asked
+
+
+def test_a_leftover_that_could_not_be_deleted_is_tried_again(
+    world: t.Any, nemo: t.Any, refused: t.Any
+) -> None:
+    """Once all is done, features that are off are looked for no more."""
+    found = world("NemoEntitystore", databaseConfig=nemo.database, metrics={"enabled": True})
+    found.set_password()
+    found.run()
+    found.start_pods()
+    found.run()
+    resource = found.live("NemoEntitystore")
+    del resource["spec"]["metrics"]
+    resource["metadata"]["generation"] += 1
+    found.server.refuse[("DELETE", found.path("ServiceMonitor"))] = [
+        refused(403, "no", "Forbidden")
+    ]
+    found.run()
+    assert found.passes[-1].outcome.deleted == []
+    found.run()
+    assert found.passes[-1].outcome.deleted == ["ServiceMonitor/ns/x"]
+    found.run()
+    assert found.status["state"] == "Ready"
+    found.run()
+    assert not {"ServiceMonitor/ns/x", "Ingress/ns/x"} & set(found.passes[-1].look.answers)
+
+
 def test_simulated_cluster(nemo: t.Any) -> None:
     """A password that nobody knows is assumed to exist; one that is known is not shown."""
     cr = nemo.cr(KIND)
