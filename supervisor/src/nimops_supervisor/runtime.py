@@ -26,6 +26,8 @@ _METRICS_OPTION, _METRICS_SECURE = "--metrics-bind-address", "--metrics-secure"
 _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
+_EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
+"""Tells runs that a change of a child's status triggers a pass."""
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
@@ -141,7 +143,7 @@ class Supervisor:
                 if self._stopping or not self._proxy:
                     self._stop_proxy()
                     return code
-                environment["KUBECONFIG"] = str(self._proxy.kubeconfig)
+                environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
             pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
             code = self._watch(pid) or 0
