@@ -77,6 +77,7 @@ TOOLS = (
             f"{_OPERATOR}/internal/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",
         ),
     ),
+    Tool("apiproxy", {"nimops-apiproxy": "./cmd/nimops-apiproxy"}, folder=REPOSITORY / "apiproxy"),
 )
 NODE = (
     *CONTROL_PLANE,
@@ -84,11 +85,6 @@ NODE = (
     Tool("node", {name: f"./{name}" for name in ("coredns", "local-path", "pause")}),
 )
 
-
-# The collection's own program in Go.
-OWN_TOOLS = (
-    Tool("apiproxy", {"nimops-apiproxy": "./cmd/nimops-apiproxy"}, folder=REPOSITORY / "apiproxy"),
-)
 
 # Programs that no control plane needs, but who packages the operator: `build NAME`.
 PACKAGING_TOOLS = (
@@ -124,7 +120,7 @@ PACKAGING_TOOLS = (
 
 def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
     """Return the tools that these programs come from; those of a control plane for no name."""
-    tools = (*TOOLS, *OWN_TOOLS, *PACKAGING_TOOLS)
+    tools = (*TOOLS, *PACKAGING_TOOLS)
     known = {name: tool for tool in tools for name in tool.packages}
     for name in names:
         if name not in known:

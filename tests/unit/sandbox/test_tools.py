@@ -9,7 +9,7 @@ from nimops_sandbox import components, thirdparty, tools
 from nimops_sandbox.errors import SandboxError, SetupError
 from nimops_sandbox.node import components as node
 from nimops_sandbox.settings import SANDBOX
-from nimops_sandbox.tools import OWN_TOOLS, PACKAGING_TOOLS, TOOLS, Tool
+from nimops_sandbox.tools import PACKAGING_TOOLS, TOOLS, Tool
 
 GO_MOD = """module m
 
@@ -63,7 +63,7 @@ def test_another_release_of_kubernetes() -> None:
         *TOOLS,
         *tools.of_release(tools.select_tools(["kubectl"]), "1.30"),
         *tools.NODE[len(tools.CONTROL_PLANE) :],
-        *OWN_TOOLS,
+        
         *PACKAGING_TOOLS,
     ],
     ids=lambda tool: "-".join(tool.packages),
