@@ -63,7 +63,6 @@ def test_another_release_of_kubernetes() -> None:
         *TOOLS,
         *tools.of_release(tools.select_tools(["kubectl"]), "1.30"),
         *tools.NODE[len(tools.CONTROL_PLANE) :],
-        
         *PACKAGING_TOOLS,
     ],
     ids=lambda tool: "-".join(tool.packages),
@@ -77,7 +76,7 @@ def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
 
 def test_every_component_has_a_tool() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
-    assert set(components.NAMES) | {"kubectl", "ansible-operator", "pki"} == programs
+    assert set(components.NAMES) | {"kubectl", "ansible-operator", "nimops-apiproxy", "pki"} == programs
 
 
 def test_every_component_of_a_node_has_a_tool() -> None:
