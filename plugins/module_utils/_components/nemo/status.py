@@ -97,7 +97,6 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
         message,
         stalled=stalled,
         in_transit=rollout.moving,
-        is_told=True,
         said="not ready yet",
     )
 
