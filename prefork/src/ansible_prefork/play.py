@@ -33,6 +33,7 @@ class PlaybookProgram:
 
     name = NAME
     tells_end = True
+    finisher: Any = None
 
     def __init__(self) -> None:
         self.helper: int | None = None

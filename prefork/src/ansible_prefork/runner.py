@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_prefork import client, play, process, request, versions
+from ansible_prefork import client, inprocess, play, process, request, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
@@ -44,12 +44,16 @@ class RunnerProgram(play.PlaybookProgram):
         super().__init__()
         self.play_key = ""
         self.hook: Hook | None = None
+        self.finisher = inprocess.Finisher()
+        # In a run: what runs its play.
+        self.runner: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
         play.require_known("ansible-core", versions.ANSIBLE_CORE)
         play.require_known("ansible-runner", versions.ANSIBLE_RUNNER)
         self.hook = load_hook(os.environ.get(BEFORE_RUN, ""))
         socket = self.start_helper(directory)
+        inprocess.remember_logging()
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
@@ -63,7 +67,18 @@ class RunnerProgram(play.PlaybookProgram):
 
         if self.hook is not None and not allows_run(self.hook):
             return 1
+        self._play_here()
         return int(main() or 0)
+
+    def _play_here(self) -> None:
+        """Have the play of this run in this process, which a daemon has left."""
+        own = os.getpid()
+        spawn = inprocess.make_spawn(
+            lambda path, options: self.is_warm_for([path], options),
+            lambda: self.runner if os.getpid() == own else None,
+            self.finisher.journal,
+        )
+        inprocess.install(spawn, lambda runner: setattr(self, "runner", runner))
 
     def _install(self) -> None:
         import pexpect
@@ -74,7 +89,7 @@ class RunnerProgram(play.PlaybookProgram):
     def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
         if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
             return False
-        environment = to_bytes(options["env"])
+        environment = request.to_bytes(options["env"])
         directory = os.fsencode(options.get("cwd") or os.getcwd())
         return client.environment_key(environment, directory) == self.play_key
 
@@ -203,7 +218,8 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             sys.stderr.flush()
             before = options.get("preexec_fn")
             parent, notice = os.getpid(), process.Notice()
-            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent, notice)
+            environment = request.to_bytes(options["env"])
+            options["preexec_fn"] = lambda: become_play(arguments, environment, before, parent, notice)
             started = expect_notice(stock(self, arguments, **options), notice)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
             # The project has its own configuration: run the program itself; a client would only start another parent.
@@ -256,10 +272,6 @@ def become_play(
     process.end_with(lambda: play.run_play(argv), notice.set)
 
 
-def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
-    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
-
-
 def play_environment() -> dict[bytes, bytes]:
     """The environment that ansible-runner would give a play, computed by ansible-runner itself."""
     from ansible_runner.config.runner import RunnerConfig
@@ -268,4 +280,4 @@ def play_environment() -> dict[bytes, bytes]:
         Path(directory, "project").mkdir()
         config = RunnerConfig(private_data_dir=directory, playbook="play.yml", ident="prefork")
         config.prepare()
-        return to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})
+        return request.to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})
