@@ -171,6 +171,15 @@ PLAY_CASES = (
 )
 
 
+RUNNER_CASES = (
+    Case(
+        "terminal",
+        "terminal",
+        (Run(env={"ANSIBLE_CALLBACKS_ENABLED": "beside"}, expect=("by descriptor 2", "by a thread", "at the end")),),
+    ),
+)
+
+
 def name_of(value: Any) -> str:
     return getattr(value, "name", None) or getattr(value, "__name__", None) or "-".join(map(str, value))
 
@@ -218,6 +227,11 @@ def test_case(sides: Sides, case: Case, program: str) -> None:
 @pytest.mark.parametrize("case", PLAY_CASES, ids=name_of)
 def test_case_of_ansible_playbook(sides: Sides, case: Case) -> None:
     play_case(sides, case, PLAYBOOK)
+
+
+@pytest.mark.parametrize("case", RUNNER_CASES, ids=name_of)
+def test_case_of_ansible_runner(sides: Sides, case: Case) -> None:
+    play_case(sides, case, RUNNER)
 
 
 def play_case(sides: Sides, case: Case, program: str) -> None:

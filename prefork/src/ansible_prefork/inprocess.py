@@ -28,6 +28,7 @@ from typing import Any
 import pexpect
 
 from ansible_prefork import client, memos, play, process, request
+from ansible_prefork.events import EventStore
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.terminal import Terminal
 
@@ -77,10 +78,11 @@ class LocalPlay:
     logfile_read: Any = None
     exitstatus: int | None = None
 
-    def __init__(self, argv: list[str], options: dict[str, Any], journal: Journal) -> None:
+    def __init__(self, argv: list[str], options: dict[str, Any], journal: Journal, events: EventStore) -> None:
         self._argv = argv
         self._options = options
         self._journal = journal
+        self._events = events
         self._has_ended = False
 
     def isalive(self) -> bool:
@@ -97,6 +99,8 @@ class LocalPlay:
         """There is nothing left to close."""
 
     def _play(self) -> None:
+        from ansible.plugins import loader
+
         terminal = Terminal(self.logfile_read.write)
         with (
             _own_signals(),
@@ -106,6 +110,7 @@ class LocalPlay:
             _own_exit_functions() as run_exit_functions,
         ):
             request.open_standard_streams(terminal.make_output)
+            self._events.meet_callback(loader.callback_loader)
             code, is_interrupted = process.call(lambda: play.run_play(self._argv))
             if not process.finish(run_exit_functions):
                 code = process.FLUSH_FAILED
@@ -116,22 +121,6 @@ class LocalPlay:
         self.exitstatus = None if is_interrupted else code & 0xFF
 
 
-def make_spawn(
-    is_warm_for: Callable[[str, dict[str, Any]], bool], get_runner: Callable[[], Any], journal: Journal
-) -> Any:
-    """What takes the place of the class pexpect.spawn in ansible-runner."""
-
-    def spawn(command: str, arguments: list[str], **options: Any) -> Any:
-        path = pexpect.which(command, env=options["env"])
-        runner = get_runner()
-        is_local = path and runner and is_warm_for(path, options) and is_possible(runner, options["env"])
-        if is_local and journal.begin(_make_notes(runner.config)):
-            return LocalPlay([path, *arguments], options, journal)
-        return pexpect.spawn(command, arguments, **options)
-
-    return spawn
-
-
 def _make_notes(config: Any) -> Notes:
     settings = {
         **config.settings,
@@ -140,15 +129,27 @@ def _make_notes(config: Any) -> Notes:
     return Notes(config.artifact_dir, str(config.ident), settings)
 
 
-def install(spawn: Any, note_runner: Callable[[Any], None]) -> None:
-    """Have ansible-runner, in this process, start its play by that, and say beforehand which Runner does."""
+def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]) -> None:
+    """Have ansible-runner, in this process, play here if it may."""
     from ansible_runner import runner
 
     stock = runner.Runner.run
+    owner = os.getpid()
+    runners: list[Any] = []
+    events = EventStore()
+    events.meet_runner()
 
     def run(self: Any) -> Any:
-        note_runner(self)
+        runners[:] = [self]
         return stock(self)
+
+    def spawn(command: str, arguments: list[str], **options: Any) -> Any:
+        path = pexpect.which(command, env=options["env"])
+        # A daemon has left this process.
+        is_local = path and os.getpid() == owner and is_warm_for(path, options)
+        if is_local and is_possible(runners[0], options["env"]) and journal.begin(_make_notes(runners[0].config)):
+            return LocalPlay([path, *arguments], options, journal, events)
+        return pexpect.spawn(command, arguments, **options)
 
     runner.Runner.run = run
     runner.pexpect = _Overlay(pexpect, spawn=spawn)

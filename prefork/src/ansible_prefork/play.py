@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, files, inline, memos, modules, payloads, request, templates, versions
+from ansible_prefork import client, files, inline, memos, modules, parsers, payloads, request, templates, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
@@ -232,11 +232,13 @@ def _play_once(directory: Path) -> None:
     arguments = [NAME, "-i", str(inventory), "-e", f"@{variables}", str(WARM_PLAYBOOK)]
     sys.argv = arguments
     try:
-        code = PlaybookCLI(arguments).run()
+        cli = PlaybookCLI(arguments)
+        code = cli.run()
     finally:
         sys.argv = argv
     if code:
         raise UnsupportedError(f"the warm-up play ended with {code}")
+    parsers.install_for_play(cli)
 
 
 def _preload_plugins() -> None:

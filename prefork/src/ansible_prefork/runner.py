@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_prefork import client, inprocess, play, process, request, versions
+from ansible_prefork import client, inprocess, parsers, play, process, request, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
@@ -45,8 +45,6 @@ class RunnerProgram(play.PlaybookProgram):
         self.play_key = ""
         self.hook: Hook | None = None
         self.finisher = inprocess.Finisher()
-        # In a run: what runs its play.
-        self.runner: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
         play.require_known("ansible-core", versions.ANSIBLE_CORE)
@@ -57,6 +55,7 @@ class RunnerProgram(play.PlaybookProgram):
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
+        parsers.install_for_runner()
         with play.warm_environment(environment, elsewhere=True):
             play.warm_play(directory, socket)
         self._install()
@@ -67,18 +66,8 @@ class RunnerProgram(play.PlaybookProgram):
 
         if self.hook is not None and not allows_run(self.hook):
             return 1
-        self._play_here()
+        inprocess.install(self.finisher.journal, lambda path, options: self.is_warm_for([path], options))
         return int(main() or 0)
-
-    def _play_here(self) -> None:
-        """Have the play of this run in this process, which a daemon has left."""
-        own = os.getpid()
-        spawn = inprocess.make_spawn(
-            lambda path, options: self.is_warm_for([path], options),
-            lambda: self.runner if os.getpid() == own else None,
-            self.finisher.journal,
-        )
-        inprocess.install(spawn, lambda runner: setattr(self, "runner", runner))
 
     def _install(self) -> None:
         import pexpect
