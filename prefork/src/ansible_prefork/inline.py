@@ -92,12 +92,14 @@ class _Descriptors:
             request.move_stream(stream, number)
 
     def detach(self) -> None:
+        # ansible-core has made them such that child processes do not inherit them.
+        self.inheritable = [os.get_inheritable(number) for number in range(3)]
         for number in range(3):
             os.dup2(self.null, number)
 
     def attach(self) -> None:
         for number, kept in enumerate(self.kept):
-            os.dup2(kept, number)
+            os.dup2(kept, number, self.inheritable[number])
 
 
 # Since ansible-core 2.19 workers are detached from the standard streams; before, they write to those of the run.

@@ -36,8 +36,8 @@ class CallbackModule(CallbackBase):
         os.write(2, b"by descriptor 2\n")
         sys.stdout.write("by stdout\n")
         sys.stderr.write("by stderr\n")
-        subprocess.run(["echo", "by a child"], check=True)
-        subprocess.run("seq 1 20000", shell=True, check=True)
+        subprocess.run(["echo", "by a child"], stdout=1, check=True)
+        subprocess.run("head -c 200000 /dev/zero | tr '\\0' x | fold -w 5000; echo", shell=True, stdout=1, check=True)
         with open("/dev/tty", "w") as terminal:
             terminal.write("by the terminal\n")
         size = os.get_terminal_size(1)
