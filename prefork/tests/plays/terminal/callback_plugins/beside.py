@@ -26,6 +26,11 @@ def ignored_in_child() -> str:
     return " ".join(done.stdout.split())
 
 
+def write_last() -> None:
+    threading.main_thread().join()
+    os.write(1, b"\nby a thread\n")
+
+
 class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
     CALLBACK_NAME = "beside"
@@ -50,7 +55,7 @@ class CallbackModule(CallbackBase):
         atexit.register(print, "before that")
         atexit.register(print, "never")
         atexit.unregister(print)
-        threading.Timer(0.3, os.write, (1, b"by a thread\n")).start()
+        threading.Thread(target=write_last).start()
 
     def v2_runner_on_ok(self, result):
         os.write(1, b"\xc3\xbc \xff result\n")
