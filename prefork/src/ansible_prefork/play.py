@@ -17,7 +17,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, files, inline, memos, modules, parsers, payloads, request, templates, versions
+from ansible_prefork import (
+    client,
+    files,
+    inline,
+    memos,
+    modules,
+    parsers,
+    payloads,
+    plugins,
+    request,
+    templates,
+    versions,
+)
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
@@ -140,6 +152,7 @@ def warm_play(directory: Path, socket: Path) -> None:
     inline.install()
     modules.install(socket)
     payloads.install(directory)
+    plugin_docs.install()
     # The warm-up must not print anything.
     with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
