@@ -25,7 +25,7 @@ from ansible_prefork import (
     modules,
     parsers,
     payloads,
-    plugins,
+    plugin_docs,
     request,
     templates,
     versions,
