@@ -43,7 +43,7 @@ VARYING = frozenset(
 MESSAGES = frozenset(("verbose", "warning", "deprecated", "error", "debug", "system_warning"))
 COUNTERS = frozenset(("counter", "start_line", "end_line"))
 # How a side is told that it is one.
-OWN = frozenset(("PREFORK", "PREFORK_TEST"))
+OWN = frozenset(("PREFORK", "PREFORK_TEST", "PREFORK_ONE_PROCESS", "PREFORK_EVENT_FILES"))
 
 
 class Normaliser:

@@ -171,6 +171,9 @@ PLAY_CASES = (
 )
 
 
+TERMINAL = Case("terminal", "terminal", (Run(env={"ANSIBLE_CALLBACKS_ENABLED": "beside"}),))
+
+
 def name_of(value: Any) -> str:
     return getattr(value, "name", None) or getattr(value, "__name__", None) or "-".join(map(str, value))
 
@@ -220,7 +223,15 @@ def test_case_of_ansible_playbook(sides: Sides, case: Case) -> None:
     play_case(sides, case, PLAYBOOK)
 
 
-def play_case(sides: Sides, case: Case, program: str) -> None:
+def test_terminal(sides: Sides) -> None:
+    """What a play does to its terminal beside Ansible."""
+    forks = play_case(sides, TERMINAL, RUNNER)
+    said = [event["stdout"] for event in forks.events]
+    for text in ("by descriptor 2", "by a child", "by the terminal", "by a thread", "at the end of the process"):
+        assert text in said
+
+
+def play_case(sides: Sides, case: Case, program: str) -> Outcome:
     name = re.sub(r"\W+", "-", case.name)
     projects = {side.name: side.prepare(name, case.play, program) for side in sides}
     for number, run in enumerate(case.runs):
@@ -238,6 +249,7 @@ def play_case(sides: Sides, case: Case, program: str) -> None:
         # A parent that refuses makes its runs stock ones, which compare well.
         assert set(forks.refusals) <= {"Ansible does not run in this environment"}
         check(run, forks, run.code if program == PLAYBOOK else run.runner_code or run.code)
+    return forks
 
 
 def check(run: Run, outcome: Outcome, code: int | None) -> None:

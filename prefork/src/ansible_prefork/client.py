@@ -34,6 +34,8 @@ FORWARDED = (
     "SIGWINCH",
     "SIGCONT",
 )
+# A program that handles only these: any other ends its client, and its run with it.
+HANDLED = {b"ansible-runner": ("SIGINT", "SIGTERM")}
 # Variables that the interpreter and Ansible read once, at import: runs that differ in one of these cannot share a
 # parent. Each run reads the rest from its own environment.
 KEY_PREFIXES = (b"ANSIBLE_", b"_ANSIBLE_", b"PYTHON", b"LC_")
@@ -131,8 +133,8 @@ def parent_environment(environment: dict[bytes, bytes]) -> dict[bytes, bytes]:
     }
 
 
-def is_off(environment: dict[bytes, bytes]) -> bool:
-    return environment.get(b"PREFORK", b"").lower() in (b"off", b"0", b"no", b"false")
+def is_off(environment: dict[bytes, bytes], name: bytes = b"PREFORK") -> bool:
+    return environment.get(name, b"").lower() in (b"off", b"0", b"no", b"false")
 
 
 def get_limit(environment: dict[bytes, bytes], name: bytes) -> int:
@@ -377,8 +379,8 @@ class Forwarded:
         self.waiting: list[int] = []
         self.numbers: list[int] = []
 
-    def install(self, ignored: list[int]) -> None:
-        self.numbers = [number for number in (getattr(_signal, name) for name in FORWARDED) if number not in ignored]
+    def install(self, names: "tuple[str, ...]", ignored: list[int]) -> None:
+        self.numbers = [number for number in (getattr(_signal, name) for name in names) if number not in ignored]
         for number in self.numbers:
             _signal.signal(number, self.handle)
 
@@ -547,7 +549,7 @@ def main() -> None:
         return
     ignored = ignored_signals()
     forwarded = Forwarded()
-    forwarded.install(ignored)
+    forwarded.install(HANDLED.get(name, FORWARDED), ignored)
     argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
     request = (argv, environment, cwd, files, get_umask(), ignored)
     begun = begin(connection, request, files, directory + b"/" + key)

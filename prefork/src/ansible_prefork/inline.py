@@ -26,6 +26,8 @@ import traceback
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from ansible_prefork import request
+
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
 # Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
 NEVER_INLINE = frozenset(
@@ -87,19 +89,17 @@ class _Descriptors:
         self.null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10) for number in range(3)]
         for stream, number in ((sys.stdout, self.kept[1]), (sys.stderr, self.kept[2])):
-            stream.flush()
-            raw: Any = getattr(stream.buffer, "raw", stream.buffer)
-            name = raw.name
-            raw.__init__(number, "w", closefd=False)
-            raw.name = name
+            request.move_stream(stream, number)
 
     def detach(self) -> None:
+        # ansible-core has made them such that child processes do not inherit them.
+        self.inheritable = [os.get_inheritable(number) for number in range(3)]
         for number in range(3):
             os.dup2(self.null, number)
 
     def attach(self) -> None:
         for number, kept in enumerate(self.kept):
-            os.dup2(kept, number)
+            os.dup2(kept, number, self.inheritable[number])
 
 
 # Since ansible-core 2.19 workers are detached from the standard streams; before, they write to those of the run.

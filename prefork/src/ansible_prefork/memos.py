@@ -124,6 +124,11 @@ def _forget_collection_defaults() -> None:
         finder.set_playbook_paths([])
 
 
+def has_log() -> bool:
+    """Whether plays write a log, by the handlers that Ansible gives the root logger."""
+    return bool(_log_handlers)
+
+
 def refresh_process() -> None:
     """Redo what importing Ansible does once per process, and what depends on this process.
 

@@ -58,6 +58,7 @@ class ModuleProgram:
     helper: int | None = None
     # A module may exit by os._exit.
     tells_end = False
+    finisher: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
         add_collections_to_path()

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from ansible_prefork import client, process, request
+from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
 DEFAULT_RUNS = 1000
@@ -41,6 +42,16 @@ class UnsupportedError(Exception):
     """Runs must use the stock program; the text says why."""
 
 
+class Finisher(Protocol):
+    """Does what is left to do when the process of a run has ended too early."""
+
+    # In a run: where it notes down what that will be.
+    journal: Journal
+
+    def finish(self, notes: Notes, status: int) -> int:
+        """In another fork; the exit code of the run, whose process has ended with that wait status."""
+
+
 class Program(Protocol):
     """A program that a parent keeps warm."""
 
@@ -49,6 +60,8 @@ class Program(Protocol):
     helper: int | None
     # Whether a run that ends with 0 and has not told so beforehand was ended by something that it executed.
     tells_end: bool
+    # What ends a run whose process has ended too early, if runs need that.
+    finisher: Finisher | None
 
     def warm(self, directory: Path) -> list[Path]:
         """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
@@ -70,15 +83,17 @@ class State:
     listener: int
     lock: int
     runs: dict[int, int] = dataclasses.field(default_factory=dict)
+    journals: dict[int, int] = dataclasses.field(default_factory=dict)
     helper: int | None = None
 
     def dump(self) -> str:
-        return json.dumps({**dataclasses.asdict(self), "runs": list(self.runs.items())})
+        lists = {"runs": list(self.runs.items()), "journals": list(self.journals.items())}
+        return json.dumps({**dataclasses.asdict(self), **lists})
 
     @classmethod
     def load(cls, text: str) -> State:
         data = json.loads(text)
-        return cls(**{**data, "runs": dict(data["runs"])})
+        return cls(**{**data, "runs": dict(data["runs"]), "journals": dict(data["journals"])})
 
 
 class Parent:
@@ -94,6 +109,7 @@ class Parent:
         self.patience = patience
         self.runs: dict[int, socket.socket] = {}
         self.notices: dict[int, process.Notice] = {}
+        self.journals: dict[int, Journal] = {}
         self.hangups = select.epoll()
         self.started = 0
         self.quit = False
@@ -121,6 +137,7 @@ class Parent:
         self.lock = state.lock
         self.listener = socket.socket(fileno=state.listener)
         self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
+        self.journals = {pid: Journal(fd) for pid, fd in state.journals.items()}
         self.program.helper = state.helper
         try:
             self.own.mkdir(mode=0o700, exist_ok=True)
@@ -148,7 +165,7 @@ class Parent:
         if text is None:
             return None
         state = State.load(text)
-        for number in (state.listener, state.lock, *state.runs.values()):
+        for number in (state.listener, state.lock, *state.runs.values(), *state.journals.values()):
             os.set_inheritable(number, False)
         return state
 
@@ -308,6 +325,7 @@ class Parent:
         try:
             self._watch_client(connection)
             notice = process.Notice()
+            journal = Journal.make() if self.program.finisher else None
             pid = os.fork()
         except OSError as problem:
             # Out of processes, memory or descriptors: this affects this run, but perhaps not the next.
@@ -317,10 +335,12 @@ class Parent:
             _send_away(connection, f"the parent cannot fork: {problem.strerror}")
             return
         if pid == 0:
-            self._be_run(connection, mask, parent, notice)
+            self._be_run(connection, mask, parent, notice, journal)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         self.runs[pid] = connection
         self.notices[pid] = notice
+        if journal is not None:
+            self.journals[pid] = journal
         _send(connection, b"P" + pid.to_bytes(4, "little"))
 
     def _watch_client(self, connection: socket.socket) -> None:
@@ -332,17 +352,26 @@ class Parent:
         for pid, connection in self.runs.items():
             if connection.fileno() in gone:
                 self.hangups.unregister(connection)
+                self._close_journal(pid)
                 # It leads a session: its child processes end with it.
                 _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
     def _be_run(
-        self, connection: socket.socket, mask: set[int | signal.Signals], parent: int, notice: process.Notice
+        self,
+        connection: socket.socket,
+        mask: set[int | signal.Signals],
+        parent: int,
+        notice: process.Notice,
+        journal: Journal | None,
     ) -> NoReturn:
         """The fork: read the request, become that process, run it, and never return."""
         try:
             process.die_with_parent(parent)
             wanted = request.receive(connection)
+            if self.program.finisher and journal:
+                journal.open()
+                self.program.finisher.journal = journal
             request.become(wanted)
         except request.WithdrawnError:
             os._exit(client.LOST)
@@ -371,7 +400,33 @@ class Parent:
             else:
                 notice = self.notices.pop(pid, None)
                 is_early = status == 0 and self.program.tells_end and notice is not None and notice.take() is None
-                self._answer(connection, client.LOST << 8 if is_early else status)
+                if not self._finish(pid, connection, status):
+                    self._answer(connection, client.LOST << 8 if is_early else status)
+                self._close_journal(pid)
+
+    def _finish(self, pid: int, connection: socket.socket, status: int) -> bool:
+        """Start the fork that ends a run in the place of its process, if there is something left to do."""
+        journal, finisher = self.journals.get(pid), self.program.finisher
+        if not journal or not finisher or connection.fileno() < 0 or not journal.is_open():
+            return False
+        parent = os.getpid()
+        notice = process.Notice()
+        try:
+            fork = os.fork()
+        except OSError as problem:
+            print(f"prefork: a run ends without its artifacts: {problem.strerror}", file=sys.stderr, flush=True)
+            return False
+        if fork == 0:
+            process.die_with_parent(parent)
+            _be_finisher(finisher, journal, status, notice)
+        self.runs[fork] = connection
+        self.notices[fork] = notice
+        return True
+
+    def _close_journal(self, pid: int) -> None:
+        journal = self.journals.pop(pid, None)
+        if journal is not None:
+            journal.close()
 
     def _take_notices(self) -> None:
         """Answer the clients of runs that have practically ended."""
@@ -398,9 +453,10 @@ class Parent:
             self.listener.fileno(),
             self.lock,
             {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0},
+            {pid: item.descriptor for pid, item in self.journals.items()},
             self.program.helper,
         )
-        numbers = (state.listener, state.lock, *state.runs.values())
+        numbers = (state.listener, state.lock, *state.runs.values(), *state.journals.values())
         for number in numbers:
             os.set_inheritable(number, True)
         environment = {**self.environment, STATE_VARIABLE.encode(): state.dump().encode()}
@@ -423,6 +479,18 @@ class Parent:
             time.sleep(0.02)
         self.program.close()
         shutil.rmtree(self.own, ignore_errors=True)
+
+
+def _be_finisher(finisher: Finisher, journal: Journal, status: int, notice: process.Notice) -> NoReturn:
+    """The fork that ends a run in the place of its process."""
+    request.reset_signals()
+
+    def finish() -> int:
+        notes = journal.read()
+        os.closerange(3, 1 << 20)
+        return finisher.finish(notes, status)
+
+    process.end_with(finish, notice.give)
 
 
 def _take_lock(lock: int, seconds: float, path: Path) -> bool:

@@ -17,7 +17,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import client, files, inline, memos, modules, payloads, request, templates, versions
+from ansible_prefork import (
+    client,
+    files,
+    inline,
+    memos,
+    modules,
+    parsers,
+    payloads,
+    plugin_docs,
+    request,
+    templates,
+    versions,
+)
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
@@ -33,6 +45,7 @@ class PlaybookProgram:
 
     name = NAME
     tells_end = True
+    finisher: Any = None
 
     def __init__(self) -> None:
         self.helper: int | None = None
@@ -139,6 +152,7 @@ def warm_play(directory: Path, socket: Path) -> None:
     inline.install()
     modules.install(socket)
     payloads.install(directory)
+    plugin_docs.install()
     # The warm-up must not print anything.
     with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
@@ -231,11 +245,13 @@ def _play_once(directory: Path) -> None:
     arguments = [NAME, "-i", str(inventory), "-e", f"@{variables}", str(WARM_PLAYBOOK)]
     sys.argv = arguments
     try:
-        code = PlaybookCLI(arguments).run()
+        cli = PlaybookCLI(arguments)
+        code = cli.run()
     finally:
         sys.argv = argv
     if code:
         raise UnsupportedError(f"the warm-up play ended with {code}")
+    parsers.install_for_play(cli)
 
 
 def _preload_plugins() -> None:

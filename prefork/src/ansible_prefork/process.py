@@ -76,21 +76,25 @@ class Notice:
         return code if given else None
 
 
-def end_with(body: Callable[[], int | None], tell: Callable[[int], None]) -> NoReturn:
-    """Run the body as the interpreter runs a program, tell its exit code, and end the process as it ends."""
-    code = 1
-    interrupted = False
-    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+def call(body: Callable[[], int | None]) -> tuple[int, bool]:
+    """Run the body as the interpreter runs a program: its exit code, and whether it was interrupted."""
     try:
-        code = body() or 0
+        return body() or 0, False
     except SystemExit as end:
-        code = _exit_code(end)
+        return _exit_code(end), False
     except KeyboardInterrupt:
         traceback.print_exc()
-        interrupted = True
+        return 1, True
     except BaseException:
         traceback.print_exc()
-    if not _finish():
+        return 1, False
+
+
+def end_with(body: Callable[[], int | None], tell: Callable[[int], None]) -> NoReturn:
+    """Run the body as the interpreter runs a program, tell its exit code, and end the process as it ends."""
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    code, interrupted = call(body)
+    if not finish(atexit._run_exitfuncs):
         code = FLUSH_FAILED
     if interrupted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -110,9 +114,9 @@ def _exit_code(end: SystemExit) -> int:
     return 1
 
 
-def _finish() -> bool:
+def finish(run_exit_functions: Callable[[], object]) -> bool:
     """Do what the interpreter does at exit, except freeing its memory; False if output was lost."""
-    for step in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+    for step in (threading._shutdown, run_exit_functions):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
             step()
     try:

@@ -9,6 +9,7 @@ import codecs
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import io
 import marshal
 import os
@@ -17,6 +18,8 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ansible_prefork import client, limits
 
@@ -123,24 +126,27 @@ def set_environment(environment: dict[bytes, bytes]) -> None:
     time.tzset()
 
 
-def open_standard_streams() -> None:
+def open_standard_streams(open_raw: Callable[..., io.FileIO] = io.FileIO) -> None:
     """sys.stdin, sys.stdout and sys.stderr for the descriptors 0, 1 and 2 as the interpreter opens them at its start.
 
     The caller has flushed the old objects, so they must not write their buffers again.
     """
+    open_text = functools.partial(_open_text, open_raw)
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
     encoding, errors = "utf-8", sys.stdin.errors or "strict"
     if os.environ.get("PYTHONIOENCODING"):
         chosen, _colon, handler = os.environ["PYTHONIOENCODING"].partition(":")
         encoding, errors = codecs.lookup(chosen).name if chosen else encoding, handler or errors
     errors = errors if errors in ("strict", "surrogateescape", "ignore", "replace", "backslashreplace") else "strict"
-    sys.stdin = sys.__stdin__ = _open_text(0, "<stdin>", encoding, errors)  # type: ignore[misc]
-    sys.stdout = sys.__stdout__ = _open_text(1, "<stdout>", encoding, errors, unbuffered)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _open_text(2, "<stderr>", encoding, "backslashreplace", unbuffered)  # type: ignore[misc]
+    sys.stdin = sys.__stdin__ = open_text(0, "<stdin>", encoding, errors)  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = open_text(1, "<stdout>", encoding, errors, unbuffered)  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = open_text(2, "<stderr>", encoding, "backslashreplace", unbuffered)  # type: ignore[misc]
 
 
-def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: bool = False) -> io.TextIOWrapper:
-    raw = io.FileIO(number, "r" if number == 0 else "w", closefd=False)
+def _open_text(
+    open_raw: Callable[..., io.FileIO], number: int, name: str, encoding: str, errors: str, unbuffered: bool = False
+) -> io.TextIOWrapper:
+    raw = open_raw(number, "r" if number == 0 else "w", closefd=False)
     raw.name = name
     binary = io.BufferedReader(raw) if number == 0 else raw if unbuffered else io.BufferedWriter(raw)
     text = io.TextIOWrapper(
@@ -152,6 +158,19 @@ def _open_text(number: int, name: str, encoding: str, errors: str, unbuffered: b
     )
     text.mode = "r" if number == 0 else "w"  # type: ignore[misc]
     return text
+
+
+def move_stream(stream: Any, number: int) -> None:
+    """Have a standard stream write to another descriptor."""
+    stream.flush()
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    name = raw.name
+    raw.__init__(number, "w", closefd=False)
+    raw.name = name
+
+
+def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
 
 
 def reset_signals(keep_ignored: bool = False) -> None:

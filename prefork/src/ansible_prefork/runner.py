@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_prefork import client, play, process, request, versions
+from ansible_prefork import client, inprocess, parsers, play, process, request, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
@@ -44,15 +44,18 @@ class RunnerProgram(play.PlaybookProgram):
         super().__init__()
         self.play_key = ""
         self.hook: Hook | None = None
+        self.finisher = inprocess.Finisher()
 
     def warm(self, directory: Path) -> list[Path]:
         play.require_known("ansible-core", versions.ANSIBLE_CORE)
         play.require_known("ansible-runner", versions.ANSIBLE_RUNNER)
         self.hook = load_hook(os.environ.get(BEFORE_RUN, ""))
         socket = self.start_helper(directory)
+        inprocess.remember_logging()
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
+        parsers.install_for_runner()
         with play.warm_environment(environment, elsewhere=True):
             play.warm_play(directory, socket)
         self._install()
@@ -63,6 +66,7 @@ class RunnerProgram(play.PlaybookProgram):
 
         if self.hook is not None and not allows_run(self.hook):
             return 1
+        inprocess.install(self.finisher.journal, lambda path, options: self.is_warm_for([path], options))
         return int(main() or 0)
 
     def _install(self) -> None:
@@ -74,7 +78,7 @@ class RunnerProgram(play.PlaybookProgram):
     def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
         if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
             return False
-        environment = to_bytes(options["env"])
+        environment = request.to_bytes(options["env"])
         directory = os.fsencode(options.get("cwd") or os.getcwd())
         return client.environment_key(environment, directory) == self.play_key
 
@@ -203,7 +207,8 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             sys.stderr.flush()
             before = options.get("preexec_fn")
             parent, notice = os.getpid(), process.Notice()
-            options["preexec_fn"] = lambda: become_play(arguments, to_bytes(options["env"]), before, parent, notice)
+            environment = request.to_bytes(options["env"])
+            options["preexec_fn"] = lambda: become_play(arguments, environment, before, parent, notice)
             started = expect_notice(stock(self, arguments, **options), notice)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
             # The project has its own configuration: run the program itself; a client would only start another parent.
@@ -256,10 +261,6 @@ def become_play(
     process.end_with(lambda: play.run_play(argv), notice.set)
 
 
-def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
-    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
-
-
 def play_environment() -> dict[bytes, bytes]:
     """The environment that ansible-runner would give a play, computed by ansible-runner itself."""
     from ansible_runner.config.runner import RunnerConfig
@@ -268,4 +269,4 @@ def play_environment() -> dict[bytes, bytes]:
         Path(directory, "project").mkdir()
         config = RunnerConfig(private_data_dir=directory, playbook="play.yml", ident="prefork")
         config.prepare()
-        return to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})
+        return request.to_bytes({**config.env, "AWX_ISOLATED_DATA_DIR": str(config.artifact_dir)})

@@ -17,6 +17,7 @@ from pathlib import Path
 
 class FakeProgram:
     tells_end = False
+    finisher = None
 
     def __init__(self) -> None:
         self.text = ""

@@ -14,8 +14,14 @@ def end(how: str) -> str:
         raise GeneratorExit
     if how.startswith("os-exit-"):
         os._exit(int(how.removeprefix("os-exit-")))
-    if how == "for-good":
-        posix._exit(0)
+    if how.startswith("for-good"):
+        posix._exit(int(how.removeprefix("for-good") or "0"))
+    if how.startswith("kill-"):
+        os.kill(os.getpid(), int(how.removeprefix("kill-")))
+    if how == "noted":
+        with open("parent", "w") as file:
+            file.write(str(os.getppid()))
+        return how
     word = how.removeprefix("exit-")
     sys.exit(None if word == "none" else int(word) if word.isdigit() else word)
 

@@ -1,0 +1,29 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation of plugins without options, which ansible-core parses whenever it gets such a plugin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def install() -> None:
+    """Parse the documentation of a plugin again only if it is another one, or has options."""
+    from ansible import constants
+    from ansible.plugins.loader import PluginLoader, get_plugin_class
+
+    stock = PluginLoader._load_config_defs
+    without_options: dict[tuple[str, str, str], str] = {}
+
+    def load(self: Any, name: str, module: Any, path: str) -> None:
+        text = getattr(module, "DOCUMENTATION", "")
+        key = self.class_name, name, path
+        if self.class_name and without_options.get(key) == text:
+            return
+        stock(self, name, module, path)
+        if self.class_name and not constants.config.has_configuration_definition(
+            get_plugin_class(self.class_name), name
+        ):
+            without_options[key] = text
+
+    PluginLoader._load_config_defs = load
