@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .errors import SandboxError, SetupError
 from .gocache import GoCache
-from .settings import SANDBOX
+from .settings import REPOSITORY, SANDBOX
 
 _OPERATOR = "github.com/operator-framework/ansible-operator-plugins"
 _HELM = "helm.sh/helm/v3"
@@ -28,10 +28,10 @@ _KUBERNETES_VERSION = (
 
 @dataclass(frozen=True)
 class Tool:
-    """A Go module under tools/ and packages to build from it, by program name.
+    """A Go module and packages to build from it, by program name.
 
-    A package that is built as a dependency does not know its version: `variables` are set to the
-    version of the module `versioned`.
+    The module is in `folder` (by default, under tools/). A package that is built as a dependency
+    does not know its version: `variables` are set to the version of the module `versioned`.
     """
 
     name: str
@@ -39,6 +39,12 @@ class Tool:
     versioned: str = ""
     variables: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    @property
+    def source(self) -> Path:
+        """The module's folder."""
+        return self.folder or SANDBOX / "tools" / self.name
 
 
 def _of_kubernetes(*programs: str) -> Tool:
@@ -71,6 +77,7 @@ TOOLS = (
             f"{_OPERATOR}/internal/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",
         ),
     ),
+    Tool("apiproxy", {"nimops-apiproxy": "./cmd/nimops-apiproxy"}, folder=REPOSITORY / "apiproxy"),
 )
 NODE = (
     *CONTROL_PLANE,
@@ -113,7 +120,8 @@ PACKAGING_TOOLS = (
 
 def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
     """Return the tools that these programs come from; those of a control plane for no name."""
-    known = {name: tool for tool in (*TOOLS, *PACKAGING_TOOLS) for name in tool.packages}
+    tools = (*TOOLS, *PACKAGING_TOOLS)
+    known = {name: tool for tool in tools for name in tool.packages}
     for name in names:
         if name not in known:
             raise SetupError(f"{name}: not one of {', '.join(sorted(known))}")
@@ -173,7 +181,7 @@ def linker_flags(tool: Tool, go_mod: str) -> str:
 
 
 def _build(cache: GoCache, tool: Tool) -> Path:
-    source = SANDBOX / "tools" / tool.name
+    source = tool.source
     flags = linker_flags(tool, (source / "go.mod").read_text())
     # No debug tables from the start: they take a fifth of the compile time.
     lean = ["-gcflags=all=-dwarf=false", f"-ldflags={flags}"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from nimops_supervisor import runtime
+from nimops_supervisor import apiproxy, runtime
 
 PROGRAM = """\
 import sys
@@ -24,13 +24,13 @@ from nimops_supervisor import guard, processes, repair, watches
 root = {root!r}
 guard.ROOT = guard.Path(root, "runner")
 start = processes.start
-def fake(command, environment):
+def fake(command, environment, stdin=None):
     for module in (repair, watches):
         if module.__name__ in command:
             name = module.__name__.rpartition(".")[2]
             words = command[command.index(module.__name__) + 1:]
             command = [sys.executable, f"{{root}}/{{name}}.py", *words]
-    return start(command, environment)
+    return start(command, environment, stdin)
 processes.start = fake
 from nimops_supervisor.__main__ import main
 sys.exit(main())
@@ -320,3 +320,102 @@ def test_one_that_was_stopped_for_long_goes_on(supervise, tmp_path):
     assert process.poll() is None
     process.terminate()
     assert process.wait(20) == 0
+
+
+PROXY = """\
+#!{python}
+import os, sys, time
+def log(*words):
+    with open({root!r} + "/log", "a") as file:
+        print(*words, file=file)
+options = dict(word.split("=", 1) for word in sys.argv[1:])
+log("proxy", os.getpid(), options.get("--watches-file"), options.get("--metrics"))
+{body}
+open(options["--kubeconfig-out"], "w").close()
+sys.stdin.read()
+log("proxy ends")
+"""
+KUBECONFIG = "log('up', os.path.basename(os.environ.get('KUBECONFIG', 'none')))\nimport signal\nsignal.pause()\n"
+
+
+@pytest.fixture
+def with_proxy(tmp_path):
+    """A PATH with a proxy that runs this text before it is ready."""
+
+    def install(body="", folder=tmp_path / "bin"):
+        folder.mkdir()
+        program = folder / apiproxy.PROGRAM
+        program.write_text(PROXY.format(python=sys.executable, root=str(tmp_path), body=body))
+        program.chmod(0o755)
+        return f"{folder}:{os.environ['PATH']}"
+
+    return install
+
+
+def test_the_runtime_goes_through_the_proxy(supervise, tmp_path, with_proxy):
+    process = supervise(KUBECONFIG, PATH=with_proxy())
+    found = wait_for(lambda: lines(tmp_path)[2:])
+    assert lines(tmp_path)[1].split()[2:] == ["./watches.yaml", "None"]
+    assert found == ["up kubeconfig"], "once the proxy is ready"
+    process.terminate()
+    assert process.wait(20) == 0
+    assert not Path("/proc", lines(tmp_path)[1].split()[1]).exists()
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "0"])
+def test_the_proxy_can_be_turned_off(supervise, tmp_path, with_proxy, value):
+    supervise(KUBECONFIG, PATH=with_proxy(), NIMOPS_API_PROXY=value, KUBECONFIG="/given")
+    assert wait_for(lambda: lines(tmp_path)[1:]) == ["up given"]
+
+
+def test_the_runtime_ends_with_the_proxy_and_both_start_again(supervise, tmp_path, with_proxy):
+    process = supervise(KUBECONFIG, PATH=with_proxy())
+    wait_for(lambda: lines(tmp_path)[2:])
+    os.kill(int(lines(tmp_path)[1].split()[1]), signal.SIGKILL)
+    wait_for(lambda: lines(tmp_path)[5:])
+    assert [line.split()[0] for line in lines(tmp_path)] == ["repair", "proxy", "up"] * 2
+    process.terminate()
+    process.wait(20)
+    said = process.stderr.read()
+    assert "nimops-apiproxy exited with code -9: stopping the runtime" in said
+    assert "restarting in 1 s" in said
+
+
+def test_a_proxy_that_cannot_start_counts_as_a_crash(supervise, tmp_path, with_proxy):
+    process = supervise(KUBECONFIG, PATH=with_proxy("sys.exit(2)"))
+    wait_for(lambda: lines(tmp_path)[3:])
+    assert "up" not in " ".join(lines(tmp_path))
+    process.terminate()
+    assert process.wait(20) == 0, "while it waits for the next start"
+    assert "nimops-apiproxy exited with code 2" in process.stderr.read()
+
+
+def test_a_signal_while_the_proxy_starts(supervise, tmp_path, with_proxy):
+    process = supervise(KUBECONFIG, PATH=with_proxy("time.sleep(60)"))
+    wait_for(lambda: lines(tmp_path)[1:])
+    process.terminate()
+    assert process.wait(20) == 0
+    assert len(lines(tmp_path)) == 2
+
+
+def test_the_proxy_ends_with_a_killed_supervisor(supervise, tmp_path, with_proxy):
+    process = supervise(KUBECONFIG, PATH=with_proxy())
+    wait_for(lambda: lines(tmp_path)[2:])
+    process.kill()
+    assert wait_for(lambda: lines(tmp_path)[3:]) == ["proxy ends"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ""),
+        (["--metrics-bind-address=:8080"], "http://127.0.0.1:8080/metrics"),
+        (["--metrics-bind-address", "127.0.0.1:8080"], "http://127.0.0.1:8080/metrics"),
+        (["--metrics-bind-address=0"], ""),
+        (["--metrics-bind-address=:8443", "--metrics-secure"], ""),
+        (["--metrics-bind-address=:8443", "--metrics-secure=true"], ""),
+        (["--metrics-bind-address=:8443", "--metrics-secure=false"], "http://127.0.0.1:8443/metrics"),
+    ],
+)
+def test_where_the_metrics_are(words, expected):
+    assert runtime.metrics_url(["ansible-operator", "run", *words]) == expected

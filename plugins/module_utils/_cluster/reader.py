@@ -25,6 +25,11 @@ Json = dict[str, t.Any]
 FindSecret = t.Callable[[str, str], "Json | None"]
 
 _MAX_PODS = "500"
+_UNCACHED = {"fieldSelector": "metadata.name!=-"}
+"""Matches all objects, but the runtime's cache knows no such selector, so the API server answers.
+
+The cache has of most kinds only what is ours, and of ours, after a start, not all at once.
+"""
 
 
 def answer(
@@ -76,7 +81,7 @@ def _read_list(client: Client, read: Read) -> list[Json]:
     path = api_path(read.kind, read.namespace)
     if not read.selector:
         return client.list_metadata(path)
-    found = client.list_objects(path, labelSelector=read.selector) or []
+    found = client.list_objects(path, labelSelector=read.selector, **_UNCACHED) or []
     return [{"metadata": item["metadata"]} for item in found]
 
 
@@ -87,7 +92,7 @@ def _read_any(client: Client, read: Read) -> list[Json]:
 
 
 def _read_objects(client: Client, read: Read) -> list[Json] | None:
-    return client.list_objects(api_path(read.kind, read.namespace))
+    return client.list_objects(api_path(read.kind, read.namespace), **_UNCACHED)
 
 
 def _read_pods(client: Client, read: Read) -> list[Json]:

@@ -18,6 +18,7 @@ def read_settings() -> dict[str, t.Any]:
         "version_label": os.environ.get("NIMOPS_VERSION_LABEL", ""),
         "namespace": os.environ.get("OPERATOR_NAMESPACE", ""),
         "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
+        "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
         **read_switches(os.environ),
     }

@@ -28,7 +28,8 @@ class Verdict:
 
     ``fields``: status fields to set. ``waiting``: what is still pending although the state says
     otherwise, and ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change by
-    itself. ``slowly``: requeue less often. ``said``: the start of the NotReady event's text.
+    itself. ``slowly``: requeue less often. ``is_told``: a change of a
+    child's status ends the wait. ``said``: the start of the NotReady event's text.
     """
 
     state: str
@@ -40,6 +41,7 @@ class Verdict:
     stalled: str = ""
     in_transit: bool = False
     slowly: bool = False
+    is_told: bool = False
     error: str = ""
     said: str = "not ready"
 
@@ -116,6 +118,7 @@ def report(builder: StatusBuilder, verdict: Verdict) -> None:
         builder.set_field(name, value)
     builder.is_polled = verdict.in_transit
     builder.is_requeued_slowly = verdict.slowly
+    builder.is_told = verdict.is_told
     builder.error = verdict.error
 
 

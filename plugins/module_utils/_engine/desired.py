@@ -177,8 +177,9 @@ class Assessment:
     ``status``: the whole new status; conditions set in this pass have no times. ``triggers``:
     annotations that trigger the reconcile of other resources. ``in_transit``: something will change
     that no watch reports: requeue soon, then at growing intervals. ``slowly``: requeue less often,
-    because a pass occupies a worker for long or a change should trigger one anyway. ``error``: the
-    run must fail with this message, so that the runtime retries. ``source``: the component that
+    because a pass occupies a worker for long or a change should trigger one anyway. ``is_told``: a
+    change of a child's status ends the wait, where such changes trigger a pass. ``error``: the run
+    must fail with this message, so that the runtime retries. ``source``: the component that
     events name; by default the kind's controller.
     """
 
@@ -187,6 +188,7 @@ class Assessment:
     triggers: list[Annotation] = field(default_factory=list)
     in_transit: bool = False
     slowly: bool = False
+    is_told: bool = False
     error: str = ""
     patches: list[StatusPatch] = field(default_factory=list)
     source: str = ""

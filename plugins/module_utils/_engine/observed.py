@@ -201,6 +201,11 @@ class Observed:
         return str((self.answers.get(OPERATOR) or {}).get("kserve") or "")
 
     @property
+    def has_child_events(self) -> bool:
+        """Whether a change of a child's status, or of why its pods fail, triggers a pass."""
+        return bool((self.answers.get(OPERATOR) or {}).get("child_events"))
+
+    @property
     def wait_image(self) -> str:
         """The image of init containers that wait for a server; it has a shell and `nc`."""
         return str((self.answers.get(OPERATOR) or {}).get("wait_image") or _WAIT_IMAGE)

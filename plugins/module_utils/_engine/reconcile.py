@@ -164,7 +164,8 @@ def conclude(
     period = ""
     if assessment.in_transit:
         at_least = cluster.slow_period if assessment.slowly else None
-        period = requeue_period(resource, status, now, at_least=at_least)
+        is_told = assessment.is_told and Observed(answers).has_child_events
+        period = requeue_period(resource, status, now, at_least=at_least, is_told=is_told)
     if outcome.raced:
         period = _AFTER_RACE
     return Report(changed, status, assessment.error, period)

@@ -13,6 +13,7 @@ from .desired import Assessment
 
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
+_MIN_TOLD_REQUEUE = 5
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
@@ -44,17 +45,25 @@ def merge_patch(old: Json, new: Json) -> Json:
 
 
 def requeue_period(
-    resource: Json, status: Json, now: datetime, *, at_least: int | None = None
+    resource: Json,
+    status: Json,
+    now: datetime,
+    *,
+    at_least: int | None = None,
+    is_told: bool = False,
 ) -> str:
     """When to requeue while in transit: soon after a change, then at growing intervals.
 
     A stalled resource waits for somebody, so its interval is four times as long. ``at_least``, a
     minimum in seconds, keeps slow passes to a small share of the time, even if each occupies a
-    worker for seconds.
+    worker for seconds. ``is_told``: an event ends the wait, unless it came before the runtime
+    watched the child, as may happen in the first seconds.
     """
     times = [item["lastTransitionTime"] for item in status["conditions"]]
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
+    if is_told:
+        return f"{min(_MAX_SLOW_REQUEUE, max(_MIN_TOLD_REQUEUE, int(2 * elapsed)))}s"
     if at_least is not None:
         return f"{min(_MAX_SLOW_REQUEUE, max(at_least, int(elapsed / 4)))}s"
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))

@@ -27,6 +27,7 @@ class StatusBuilder:
     """The status so far, and what else to report.
 
     ``is_polled``: requeue even if nothing is reconciling; ``is_requeued_slowly``: less often.
+    ``is_told``: a change of a child's status ends the wait.
     ``is_triggered``: the ongoing change triggers the next pass, so do not requeue for it.
     """
 
@@ -38,6 +39,7 @@ class StatusBuilder:
     stalled: Progress | None = None
     is_polled: bool = False
     is_requeued_slowly: bool = False
+    is_told: bool = False
     is_triggered: bool = False
     error: str = ""
 
@@ -96,5 +98,6 @@ class StatusBuilder:
             patches=self.patches,
             in_transit=(self.reconciling is not None and not self.is_triggered) or self.is_polled,
             slowly=self.is_requeued_slowly,
+            is_told=self.is_told,
             error=self.error,
         )

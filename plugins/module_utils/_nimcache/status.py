@@ -201,7 +201,7 @@ def _progress(builder: StatusBuilder, job: Manifest) -> None:
         progress = ("JobPending", "The Job to cache NIM is in pending state")
         builder.set_condition(JOB_PENDING, True, *progress)
         builder.set_field("state", PENDING)
-    builder.reconciling = progress
+    builder.reconciling, builder.is_told = progress, True
 
 
 def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:

@@ -66,7 +66,7 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     report(builder, verdict)
     _set_fields(builder, now)
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
-        builder.is_polled = True
+        builder.is_polled, builder.is_told = True, False
     builder.events += _events(now, verdict)
     builder.triggers += _trigger_pipeline(app, verdict)
     return builder.finish()
@@ -125,7 +125,13 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         message = with_pods(app.status, message, why_unready(app))
     said = "not ready yet" if app.spec.is_kserve else "not ready"
     return Verdict(
-        NOT_READY, NOT_READY, message, stalled=stalled, in_transit=rollout.moving, said=said
+        NOT_READY,
+        NOT_READY,
+        message,
+        stalled=stalled,
+        in_transit=rollout.moving,
+        is_told=True,
+        said=said,
     )
 
 

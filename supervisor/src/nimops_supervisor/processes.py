@@ -22,12 +22,13 @@ def adopt_orphans() -> None:
         raise OSError(ctypes.get_errno(), "prctl PR_SET_CHILD_SUBREAPER failed")
 
 
-def start(command: list[str], environment: dict[str, str]) -> int:
+def start(command: list[str], environment: dict[str, str], stdin: int | None = None) -> int:
     """Start a program with no signals blocked; its process ID. OSError if it cannot be started."""
     return os.posix_spawnp(
         command[0],
         command,
         environment,
+        file_actions=[] if stdin is None else [(os.POSIX_SPAWN_DUP2, stdin, 0)],
         setsigmask=[],
         setsigdef=[signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE],
     )

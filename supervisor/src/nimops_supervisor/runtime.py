@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import folders, guard, health, processes, repair, settings, watches
+from nimops_supervisor import apiproxy, folders, guard, health, processes, repair, settings, watches
 
 GUARD = """\
 #!{interpreter} -P
@@ -22,16 +22,20 @@ from nimops_supervisor.guard import main
 main()
 """
 _HEALTH_OPTION = "--health-probe-bind-address"
+_METRICS_OPTION, _METRICS_SECURE = "--metrics-bind-address", "--metrics-secure"
 _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
+_EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
+"""Tells runs that a change of a child's status triggers a pass."""
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
-_WATCHES_OPTION = "--watches-file"
+_WATCHES_OPTION, _DEFAULT_WATCHES = "--watches-file", "./watches.yaml"
 _REPAIR_SECONDS = 60.0
 _ASK_SECONDS = 30.0
 _TICK_SECONDS = 1.0
+_READY_TICK_SECONDS = 0.02
 _SWEEP_TICKS = 5
 _STABLE_SECONDS = 60.0
 _MAXIMUM_DELAY = 30.0
@@ -63,6 +67,7 @@ class Supervisor:
         self._stopping = False
         self._scratch: Path | None = None
         self._renewing = False
+        self._proxy: apiproxy.ApiProxy | None = None
         self._waiter = 0
         """The process ID of the program that waits for kinds that the API server lacks, 0 if it lacks none."""
 
@@ -133,13 +138,43 @@ class Supervisor:
                 return 0
             command = make_command(chosen, self._environment)
             environment = make_environment(self._environment, command, scratch)
+            if apiproxy.is_wanted(self._environment):
+                code = self._start_proxy(chosen, scratch)
+                if self._stopping or not self._proxy:
+                    self._stop_proxy()
+                    return code
+                environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
             pid = processes.start(command, environment)
             self._health.runtime, self._scratch = pid, scratch
-            code = self._watch(pid)
+            code = self._watch(pid) or 0
             self._health.runtime, self._scratch = 0, None
+            self._stop_proxy()
             processes.stop_children(_STOP_SECONDS)
             folders.clear_sockets()
-        return code if code is not None else 0
+        return code
+
+    def _start_proxy(self, command: list[str], scratch: Path) -> int:
+        """Start the proxy to the API server and wait until it is ready; the exit code if it fails."""
+        given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
+        proxy = apiproxy.ApiProxy(given, metrics_url(command), scratch, self._environment)
+        self._proxy = proxy
+        deadline = time.monotonic() + apiproxy.START_SECONDS
+        code = None
+        while not self._stopping and not proxy.kubeconfig.exists():
+            code = processes.reap().get(proxy.pid)
+            if code is not None or time.monotonic() > deadline:
+                log(f"{apiproxy.PROGRAM} " + ("is not ready in time" if code is None else f"exited with code {code}"))
+                self._stop_proxy()
+                processes.stop_children(_STOP_SECONDS)
+                return code or 1
+            if processes.wait_for_signal(_SIGNALS - {signal.SIGCHLD}, _READY_TICK_SECONDS):
+                self._stopping = True
+        return 0
+
+    def _stop_proxy(self) -> None:
+        if self._proxy:
+            self._proxy.stop()
+        self._proxy = None
 
     def _watch(self, pid: int, seconds: float | None = None) -> int | None:
         """Wait for a child to exit, forwarding signals; None after ``seconds``."""
@@ -148,6 +183,10 @@ class Supervisor:
         while pid not in (codes := processes.reap()):
             if self._waiter in codes:
                 self._renewing, self._waiter = True, 0
+                processes.send(pid, signal.SIGTERM)
+            if self._proxy and self._proxy.pid in codes:
+                log(f"{apiproxy.PROGRAM} exited with code {codes[self._proxy.pid]}: stopping the runtime")
+                self._stop_proxy()
                 processes.send(pid, signal.SIGTERM)
             if deadline is not None and time.monotonic() > deadline:
                 return None
@@ -235,6 +274,13 @@ def health_url(command: list[str]) -> str:
     if port in {"", "0"}:
         return ""
     return f"http://{host if host not in {'', '0.0.0.0', '[::]'} else '127.0.0.1'}:{port}/healthz"
+
+
+def metrics_url(command: list[str]) -> str:
+    """The URL of the runtime's metrics, from its arguments; empty if it serves none without TLS."""
+    port = option(command, _METRICS_OPTION).rpartition(":")[2]
+    is_secure = option(command, _METRICS_SECURE).lower() == "true" or _METRICS_SECURE in command
+    return f"http://127.0.0.1:{port}/metrics" if port not in {"", "0"} and not is_secure else ""
 
 
 def log(text: str) -> None:

@@ -213,7 +213,7 @@ class FakeCluster:
             everywhere = re.compile(f"{re.escape(folder)}(/namespaces/[^/]+)?/{plural}/[^/]+")
             below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
             if selector := request.query.get("fieldSelector"):
-                below = [x for x in below if f"metadata.name={x['metadata']['name']}" == selector]
+                below = [x for x in below if _has_name(x["metadata"]["name"], selector)]
             if selector := request.query.get("labelSelector"):
                 wanted = set(selector.split(","))
                 below = [x for x in below if wanted <= _labels_of(x)]
@@ -279,6 +279,13 @@ class FakeCluster:
 
     def _kinds(self) -> dict[str, tuple[str, str]]:
         return {kind: item for kind, item in self.kinds.items() if kind not in self.missing_kinds}
+
+
+def _has_name(name: str, selector: str) -> bool:
+    """Whether an object of this name matches `metadata.name=…` or `metadata.name!=…`."""
+    operator = "!=" if "!=" in selector else "="
+    wanted = selector.removeprefix(f"metadata.name{operator}")
+    return (name == wanted) is (operator == "=")
 
 
 def _labels_of(item: Json) -> set[str]:

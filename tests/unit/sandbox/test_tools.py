@@ -68,7 +68,7 @@ def test_another_release_of_kubernetes() -> None:
     ids=lambda tool: "-".join(tool.packages),
 )
 def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
-    source = SANDBOX / "tools" / tool.name
+    source = tool.source
     tools.linker_flags(tool, (source / "go.mod").read_text())
     for package in tool.packages.values():
         assert (source / package / "main.go").exists() == package.startswith(".")
@@ -76,7 +76,7 @@ def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
 
 def test_every_component_has_a_tool() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
-    assert set(components.NAMES) | {"kubectl", "ansible-operator", "pki"} == programs
+    assert set(components.NAMES) | {"kubectl", "ansible-operator", "nimops-apiproxy", "pki"} == programs
 
 
 def test_every_component_of_a_node_has_a_tool() -> None:

@@ -97,6 +97,7 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
         message,
         stalled=stalled,
         in_transit=rollout.moving,
+        is_told=True,
         said="not ready yet",
     )
 

@@ -87,7 +87,7 @@ def test_whether_any_node_has_a_label(cluster, see, answer):
 
 
 def test_list_of_all_namespaces_by_label(cluster, see, answer):
-    """The operator's cache answers, and never says that there is nothing more."""
+    """The runtime's cache lacks what is not ours; were it asked, its pages would never end."""
     deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
     page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
     cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]
@@ -95,7 +95,7 @@ def test_list_of_all_namespaces_by_label(cluster, see, answer):
     assert found == {"metadata": {"name": "d", "namespace": "n"}}
     (asked,) = cluster.server.requests
     assert asked.path == "/apis/apps/v1/deployments"
-    assert asked.query == {"labelSelector": "a=b"}
+    assert asked.query == {"labelSelector": "a=b", "fieldSelector": "metadata.name!=-"}
 
 
 @pytest.mark.parametrize("status", [{"phase": "Pending"}, {}], ids=["pending", "new"])

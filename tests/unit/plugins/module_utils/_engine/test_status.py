@@ -55,6 +55,17 @@ def test_what_holds_a_worker_up_is_looked_at_in_a_small_share_of_the_time():
     assert len(looks) < 35, "in the first hour"
 
 
+def test_what_an_event_will_tell_of_is_hardly_polled():
+    """The first look is early: an event may have come before the runtime watched the child."""
+    elapsed, looks = 0, []
+    while elapsed < 600:
+        since = format_time(NOW - timedelta(seconds=elapsed))
+        created = {"metadata": {"creationTimestamp": since}}
+        looks.append(int(requeue_period(created, {"conditions": []}, NOW, is_told=True)[:-1]))
+        elapsed += looks[-1]
+    assert looks == [5, 10, 30, 90, 270, 300]
+
+
 def test_looking_again_at_what_has_stalled():
     stalled = condition("Stalled", True, "JobFailed") | {"lastTransitionTime": format_time(NOW)}
     assert requeue_period({"metadata": {}}, {"conditions": [stalled]}, NOW) == "4s"

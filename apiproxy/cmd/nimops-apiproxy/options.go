@@ -1,0 +1,85 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+const usage = `Usage: nimops-apiproxy --watches-file FILE --kubeconfig-out FILE [options]
+
+Stands between ansible-operator and the API server that KUBECONFIG names, or else the pod's. It listens on
+loopback, and writes a kubeconfig for ansible-operator when it is ready. It ends when its standard input
+does, or at SIGTERM.
+
+  --watches-file FILE      the runtime's watches.yaml: its kinds are never filtered
+  --kubeconfig-out FILE    where to write the kubeconfig
+  --label-selector TEXT    what the runtime sees of all other kinds (app.kubernetes.io/managed-by=k8s-nim-operator)
+  --spread DURATION        until when, after a start, it is told of each resource at rest (5m); 0: of all at once
+  --interval DURATION      between two of these, if all come in time so (200ms)
+  --metrics URL            the runtime's own, such as http://127.0.0.1:8080/metrics: then none is told of while others wait
+  --user-agent NAME        what the runtime's User-Agent begins with, up to the slash (ansible-operator)
+  --version                show the version
+  --help                   show this text
+
+Environment: WATCH_NAMESPACE, as the runtime knows it, limits which pods it looks at.
+Exit codes: 0 it was told to end, 1 it failed, 2 wrong usage or unusable configuration.
+`
+
+type options struct {
+	watchesFile, kubeconfigOut, selector, metrics, userAgent string
+	spread, interval                                         time.Duration
+	version                                                  bool
+}
+
+// parseOptions returns flag.ErrHelp if help is wanted.
+func parseOptions(arguments []string) (options, error) {
+	var found options
+	flags := flag.NewFlagSet("nimops-apiproxy", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&found.watchesFile, "watches-file", "", "")
+	flags.StringVar(&found.kubeconfigOut, "kubeconfig-out", "", "")
+	flags.StringVar(&found.selector, "label-selector", "app.kubernetes.io/managed-by=k8s-nim-operator", "")
+	flags.DurationVar(&found.spread, "spread", 5*time.Minute, "")
+	flags.DurationVar(&found.interval, "interval", 200*time.Millisecond, "")
+	flags.StringVar(&found.metrics, "metrics", "", "")
+	flags.StringVar(&found.userAgent, "user-agent", "ansible-operator", "")
+	flags.BoolVar(&found.version, "version", false, "")
+	if err := flags.Parse(arguments); err != nil || found.version {
+		return found, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return found, fmt.Errorf("unknown argument %s", flags.Arg(0))
+	case found.watchesFile == "":
+		return found, errors.New("--watches-file is missing")
+	case found.kubeconfigOut == "":
+		return found, errors.New("--kubeconfig-out is missing")
+	case found.selector == "":
+		return found, errors.New("--label-selector is empty")
+	case found.userAgent == "":
+		return found, errors.New("--user-agent is empty")
+	case found.spread < 0:
+		return found, errors.New("--spread is negative")
+	case found.interval < 0:
+		return found, errors.New("--interval is negative")
+	}
+	return found, nil
+}
+
+// splitNamespaces reads WATCH_NAMESPACE as the runtime does; none for all.
+func splitNamespaces(text string) []string {
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,83 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package digest
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+func TestStatus(t *testing.T) {
+	const hpa = "horizontalpodautoscalers"
+	for name, c := range map[string]struct{ group, resource, status, want string }{
+		"nothing":           {"", "services", ``, ""},
+		"empty":             {"", "services", `{}`, ""},
+		"only routine":      {"apps", "deployments", `{"observedGeneration":3,"collisionCount":0}`, ""},
+		"counts":            {"apps", "deployments", `{"replicas":2,"readyReplicas":1,"availableReplicas":0}`, "replicas=2\nreadyReplicas=1"},
+		"an odd count":      {"apps", "deployments", `{"replicas":"2","readyReplicas":1}`, "readyReplicas=1"},
+		"conditions":        {"x", "y", `{"conditions":[{"type":"B","status":"True","reason":"R","lastTransitionTime":"t","message":"m"},{"type":"A","status":"False"}]}`, "A False \nB True R"},
+		"odd conditions":    {"x", "y", `{"conditions":{"a":1},"phase":"Bound"}`, "phase=Bound"},
+		"a claim":           {"", "persistentvolumeclaims", `{"phase":"Bound","capacity":{"storage":"1Gi"}}`, "phase=Bound"},
+		"an address":        {"", "services", `{"loadBalancer":{"ingress":[{"hostname":"b"},{"ip":"1.2.3.4"}]}}`, "address= b\naddress=1.2.3.4 "},
+		"InferenceService":  {"serving.kserve.io", "inferenceservices", `{"url":"http://a","modelStatus":{}}`, "url=http://a"},
+		"ComputeDomain":     {"resource.nvidia.com", "computedomains", `{"status":"Ready","nodes":[]}`, "status=Ready"},
+		"a Job":             {"batch", "jobs", `{"active":1,"ready":1,"startTime":"t","failed":1}`, "active=1\nfailed=1"},
+		"an autoscaler":     {"autoscaling", hpa, `{"currentReplicas":3,"replicas":3,"conditions":[{"type":"A","status":"True","reason":"R"}]}`, "A True R"},
+		"status as a word":  {"x", "y", `"Ready"`, ""},
+		"status as a null":  {"x", "y", `null`, ""},
+		"status in an odd.": {"x", "y", `{"status":{"a":1},"url":5}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Status([]byte(c.status), c.group, c.resource); got != c.want {
+				t.Errorf("%q, not %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOf(t *testing.T) {
+	if Of() != "" || Of("", "") != "" {
+		t.Error("a digest of nothing")
+	}
+	if a, b := Of("a", ""), Of("", "a"); a == b || len(a) != hexDigits || a != Of("a", "") {
+		t.Error(a, b)
+	}
+}
+
+func TestFault(t *testing.T) {
+	for name, c := range map[string]struct{ status, want string }{
+		"serves":          {`{"phase":"Running","containerStatuses":[{"name":"c","ready":true,"restartCount":3,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":1}}}]}`, ""},
+		"new":             {`{"phase":"Pending"}`, ""},
+		"starting":        {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ContainerCreating"}}}]}`, ""},
+		"loading":         {`{"containerStatuses":[{"name":"c","state":{"running":{}}}]}`, ""},
+		"no node":         {`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/3 nodes"}]}`, "Unschedulable"},
+		"a node":          {`{"conditions":[{"type":"PodScheduled","status":"True"}]}`, ""},
+		"evicted":         {`{"reason":"Evicted","phase":"Failed"}`, "Evicted"},
+		"pulling":         {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}`, "c: ErrImagePull"},
+		"pulling again":   {`{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":"ErrImagePull"}}}]}`, "c: ErrImagePull"},
+		"configuration":   {`{"initContainerStatuses":[{"name":"i","state":{"waiting":{"reason":"CreateContainerConfigError"}}}]}`, "i: CreateContainerConfigError"},
+		"crashed":         {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"waits to go on":  {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"goes on":         {`{"containerStatuses":[{"name":"c","restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"reason":"Error","exitCode":2}}}]}`, "c: Error 2 2"},
+		"crashed often":   {`{"containerStatuses":[{"name":"c","restartCount":70,"state":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}`, "c: OOMKilled 137 6"},
+		"no last state":   {`{"containerStatuses":[{"name":"c","restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}`, "c: CrashLoopBackOff"},
+		"done":            {`{"phase":"Succeeded","containerStatuses":[{"name":"c","state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
+		"two containers":  {`{"containerStatuses":[{"name":"a","state":{"waiting":{"reason":"X"}}},{"name":"b","state":{"waiting":{"reason":"Y"}}}]}`, "a: X, b: Y"},
+		"a finished init": {`{"initContainerStatuses":[{"name":"i","ready":true,"state":{"terminated":{"reason":"Completed","exitCode":0}}}]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pod Pod
+			if err := json.Unmarshal([]byte(`{"metadata":{"name":"x"},"status":`+c.status+`}`), &pod); err != nil {
+				t.Fatal(err)
+			}
+			if got := Fault(&pod); got != c.want {
+				t.Errorf("%q, not %q", got, c.want)
+			}
+			pod.Metadata.DeletionTimestamp = "t"
+			if got := Fault(&pod); got != "" {
+				t.Errorf("being deleted: %q", got)
+			}
+		})
+	}
+}

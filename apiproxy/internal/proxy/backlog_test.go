@@ -1,0 +1,48 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+func TestBacklog(t *testing.T) {
+	const other, own = `workqueue_depth{controller="other",name="x",priority=""} `, `workqueue_depth{controller="own",name="x"} `
+	for name, c := range map[string]struct {
+		status  int
+		metrics string
+		since   time.Duration
+		want    bool
+	}{
+		"idle":             {200, "# HELP a b\n" + own + "0\n" + other + "0\n", 0, true},
+		"behind":           {200, own + "1\n" + other + "0\n", time.Hour, false},
+		"a priority":       {200, own + "0\n" + `workqueue_depth{controller="own",priority="5"} 2` + "\n", time.Hour, false},
+		"others behind":    {200, own + "0\n" + other + "3\n", 0, false},
+		"others, for long": {200, own + "0\n" + other + "3\n", time.Hour, true},
+		"no metrics":       {404, "", 0, true},
+		"odd":              {200, own + "x\n", 0, true},
+		"empty":            {200, "", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.metrics)
+			}))
+			defer server.Close()
+			if got := newBacklog(server.URL).allows(context.Background(), "own", c.since); got != c.want {
+				t.Error(got)
+			}
+		})
+	}
+	for _, url := range []string{"", "http://127.0.0.1:1", "%"} {
+		if !newBacklog(url).allows(context.Background(), "own", 0) {
+			t.Error(url)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package proxy stands between the runtime and the API server. It forwards everything, and changes
+// what the runtime's own lists and watches ask for and get.
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/nimops/nim/apiproxy/internal/request"
+	"github.com/nimops/nim/apiproxy/internal/watches"
+)
+
+// Larger bodies are streamed. What is held can be sent again when the API server closes a connection
+// gracefully, as client-go does.
+const largestHeld = 1 << 20
+
+// Options are what a Proxy is made of.
+type Options struct {
+	Upstream  *Upstream
+	Token     string
+	Primaries *watches.Primaries
+	// Selector is the label selector of what the runtime is to see.
+	Selector string
+	// Spread is how long after a start objects at rest are brought at the latest; 0 puts none off.
+	Spread time.Duration
+	// Interval is the time between two of them, if that suffices.
+	Interval time.Duration
+	// Metrics is the URL of the runtime's metrics; empty if they cannot be read.
+	Metrics string
+	// Runtime recognizes the runtime's requests.
+	Runtime request.Runtime
+	// Namespaces are those that the runtime watches; empty for all.
+	Namespaces []string
+	// Say writes a line for the operator's log.
+	Say func(string)
+}
+
+// Proxy is the handler of all requests, and what runs beside them.
+type Proxy struct {
+	options  Options
+	selector url.Values
+	streams  *streams
+	deferral *deferral
+	wakes    *wakes
+	forward  *httputil.ReverseProxy
+	handler  http.Handler
+}
+
+// New makes a Proxy; Run must run beside it.
+func New(options Options) (*Proxy, error) {
+	selector, err := labels.Parse(options.Selector)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
+	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
+	p.wakes = newWakes(options.Upstream, p.streams, selector)
+	p.streams.opened = p.deferral.notify
+	p.forward = &httputil.ReverseProxy{
+		Rewrite:        p.rewrite,
+		Transport:      options.Upstream.transport,
+		ModifyResponse: p.modify,
+		ErrorHandler:   p.fail,
+		BufferPool:     &buffers{},
+		// What it would log are ends of connections, which both sides see.
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	p.handler = authenticate(options.Token, http.HandlerFunc(p.serve))
+	return p, nil
+}
+
+// Run does what is done beside requests, until the context ends.
+func (p *Proxy) Run(ctx context.Context) {
+	namespaces := p.options.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	var running sync.WaitGroup
+	running.Go(func() { p.deferral.run(ctx) })
+	running.Go(func() { p.wakes.run(ctx) })
+	for _, namespace := range namespaces {
+		pods := &podWatch{
+			upstream: p.options.Upstream, namespace: namespace, selector: p.options.Selector,
+			faults: p.wakes.faults, say: p.options.Say,
+		}
+		running.Go(func() { pods.run(ctx) })
+	}
+	running.Wait()
+}
+
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// plan is what is done with a request and its answer.
+type plan struct {
+	collection request.Collection
+	query      request.Query
+	// filter adds the selector; edit looks at the answer.
+	filter, edit bool
+	body         []byte
+}
+
+type planKey struct{}
+
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	made := p.plan(r)
+	if made.edit && !made.filter && made.query.Watch && made.query.InitialEvents {
+		// A list in the form of events: a client falls back to a list and a watch, as it must with API
+		// servers that lack this.
+		answerError(w, http.StatusUnprocessableEntity, invalid,
+			"sendInitialEvents: Forbidden: nimops-apiproxy answers lists and watches of this resource only")
+		return
+	}
+	if r.ContentLength > 0 && r.ContentLength <= largestHeld {
+		made.body = make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, made.body); err != nil {
+			return // The client has gone.
+		}
+	}
+	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), planKey{}, made)))
+}
+
+// plan decides by the request alone. Only whole collections that the runtime asks for on its own
+// behalf are touched. Leases, Events, Namespaces and CustomResourceDefinitions it asks for by name.
+func (p *Proxy) plan(r *http.Request) *plan {
+	if r.Method != http.MethodGet || !p.options.Runtime.IsAuthor(r) {
+		return &plan{}
+	}
+	collection, is := request.ParsePath(r.URL.Path)
+	if !is {
+		return &plan{}
+	}
+	query, is := request.ParseQuery(r.URL.RawQuery)
+	if !is || query.Selects {
+		return &plan{}
+	}
+	made := &plan{collection: collection, query: query}
+	if p.options.Primaries.HasGroup(collection.Group) {
+		made.edit = p.options.Spread > 0 && (query.Watch || p.deferral.concerns(collection))
+	} else {
+		made.filter, made.edit = true, true
+	}
+	made.edit = made.edit && request.WantsJSON(r.Header)
+	return made
+}
+
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	r.SetURL(p.options.Upstream.url)
+	made := r.In.Context().Value(planKey{}).(*plan)
+	if made.filter {
+		r.Out.URL.RawQuery = strings.TrimPrefix(r.Out.URL.RawQuery+"&"+p.selector.Encode(), "&")
+	}
+	if made.edit {
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}
+	if made.body != nil {
+		r.Out.Body = io.NopCloser(bytes.NewReader(made.body))
+		r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(made.body)), nil }
+	}
+}
+
+func (p *Proxy) modify(response *http.Response) error {
+	made := response.Request.Context().Value(planKey{}).(*plan)
+	if !made.edit || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
+		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	if made.query.Watch {
+		response.Body = p.streams.body(&stream{
+			collection: made.collection, observe: p.observe, out: nil,
+			position: made.query.ResourceVersion, bookmarks: made.query.Bookmarks,
+		}, response.Body)
+	} else {
+		response.Body = p.list(made, response.Body)
+	}
+	response.Header.Del("Content-Length")
+	response.ContentLength = -1
+	return nil
+}
+
+// observe is called with each event of a stream, in order.
+func (p *Proxy) observe(of *stream, found event) []byte {
+	p.deferral.observe(found)
+	if p.options.Primaries.HasGroup(of.collection.Group) || found.kind == "DELETED" {
+		return nil
+	}
+	return p.wakes.annotate(of.collection, found.object)
+}
+
+// fail answers when the API server does not.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // The client has gone.
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		answerError(w, http.StatusServiceUnavailable, serviceUnavailable, "nimops-apiproxy: the API server cannot be reached: "+err.Error())
+		return
+	}
+	answerError(w, http.StatusBadGateway, unknown, "nimops-apiproxy: the API server did not answer: "+err.Error())
+}
+
+// buffers are those that bodies are copied with.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if held, ok := b.pool.Get().(*[]byte); ok {
+		return *held
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }

@@ -1,0 +1,128 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The runtime's own objects are much smaller: etcd refuses larger ones.
+const largestObject = 32 << 20
+
+// LoadConfig finds the API server as controller-runtime does: by KUBECONFIG, else as a pod, else by
+// the kubeconfig in the home folder. It also returns the namespace of the context.
+func LoadConfig() (*rest.Config, string, error) {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		config, err := rest.InClusterConfig()
+		if err == nil {
+			namespace, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+			if err != nil {
+				return config, "default", nil
+			}
+			return config, string(namespace), nil
+		}
+		if !errors.Is(err, rest.ErrNotInCluster) {
+			return nil, "", err
+		}
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, _, err := loader.Namespace()
+	return config, namespace, err
+}
+
+// Upstream is the API server.
+type Upstream struct {
+	url       *url.URL
+	transport http.RoundTripper
+	userAgent string
+}
+
+// NewUpstream uses the credentials of a configuration, in all the ways of client-go.
+func NewUpstream(config *rest.Config, userAgent string) (*Upstream, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = userAgent
+	// What is compressed passes compressed; what is not, is wanted so.
+	config.DisableCompression = true
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	config.NextProtos = []string{"http/1.1"}
+	upgrading, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Upstream{url: server, transport: byUpgrade{plain, upgrading}, userAgent: userAgent}, nil
+}
+
+// byUpgrade sends requests that become another protocol (exec, port-forward) over HTTP/1.1: HTTP/2
+// has no upgrade.
+type byUpgrade struct{ plain, upgrading http.RoundTripper }
+
+func (b byUpgrade) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Upgrade") != "" {
+		return b.upgrading.RoundTrip(r)
+	}
+	return b.plain.RoundTrip(r)
+}
+
+// statusError is an answer that is not 200.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
+
+// open asks for something on the proxy's own behalf.
+func (u *Upstream) open(ctx context.Context, path, query string) (io.ReadCloser, error) {
+	target := *u.url.JoinPath(path)
+	target.RawQuery = query
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", u.userAgent)
+	response, err := u.transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = response.Body.Close()
+		return nil, statusError(response.StatusCode)
+	}
+	return response.Body, nil
+}
+
+// get returns an object.
+func (u *Upstream) get(ctx context.Context, path string) ([]byte, error) {
+	body, err := u.open(ctx, path, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	return io.ReadAll(io.LimitReader(body, largestObject))
+}
+
+// isGone returns whether an error says that there is no such object.
+func isGone(err error) bool {
+	var status statusError
+	return errors.As(err, &status) && status == http.StatusNotFound
+}

@@ -1,0 +1,216 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nimops/nim/apiproxy/internal/digest"
+)
+
+const deployments = "/apis/apps/v1/deployments"
+
+func deployment(ready int, labels string) string {
+	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"llm","namespace":"ns","uid":"u","resourceVersion":"7","labels":{%s}},"status":{"readyReplicas":%d}}`,
+		labels, ready)
+}
+
+func pod(version int, reason string) string {
+	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"llm-7d9-x","namespace":"ns","resourceVersion":"%d","labels":{"pod-template-hash":"7d9"},`+
+		`"ownerReferences":[{"kind":"ReplicaSet","name":"llm-7d9","controller":true}]},"status":{"containerStatuses":[{"name":"c","state":{"waiting":{"reason":%q}}}]}}`,
+		version, reason)
+}
+
+const ours = `"app.kubernetes.io/managed-by":"k8s-nim-operator"`
+
+// children is a simulated API server with a Deployment and its pods.
+type children struct {
+	deployments, pods *streamer
+	labels            atomic.Value
+	list              string
+	podLists          atomic.Int32
+}
+
+func newChildren() *children {
+	c := &children{deployments: newStreamer(), pods: newStreamer(), list: `{"items":[` + pod(1, "ContainerCreating") + `],"metadata":{"resourceVersion":"1"}}`}
+	c.labels.Store(ours)
+	return c
+}
+
+func (c *children) serve(w http.ResponseWriter, r *http.Request) {
+	watch := r.URL.Query().Get("watch") != ""
+	w.Header().Set("Content-Type", "application/json")
+	switch path := strings.TrimPrefix(r.URL.Path, "/prefix"); {
+	case path == deployments && watch:
+		c.deployments.serve(w, r)
+	case path == deployments:
+		_, _ = io.WriteString(w, `{"items":[`+deployment(1, c.labels.Load().(string))+`]}`)
+	case path == "/api/v1/pods" && watch:
+		c.pods.serve(w, r)
+	case path == "/api/v1/pods":
+		c.podLists.Add(1)
+		_, _ = io.WriteString(w, c.list)
+	default:
+		_, _ = io.WriteString(w, deployment(1, c.labels.Load().(string)))
+	}
+}
+
+func one(pods ...string) string {
+	return digest.Of("readyReplicas=1", strings.Join(pods, "\n"))
+}
+
+func TestStatusIsToldTheSameInListsAndWatches(t *testing.T) {
+	api := newChildren()
+	s := start(t, 0, noPods(api.serve))
+	if got := s.get(deployments); !strings.Contains(got, `"nimops.nim/status-digest":"`+one()+`"`) {
+		t.Error(got)
+	}
+	w := s.watch(deployments + "?watch=true")
+	for line, want := range map[string]string{
+		`{"type":"MODIFIED","object":` + deployment(1, ours) + `}`:              "MODIFIED llm " + one(),
+		`{"type":"ADDED","object":` + deployment(0, ours) + `}`:                 "ADDED llm",
+		`{"type":"DELETED","object":` + deployment(1, ours) + `}`:               "DELETED llm",
+		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`:     "BOOKMARK @9",
+		`{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`:  "ERROR @",
+		`{"type":"MODIFIED","object":{"metadata":[],"status":{"phase":"x"}}}`:   `{"type":"MODIFIED","object":{"metadata":[],"status":{"phase":"x"}}}`,
+		`{"type":"MODIFIED","object":{"metadata":{"name":"a"},"status":["x"]}}`: "MODIFIED a",
+		`not JSON`: "not JSON",
+	} {
+		api.deployments.events <- line
+		if got := w.next(); got != want {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+	if got := s.get("/apis/apps/v1/deployments", "User-Agent", "x"); strings.Contains(got, "digest") {
+		t.Error(got)
+	}
+}
+
+func TestAPodsFaultTellsOfItsWorkload(t *testing.T) {
+	api := newChildren()
+	s := start(t, 0, api.serve)
+	w := s.watch(deployments + "?watch=true&allowWatchBookmarks=true&resourceVersion=3")
+	if query := api.pods.query(t); !strings.Contains(query, encoded) || !strings.Contains(query, "resourceVersion=1&") {
+		t.Error(query)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if got := w.next(); got != text {
+				t.Errorf("%s, not %s", got, text)
+			}
+		}
+	}
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(2, "ErrImagePull") + `}`
+	expect("MODIFIED llm "+one("c: ErrImagePull"), "BOOKMARK @3")
+	// Later events, and lists, agree.
+	api.deployments.events <- `{"type":"MODIFIED","object":` + deployment(1, ours) + `}`
+	expect("MODIFIED llm " + one("c: ErrImagePull"))
+	if got := s.get(deployments); !strings.Contains(got, one("c: ErrImagePull")) {
+		t.Error(got)
+	}
+	// The same, in other words.
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(3, "ImagePullBackOff") + `}`
+	w.quiet(100 * time.Millisecond)
+	// Soon after another: the next one waits, and tells of the last state.
+	begun := time.Now()
+	s.proxy.wakes.mu.Lock()
+	s.proxy.wakes.told[workload{"apps", "deployments", "ns", "llm"}] = begun
+	s.proxy.wakes.mu.Unlock()
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(4, "CreateContainerConfigError") + `}`
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(5, "InvalidImageName") + `}`
+	expect("MODIFIED llm "+one("c: InvalidImageName"), "BOOKMARK @7")
+	api.pods.events <- `{"type":"DELETED","object":` + pod(6, "InvalidImageName") + `}`
+	expect("MODIFIED llm "+one(), "BOOKMARK @7")
+	if elapsed := time.Since(begun); elapsed < wakeInterval {
+		t.Error("told too often:", elapsed)
+	}
+	// Not ours: it would never be heard of again.
+	api.labels.Store("")
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(7, "InvalidImageName") + `}`
+	w.quiet(wakeInterval + 200*time.Millisecond)
+}
+
+func TestPodsAreListedAgain(t *testing.T) {
+	api := newChildren()
+	s := start(t, 0, api.serve)
+	w := s.watch(deployments + "?watch=true")
+	api.pods.query(t)
+	api.pods.events <- `{"type":"MODIFIED","object":` + pod(2, "InvalidImageName") + `}`
+	if got := w.next(); got != "MODIFIED llm "+one("c: InvalidImageName") {
+		t.Error(got)
+	}
+	api.pods.events <- `{"type":"ERROR","object":{"kind":"Status","code":410}}`
+	// The list does not have the fault.
+	if got := w.next(); got != "MODIFIED llm "+one() {
+		t.Error(got)
+	}
+	if api.podLists.Load() != 2 {
+		t.Error(api.podLists.Load(), "lists")
+	}
+}
+
+func TestPodsThatMayNotBeWatched(t *testing.T) {
+	s := start(t, 0, noPods(echo))
+	select {
+	case text := <-s.said:
+		if !strings.Contains(text, "pods may not be watched in all namespaces") {
+			t.Error(text)
+		}
+	case <-time.After(patience):
+		t.Error("says nothing")
+	}
+}
+
+func TestWorkloadOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		labels map[string]string
+		owner  digest.Owner
+		want   string
+	}{
+		"Deployment":       {map[string]string{revisionLabel: "5f"}, digest.Owner{Kind: "ReplicaSet", Name: "a-b-5f", Controller: true}, "{apps deployments ns a-b}"},
+		"no revision":      {nil, digest.Owner{Kind: "ReplicaSet", Name: "a-b", Controller: true}, ""},
+		"StatefulSet":      {nil, digest.Owner{Kind: "StatefulSet", Name: "a", Controller: true}, "{apps statefulsets ns a}"},
+		"Job":              {nil, digest.Owner{Kind: "Job", Name: "a", Controller: true}, "{batch jobs ns a}"},
+		"not its owner":    {nil, digest.Owner{Kind: "Job", Name: "a"}, ""},
+		"group":            {map[string]string{groupLabel: "g"}, digest.Owner{Kind: "StatefulSet", Name: "g-0", Controller: true}, "{leaderworkerset.x-k8s.io leaderworkersets ns g}"},
+		"InferenceService": {map[string]string{inferenceLabel: "i"}, digest.Owner{Kind: "ReplicaSet", Name: "x", Controller: true}, "{serving.kserve.io inferenceservices ns i}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var found digest.Pod
+			found.Metadata.Namespace, found.Metadata.Labels = "ns", c.labels
+			found.Metadata.OwnerReferences = []digest.Owner{c.owner}
+			of, known := workloadOf(&found)
+			if known != (c.want != "") || known && fmt.Sprint(of) != c.want {
+				t.Error(of, known)
+			}
+		})
+	}
+}
+
+func TestFaultsOfAWorkload(t *testing.T) {
+	var told []string
+	f := newFaults(func(of workload) { told = append(told, of.name) })
+	a, b := workload{name: "a"}, workload{name: "b"}
+	f.set("ns/1", a, "x")
+	f.set("ns/2", a, "x") // The same reason: nothing new.
+	f.set("ns/1", a, "")
+	f.set("ns/2", b, "y") // No pod changes its owner, but a name may.
+	f.set("ns/2", b, "y")
+	f.set("other/3", b, "z")
+	f.keep("ns", map[string]bool{})
+	f.set("ns/4", workload{}, "")
+	if got := strings.Join(told, " "); got != "a a b b b" {
+		t.Error(got)
+	}
+	if len(f.pods) != 1 || f.summary(b) != "z" || f.summary(a) != "" || len(f.of) != 1 {
+		t.Error(f.pods, f.of)
+	}
+}

@@ -1,0 +1,50 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rawjson
+
+// Annotate returns a Kubernetes object with an annotation set, and whether it could. Key and value
+// must need no escapes in JSON.
+func Annotate(object []byte, key, value string) ([]byte, bool) {
+	member := `"` + key + `":"` + value + `"`
+	metadata, at, end := find(object, 0, len(object), "metadata")
+	if metadata == nil || metadata[0] != '{' {
+		return nil, false
+	}
+	annotations, from, to := find(object, at, end, "annotations")
+	if annotations == nil {
+		return insert(object, at, `"annotations":{`+member+`}`), true
+	}
+	if string(annotations) == "null" {
+		return Replace(object, from, to, []byte("{"+member+"}")), true
+	}
+	if annotations[0] != '{' {
+		return nil, false
+	}
+	if _, from, to := find(object, from, to, key); to > 0 {
+		return Replace(object, from, to, []byte(`"`+value+`"`)), true
+	}
+	return insert(object, from, member), true
+}
+
+// find returns the value of a member of the object between two bounds, and its bounds.
+func find(text []byte, at, end int, key string) (value []byte, from, to int) {
+	object := text[at:end]
+	Members(object, func(name []byte, start, stop int) bool {
+		if string(name) != key {
+			return true
+		}
+		value, from, to = object[start:stop], at+start, at+stop
+		return false
+	})
+	return value, from, to
+}
+
+// insert adds a first member to the object that starts at an index.
+func insert(text []byte, at int, member string) []byte {
+	inside := skipSpace(text, at+1)
+	if inside < len(text) && text[inside] != '}' {
+		member += ","
+	}
+	return Replace(text, at+1, at+1, []byte(member))
+}

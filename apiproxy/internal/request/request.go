@@ -1,0 +1,129 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package request understands the URLs of the Kubernetes API as far as the proxy must.
+package request
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Collection is a whole collection of objects: of a namespace, of all, or of a resource without.
+type Collection struct {
+	Group, Version, Resource string
+	// Namespace is empty for all namespaces.
+	Namespace string
+	// Root is the path of the API, such as /apis/apps/v1.
+	Root string
+}
+
+// Subresources of a namespace, which look like collections in it.
+var ofNamespace = map[string]bool{"status": true, "finalize": true}
+
+// ParsePath returns the collection that a path names, and whether it names one.
+func ParsePath(path string) (Collection, bool) {
+	if !strings.HasPrefix(path, "/") {
+		return Collection{}, false
+	}
+	parts := strings.Split(path[1:], "/")
+	var found Collection
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		found.Version, parts = parts[1], parts[2:]
+		found.Root = "/api/" + found.Version
+	case len(parts) > 3 && parts[0] == "apis":
+		found.Group, found.Version, parts = parts[1], parts[2], parts[3:]
+		found.Root = "/apis/" + found.Group + "/" + found.Version
+	default:
+		return Collection{}, false
+	}
+	switch {
+	case len(parts) == 1 && parts[0] != "":
+		found.Resource = parts[0]
+	case len(parts) == 3 && parts[0] == "namespaces" && parts[1] != "" && parts[2] != "" && !ofNamespace[parts[2]]:
+		found.Namespace, found.Resource = parts[1], parts[2]
+	default:
+		// Also watch/…, which no client has used for years.
+		return Collection{}, false
+	}
+	return found, true
+}
+
+// Path returns the collection's own path.
+func (c Collection) Path() string {
+	if c.Namespace == "" {
+		return c.Root + "/" + c.Resource
+	}
+	return c.Root + "/namespaces/" + c.Namespace + "/" + c.Resource
+}
+
+// ObjectPath returns the path of an object of the collection; namespace is empty if it has none.
+func (c Collection) ObjectPath(namespace, name string) string {
+	path := c.Root
+	if namespace != "" {
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+	return path + "/" + c.Resource + "/" + url.PathEscape(name)
+}
+
+// Runtime recognizes the requests that the runtime makes on its own behalf.
+type Runtime struct {
+	// UserAgent is what its User-Agent begins with: the base name of its program, and then a slash.
+	UserAgent string
+}
+
+// IsAuthor returns whether a request is the runtime's own.
+//
+// What playbooks ask goes through the runtime's proxy, with their own User-Agent. Had a client none,
+// the runtime would add its own, but its proxy also says for whom it forwards.
+func (r Runtime) IsAuthor(request *http.Request) bool {
+	name, _, _ := strings.Cut(request.UserAgent(), "/")
+	return name == r.UserAgent && request.Header.Get("X-Forwarded-For") == ""
+}
+
+// Query is what a list or watch asks for.
+type Query struct {
+	Watch, Bookmarks, InitialEvents bool
+	// Selects is whether it asks for a part of the collection only.
+	Selects         bool
+	Limit, Continue string
+	ResourceVersion string
+}
+
+// ParseQuery returns what a list or watch asks for, and whether that could be understood.
+func ParseQuery(raw string) (Query, bool) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return Query{}, false
+	}
+	is := func(name string) bool {
+		on, err := strconv.ParseBool(values.Get(name))
+		return err == nil && on
+	}
+	return Query{
+		Watch:           is("watch"),
+		Bookmarks:       is("allowWatchBookmarks"),
+		InitialEvents:   is("sendInitialEvents"),
+		Selects:         values.Get("labelSelector") != "" || values.Get("fieldSelector") != "",
+		Limit:           values.Get("limit"),
+		Continue:        values.Get("continue"),
+		ResourceVersion: values.Get("resourceVersion"),
+	}, true
+}
+
+// WantsJSON returns whether a request accepts whole objects as JSON and nothing else: no Table, no
+// metadata only, no protobuf.
+func WantsJSON(header http.Header) bool {
+	for _, accept := range header.Values("Accept") {
+		for kind := range strings.SplitSeq(accept, ",") {
+			kind = strings.ToLower(strings.TrimSpace(kind))
+			if kind != "*/*" && kind != "application/json" && kind != "application/json;stream=watch" {
+				return false
+			}
+		}
+	}
+	return true
+}

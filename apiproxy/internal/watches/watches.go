@@ -1,0 +1,151 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package watches knows the kinds that the runtime watches as such, from its watches.yaml.
+package watches
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+type watch struct {
+	Group     string `json:"group"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Finalizer struct {
+		Name string `json:"name"`
+	} `json:"finalizer"`
+	ReconcilePeriod string `json:"reconcilePeriod"`
+}
+
+// The runtime's own, for kinds that have none.
+const usualPeriod = 10 * time.Hour
+
+// Primaries are the kinds of a watches.yaml.
+type Primaries struct {
+	groups map[string]bool
+	// By API version and kind.
+	kinds map[string]kind
+}
+
+type kind struct {
+	// What the runtime adds; empty if nothing.
+	finalizer string
+	routine   Routine
+}
+
+// Routine is how the runtime looks after the objects of a kind.
+type Routine struct {
+	// Controller is the name of the kind's controller in the runtime.
+	Controller string
+	// Period is how often it looks after an object.
+	Period time.Duration
+}
+
+// Load reads a watches.yaml.
+func Load(path string) (*Primaries, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	primaries, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return primaries, nil
+}
+
+func parse(text []byte) (*Primaries, error) {
+	var found []watch
+	if err := yaml.Unmarshal(text, &found); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errors.New("no kinds to watch")
+	}
+	primaries := &Primaries{groups: map[string]bool{}, kinds: map[string]kind{}}
+	for _, item := range found {
+		if item.Version == "" || item.Kind == "" {
+			return nil, errors.New("a watch without version or kind")
+		}
+		version := item.Version
+		if item.Group != "" {
+			version = item.Group + "/" + version
+		}
+		primaries.groups[item.Group] = true
+		period := usualPeriod
+		if item.ReconcilePeriod != "" {
+			var err error
+			if period, err = time.ParseDuration(item.ReconcilePeriod); err != nil {
+				return nil, fmt.Errorf("reconcilePeriod of %s: %w", item.Kind, err)
+			}
+		}
+		primaries.kinds[version+" "+item.Kind] = kind{item.Finalizer.Name, Routine{
+			Controller: strings.ToLower(item.Kind + "-" + item.Version + "-controller"),
+			Period:     period,
+		}}
+	}
+	return primaries, nil
+}
+
+// HasGroup returns whether any kind of an API group is watched as such. None of that group is
+// filtered then: resources need not be found out by discovery, which fails while a CRD is missing.
+func (p *Primaries) HasGroup(group string) bool {
+	return p.groups[group]
+}
+
+type primary struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Generation        int64    `json:"generation"`
+		DeletionTimestamp *string  `json:"deletionTimestamp"`
+		Finalizers        []string `json:"finalizers"`
+	} `json:"metadata"`
+	Status struct {
+		ObservedGeneration int64                           `json:"observedGeneration"`
+		State              string                          `json:"state"`
+		Conditions         []struct{ Type, Status string } `json:"conditions"`
+	} `json:"status"`
+}
+
+// AtRest returns whether an object is of a kind that is watched as such and nothing is to be done for
+// it but to look after it now and then: what is wanted of it is done, and it is ready. It also returns
+// how that is done.
+func (p *Primaries) AtRest(object []byte) (Routine, bool) {
+	var found primary
+	if json.Unmarshal(object, &found) != nil {
+		return Routine{}, false
+	}
+	of, known := p.kinds[found.APIVersion+" "+found.Kind]
+	if !known || found.Metadata.DeletionTimestamp != nil {
+		return Routine{}, false
+	}
+	if of.finalizer != "" && !slices.Contains(found.Metadata.Finalizers, of.finalizer) {
+		return Routine{}, false
+	}
+	if found.Metadata.Generation == 0 || found.Metadata.Generation != found.Status.ObservedGeneration {
+		return Routine{}, false
+	}
+	return of.routine, found.isReady()
+}
+
+func (p *primary) isReady() bool {
+	if p.Status.State == "Ready" {
+		return true
+	}
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == "Ready" && condition.Status == "True" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""The proxy between the runtime and the API server: nimops-apiproxy, a program of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from nimops_supervisor import processes
+
+PROGRAM = "nimops-apiproxy"
+SWITCH = "NIMOPS_API_PROXY"
+START_SECONDS = 30.0
+_OFF = {"off", "0", "no", "false"}
+
+
+class ApiProxy:
+    """A running proxy. It ends with the pipe that it reads from, so also if the supervisor is killed."""
+
+    def __init__(self, watches: str, metrics: str, scratch: Path, environment: dict[str, str]) -> None:
+        """Start it; OSError if that fails. ``metrics``: the URL of the runtime's, empty if it has none."""
+        self.kubeconfig = scratch / "kubeconfig"
+        """It appears when the proxy is ready."""
+        words = [PROGRAM, f"--watches-file={watches}", f"--kubeconfig-out={self.kubeconfig}"]
+        if metrics:
+            words.append(f"--metrics={metrics}")
+        reading, self._pipe = os.pipe()
+        try:
+            self.pid = processes.start(words, environment, stdin=reading)
+        except OSError:
+            self.stop()
+            raise
+        finally:
+            os.close(reading)
+
+    def stop(self) -> None:
+        """Let it end; nothing if it has."""
+        with contextlib.suppress(OSError):
+            os.close(self._pipe)
+
+
+def is_wanted(environment: dict[str, str]) -> bool:
+    """Whether it is installed and not turned off."""
+    is_on = environment.get(SWITCH, "").lower() not in _OFF
+    return is_on and shutil.which(PROGRAM, path=environment.get("PATH")) is not None
