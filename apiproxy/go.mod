@@ -1,4 +1,4 @@
-module github.com/nimops/nim/apiproxy
+module nimops.nim/apiproxy
 
 go 1.25.0
 

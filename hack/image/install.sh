@@ -20,6 +20,8 @@ for package in ansible_prefork nimops_supervisor re2; do
 		"$(python3 -c "import importlib.util as u; s = u.find_spec('$package'); print((s.submodule_search_locations or [s.origin])[0])")"
 done
 python3 -c 'import nimops_supervisor, re2'
+install -m 0755 nimops-apiproxy /usr/local/bin
+nimops-apiproxy --version
 python3 -m ansible_prefork check
 
 ansible-galaxy collection install --offline --collections-path "$HOME/.ansible/collections" collections/*.tar.gz

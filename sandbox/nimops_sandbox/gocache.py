@@ -54,9 +54,12 @@ class GoCache:
             make(result)
             result.rename(folder)
 
-    def run(self, command: list[str], source: Path, doing: str) -> str:
-        """Run a go command in a module, report the elapsed time regularly, return its output."""
-        environ = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+    def run(self, command: list[str], source: Path, doing: str, **extra: str) -> str:
+        """Run a go command in a module, report the elapsed time regularly, return its output.
+
+        `extra` is for its environment.
+        """
+        environ = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", **extra}
         started = time.monotonic()
         self.say(doing)
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nimops_release.contents import golang
 from nimops_release.contents.image import Image
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,6 +85,18 @@ def test_it_lists_what_the_image_contains(sbom):
     names = {item["name"] for item in sbom["components"]}
     assert names >= CONTENTS
     assert len(names) > 150
+
+
+def test_it_lists_the_modules_of_our_own_program(sbom, image, tmp_path):
+    program = tmp_path / "nimops-apiproxy"
+    program.write_bytes(image.read("usr/local/bin/nimops-apiproxy"))
+    program.chmod(0o755)
+    command = ["go", "version", "-m", "-json", program]
+    info = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    listed = {(item["name"], item["version"]) for item in sbom["components"]}
+    modules = set(golang.read_modules(info))
+    assert {name for name, _version in modules} > {"k8s.io/client-go", "stdlib"}
+    assert modules <= listed
 
 
 def test_no_license_is_left_out(sbom, rows):

@@ -19,9 +19,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nimops/nim/apiproxy/internal/proxy"
-	"github.com/nimops/nim/apiproxy/internal/request"
-	"github.com/nimops/nim/apiproxy/internal/watches"
+	"nimops.nim/apiproxy/internal/proxy"
+	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/watches"
 )
 
 const (

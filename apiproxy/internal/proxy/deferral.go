@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nimops/nim/apiproxy/internal/digest"
-	"github.com/nimops/nim/apiproxy/internal/rawjson"
-	"github.com/nimops/nim/apiproxy/internal/request"
-	"github.com/nimops/nim/apiproxy/internal/watches"
+	"nimops.nim/apiproxy/internal/digest"
+	"nimops.nim/apiproxy/internal/rawjson"
+	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/watches"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nimops/nim/apiproxy/internal/request"
-	"github.com/nimops/nim/apiproxy/internal/watches"
+	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/watches"
 )
 
 const services = "/apis/apps.nvidia.com/v1alpha1/nimservices"

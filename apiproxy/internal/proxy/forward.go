@@ -21,8 +21,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/nimops/nim/apiproxy/internal/request"
-	"github.com/nimops/nim/apiproxy/internal/watches"
+	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/watches"
 )
 
 // Larger bodies are streamed. What is held can be sent again when the API server closes a connection

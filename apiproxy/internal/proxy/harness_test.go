@@ -20,8 +20,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/nimops/nim/apiproxy/internal/request"
-	"github.com/nimops/nim/apiproxy/internal/watches"
+	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/watches"
 )
 
 const (

@@ -6,7 +6,7 @@ package proxy
 import (
 	"io"
 
-	"github.com/nimops/nim/apiproxy/internal/rawjson"
+	"nimops.nim/apiproxy/internal/rawjson"
 )
 
 // list edits a list on its way to the runtime.

@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nimops/nim/apiproxy/internal/digest"
-	"github.com/nimops/nim/apiproxy/internal/rawjson"
+	"nimops.nim/apiproxy/internal/digest"
+	"nimops.nim/apiproxy/internal/rawjson"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/nimops/nim/apiproxy/internal/rawjson"
-	"github.com/nimops/nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/rawjson"
+	"nimops.nim/apiproxy/internal/request"
 )
 
 // A longer line is no event of Kubernetes: it passes without being looked at.

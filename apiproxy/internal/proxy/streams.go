@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/nimops/nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/request"
 )
 
 // streams are the watches that the runtime has open.

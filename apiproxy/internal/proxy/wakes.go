@@ -11,9 +11,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/nimops/nim/apiproxy/internal/digest"
-	"github.com/nimops/nim/apiproxy/internal/rawjson"
-	"github.com/nimops/nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/digest"
+	"nimops.nim/apiproxy/internal/rawjson"
+	"nimops.nim/apiproxy/internal/request"
 )
 
 // A workload is not told of more often.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nimops/nim/apiproxy/internal/digest"
+	"nimops.nim/apiproxy/internal/digest"
 )
 
 const deployments = "/apis/apps/v1/deployments"

@@ -96,11 +96,11 @@ def _files() -> None:
 def _write_files() -> Path:
     pythons = os.environ.get("IMAGE_PYTHONS") or _PYTHONS
     wanted = read_architecture(os.environ, platform.machine())
-    return files.write_files(pythons.split(), wanted, _epoch(), _say)
+    return files.write_files(_version(), pythons.split(), wanted, _epoch(), _say)
 
 
 def _build() -> None:
-    version = str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
+    version = _version()
     tag = os.environ.get("IMAGE") or f"{_image_name()}:{version}"
     engine = find_engine(REPOSITORY / "build/containers")
     target = _target_platform()
@@ -194,6 +194,10 @@ def default_base(dockerfile: str) -> str:
     if match is None:
         raise SandboxError("the Dockerfile has no ARG BASE with a default")
     return match[1]
+
+
+def _version() -> str:
+    return str(yaml.safe_load((REPOSITORY / "galaxy.yml").read_text())["version"])
 
 
 def _image_name() -> str:

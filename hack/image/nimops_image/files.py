@@ -1,10 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the Dockerfile installs: wheels, collections, and the script that installs them."""
+"""What the Dockerfile installs: wheels, collections, nimops-apiproxy, and the script for all."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import sysconfig
@@ -15,8 +16,10 @@ from typing import Any
 
 import yaml
 from nimops_release.archives import repack_collection
-from nimops_sandbox.settings import REPOSITORY
+from nimops_sandbox.gocache import GoCache
+from nimops_sandbox.settings import REPOSITORY, Settings
 
+from .apiproxy import PROGRAM, build_apiproxy
 from .commands import Say, run
 
 FOLDER = REPOSITORY / "build/image"
@@ -26,11 +29,14 @@ _PACKAGES = ("prefork", "supervisor")
 _UNPACKAGED = ("MANIFEST.json", "FILES.json")
 
 
-def write_files(pythons: Iterable[str], machine: str, epoch: int, say: Say) -> Path:
+def write_files(version: str, pythons: Iterable[str], machine: str, epoch: int, say: Say) -> Path:
     """Fill build/image for bases of these Pythons and this architecture; return it."""
+    cache = GoCache(Settings.from_environ(os.environ).cache, say)
+    program = build_apiproxy(cache, version, machine)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     shutil.copy(_SCRIPT, FOLDER)
+    shutil.copy(program, FOLDER / PROGRAM)
     say("building wheels")
     _write_wheels(pythons, machine, epoch)
     say("packing kubernetes.core")
