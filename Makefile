@@ -59,7 +59,7 @@ image: collection image-programs ## Build the operator's image and build/image.t
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit prefork image-versions supervisor packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork image-versions supervisor apiproxy packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -116,6 +116,10 @@ prefork: venv ## The tests of prefork: the same events as stock, isolation, rest
 .PHONY: supervisor
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
+
+.PHONY: apiproxy
+apiproxy: ## The proxy to the API server: gofmt, go vet, its tests with the race detector
+	@hack/test_apiproxy.sh
 
 RELEASE_VENV := $(CURDIR)/build/release-venv
 

@@ -360,6 +360,8 @@ def grants(kinds: Kinds) -> tuple[dict[Target, Grant], dict[Target, Grant]]:
                 grant.add(rule.verbs.split(), f"{kind.name}: {rule.why}")
     events = inside.setdefault(("", "events", ""), Grant())
     events.add(("create", "patch"), "all: events, for `kubectl describe`")
+    pods = inside.setdefault(("", "pods", ""), Grant())
+    pods.add(("list", "watch"), "all: nimops-apiproxy looks for faults of their pods")
     return inside, outside
 
 

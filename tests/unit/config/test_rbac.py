@@ -66,7 +66,7 @@ BESIDES = {
     },
     ("", "pods/log"): {"get": "the model manifest of a probe pod"},
     ("security.openshift.io", "securitycontextconstraints"): {"use": GRANT},
-    ("", "pods"): {"list": GRANT, "watch": GRANT},
+    ("", "pods"): dict.fromkeys(("list", "watch"), "nimops-apiproxy"),
     ("", "secrets"): {"list": GRANT, "watch": GRANT},
     ("inference.networking.k8s.io", "inferenceobjectives"): READ_GRANT,
     ("inference.networking.x-k8s.io", "inferenceobjectives"): READ_GRANT,
