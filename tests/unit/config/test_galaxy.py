@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
+import subprocess
 from pathlib import Path
 
 import yaml
@@ -35,6 +37,20 @@ def test_python_packages_have_the_bounds_that_are_tested():
     declared = yaml.safe_load((ROOT / "meta/execution-environment.yml").read_text())
     assert (ROOT / declared["dependencies"]["python"]).is_file()
     assert not {"requirements.txt", "meta"} & set(GALAXY["build_ignore"])
+
+
+def test_the_collection_has_only_what_ansible_or_its_reader_needs():
+    ignored = [re.compile(fnmatch.translate(pattern)) for pattern in GALAXY["build_ignore"]]
+    command = ["git", "-C", ROOT, "ls-files"]
+    files = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    packed = {
+        name
+        for name in {file.partition("/")[0] for file in files}
+        if not any(pattern.match(name) for pattern in ignored)
+    }
+    texts = {"CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"}
+    content = {"changelogs", "docs", "meta", "playbooks", "plugins", "roles"}
+    assert packed == texts | content | {"galaxy.yml", "requirements.txt"}
 
 
 def test_versions_of_ansible_are_the_same_everywhere():
