@@ -153,6 +153,28 @@ def kill_parent(scene: Scene) -> None:
         scene.wait(4)
 
 
+def kill_api_proxy(scene: Scene) -> None:
+    """The supervisor starts it again, with the runtime, which cannot do without."""
+    scene.apply()
+    scene.wait_until_midway()
+    for _ in range(2):
+        former = wait_for_api_proxy(scene, set())
+        send(former, signal.SIGKILL)
+        began = time.monotonic()
+        wait_for_api_proxy(scene, former)
+        scene.note(f"nimops-apiproxy is back after {time.monotonic() - began:.0f} s")
+
+
+def wait_for_api_proxy(scene: Scene, former: set[int]) -> set[int]:
+    """The process ID of another one; LiveError if there is none for a minute."""
+    deadline = Deadline(60, "nimops-apiproxy")
+    while not (pids := set(scene.operator.api_proxy_pids()) - former):
+        deadline.check()
+        scene.keep()
+        time.sleep(0.1)
+    return pids
+
+
 def limiting_runs(seconds: int) -> t.Callable[[Scene], contextlib.AbstractContextManager[None]]:
     """Give runs a short time limit, so that nobody has to wait for those that never end."""
 
@@ -477,6 +499,9 @@ FAULTS = (
         limiting_runs(20),
     ),
     Fault("parent-killed", f"twice; {ALWAYS}", kill_parent),
+    Fault(
+        "api-proxy-killed", f"twice; it starts again, with the runtime; {ALWAYS}", kill_api_proxy
+    ),
     Fault("tmp-full", f"for 30 s; {ALWAYS}", fill_tmp),
     Fault(
         "run-out-of-memory",

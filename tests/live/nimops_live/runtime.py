@@ -30,6 +30,7 @@ FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
 RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
+API_PROXY_NAME = "nimops-apiproxy"
 
 Side = t.Literal["stock", "prefork"]
 
@@ -203,6 +204,10 @@ class ContainedOperator(Operator):
             if stat.name == RUNTIME_NAME:
                 return stat.pid
         raise LiveError(f"no ansible-operator runs, see {self.log}")
+
+    def api_proxy_pids(self) -> list[int]:
+        """Of nimops-apiproxy: one, unless it is off or being replaced."""
+        return [pid for pid, stat in self.processes().items() if stat.name == API_PROXY_NAME]
 
     def parent_pids(self) -> list[int]:
         """Of prefork's parents of ansible-runner: one, unless one is being replaced."""
