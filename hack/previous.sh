@@ -24,6 +24,8 @@ for name in Dockerfile hack/image requirements/image.txt sandbox; do
 	rm -rf "${folder:?}/$name"
 	cp -r "$name" "$folder/$name"
 done
+# A state that does not have this program yet does not start it either.
+[[ -d $folder/apiproxy ]] || cp -r apiproxy "$folder/"
 ln -s "$PWD/build/containers" "$folder/build/containers"
 cd "$folder"
 if [[ $ref == "$untagged" ]]; then
