@@ -9,6 +9,7 @@
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
 # PREFORK=off runs the stock programs, each in a new interpreter: see prefork/README.md.
+# NIMOPS_API_PROXY=off does without nimops-apiproxy, which the sandbox has on PATH: see apiproxy/README.md.
 # Further arguments are passed to ansible-operator run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
