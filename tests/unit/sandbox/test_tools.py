@@ -76,7 +76,10 @@ def test_versions_of_the_modules_can_be_told(tool: Tool) -> None:
 
 def test_every_component_has_a_tool() -> None:
     programs = {program for tool in TOOLS for program in tool.packages}
-    assert set(components.NAMES) | {"kubectl", "ansible-operator", "nimops-apiproxy", "pki"} == programs
+    assert (
+        set(components.NAMES) | {"kubectl", "ansible-operator", "nimops-apiproxy", "pki"}
+        == programs
+    )
 
 
 def test_every_component_of_a_node_has_a_tool() -> None:
