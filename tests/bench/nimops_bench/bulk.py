@@ -17,6 +17,7 @@ CONNECTIONS = 6
 MANAGER = "nimops.nim"
 """The field manager of the operator's applies."""
 
+FOREIGN = "foreign-"
 LARGE_EVERY, LARGE_BYTES = 10, 8192
 """Of the objects of others one in ten has annotations of so many bytes."""
 
@@ -54,7 +55,7 @@ SETTLED = (
 def make_foreign(number: int) -> tuple[Resource, Json]:
     """An object that is not the operator's: kinds in turns, metadata small and large."""
     resource, content = OTHERS[number % len(OTHERS)]
-    name = f"foreign-{number:06}"
+    name = f"{FOREIGN}{number:06}"
     metadata: Json = {"name": name, "labels": {"app": name}}
     if number // len(OTHERS) % LARGE_EVERY == 0:
         metadata["annotations"] = {"example.com/configuration": "x" * LARGE_BYTES}
@@ -178,6 +179,21 @@ def create_foreign(namespace: str, count: int) -> None:
         api.request("POST", path_of(resource, namespace), body)
 
     in_parallel(range(count), create, "objects of others")
+
+
+def delete_foreign(namespace: str) -> None:
+    """All objects of others that were made here."""
+
+    def delete(api: Api, place: str) -> None:
+        api.request("DELETE", place)
+
+    places = [
+        path_of(resource, namespace, item["metadata"]["name"])
+        for resource, _ in OTHERS
+        for item in Api().list_metadata(resource, namespace)
+        if item["metadata"]["name"].startswith(FOREIGN)
+    ]
+    in_parallel(places, delete, "objects of others")
 
 
 def copy_settled(original: Original, namespace: str, names: t.Sequence[str]) -> None:

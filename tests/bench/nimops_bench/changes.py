@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 import typing as t
 
 from nimops_live.cluster import DEPLOYMENTS, Api, path_of
 from nimops_live.errors import LiveError
+from nimops_live.progress import Every, say
 
 from .stats import scatter
 from .workload import Workload
@@ -81,7 +83,7 @@ class Changes:
 
     def _run(self) -> None:
         try:
-            api, shown = Api(), Shown(self._work.namespace)
+            api, shown, due = Api(), Shown(self._work.namespace), Every(60)
             for name in self._names:
                 place = self._work.path(name)
                 replicas = 3 - api.get(place)["spec"]["replicas"]
@@ -89,6 +91,8 @@ class Changes:
                 api.patch(place, {"spec": {"replicas": replicas}})
                 shown.wait(name, replicas)
                 self.seconds.append(time.monotonic() - began)
+                if due.is_due():
+                    say(f"  {tell_changes(self.seconds)}")
                 if self._end.wait(self._pause):
                     break
             shown.end()
@@ -109,3 +113,10 @@ class Changes:
         self._thread.join()
         if self._error:
             raise self._error
+
+
+def tell_changes(seconds: t.Sequence[float]) -> str:
+    return (
+        f"{len(seconds)} changes meanwhile, each served after {statistics.median(seconds):.2f} s, "
+        f"{max(seconds):.2f} at most"
+    )

@@ -189,8 +189,8 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_taken_ports()
     bench = Bench(Api(), arguments.namespace, seen, logs)
     scale = Scale(bench)
-    scale.remove()
     if not (arguments.scale and scale.is_prepared):
+        scale.remove()
         bench.work.create_namespace()
     try:
         with play_models(logs / "models.log"):

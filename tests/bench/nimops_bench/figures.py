@@ -72,6 +72,7 @@ FIGURES = (
     *SIZE,
 )
 SCALE_FIGURES = (
+    Figure("scale_first_s", "start with {many}: until the first reconcile is over", " s"),
     Figure("scale_start_s", "start with {many}: until all were looked at", " s"),
     Figure("scale_start_growth", "growth of that from {few}, 1 is linear", "x", at_most=1),
     Figure("scale_start_cpu_s", "its CPU", " s"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-import typing as t
 from pathlib import Path
 
 from nimops_live.cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
@@ -18,7 +17,7 @@ from nimops_live.progress import say
 from nimops_live.runtime import Side
 from nimops_live.workload import state_of
 
-from .changes import Changes
+from .changes import Changes, tell_changes
 from .results import SIDES, Few, Restart, Samples, Seen, is_share_right
 from .runtime import MeasuredOperator, MemoryWatch
 from .workload import Workload
@@ -228,7 +227,7 @@ class Bench:
         say(f"restart with {count} NIMServices")
         with self.start("prefork") as operator, MemoryWatch(operator) as memory:
             operator.wait_until_ready()
-            wait_until_busy(operator)
+            wait_for_first(operator)
             names = self.names(0, count)
             progress: list[tuple[float, int]] = []
             with Changes(self.work, names, self.sizes.change_pause) as changes:
@@ -247,10 +246,10 @@ class Bench:
         )
 
 
-def wait_until_busy(operator: MeasuredOperator) -> float:
-    """Until the first reconcile has begun: the caches are filled by then; when that was seen."""
+def wait_for_first(operator: MeasuredOperator) -> float:
+    """Until the first reconcile is over, for which the caches were filled; when that was seen."""
     deadline = time.monotonic() + RUN_SECONDS
-    while (now := operator.metrics.read()).is_idle and not now.finished:
+    while not operator.metrics.read().finished:
         operator.check()
         if time.monotonic() > deadline:
             raise LiveError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
@@ -261,10 +260,3 @@ def wait_until_busy(operator: MeasuredOperator) -> float:
 def limit_for(count: int) -> float:
     """Seconds that may pass for so many: ten times what is bearable."""
     return 120 + 5.0 * count
-
-
-def tell_changes(seconds: t.Sequence[float]) -> str:
-    return (
-        f"{len(seconds)} changes meanwhile, each served after {statistics.median(seconds):.2f} s, "
-        f"{max(seconds):.2f} at most"
-    )

@@ -90,7 +90,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds until the first reconcile began; memory afterwards; seconds until drift was righted."""
+    """Seconds until the first reconcile was over; memory afterwards; seconds until drift was righted."""
 
     first: float
     idle: Memory
@@ -119,12 +119,13 @@ class Steady:
 
 @dataclass(frozen=True)
 class Load:
-    """A start with so many: seconds until all were looked at, CPU seconds, requests.
+    """A start with so many: seconds until the first and until all were looked at, CPU seconds, requests.
 
     `changes` are the seconds that each change took meanwhile.
     """
 
     count: int
+    first: float
     seconds: float
     cpu: float
     requests: float
@@ -286,6 +287,7 @@ def describe_load(few: Load | None, many: Load | None) -> Results:
     results: Results = {}
     if many:
         results |= {
+            "scale_first_s": many.first,
             "scale_start_s": many.seconds,
             "scale_start_cpu_s": many.cpu,
             "scale_start_requests_s": divide(many.requests, many.seconds),

@@ -15,9 +15,9 @@ from nimops_live.metrics import count_requests
 from nimops_live.progress import Deadline, say
 from nimops_live.workload import create_namespace, is_settled
 
-from .bulk import Original, copy_settled, create_foreign, in_parallel
-from .changes import Changes
-from .measure import Bench, limit_for, tell_changes, wait_until_busy
+from .bulk import Original, copy_settled, create_foreign, delete_foreign, in_parallel
+from .changes import Changes, tell_changes
+from .measure import Bench, limit_for, wait_for_first
 from .results import Load, Loading, Start, Steady
 from .runtime import MeasuredOperator, MemoryWatch
 from .stats import spread
@@ -54,8 +54,11 @@ class Scale:
 
     def remove(self) -> None:
         for work in (self._few, self._loading):
-            if self._api.find(f"/api/v1/namespaces/{work.namespace}"):
-                work.remove()
+            self._remove(work)
+
+    def _remove(self, work: Workload) -> None:
+        if self._api.find(f"/api/v1/namespaces/{work.namespace}"):
+            work.remove()
 
     def _settle(self, work: Workload, count: int) -> list[str]:
         """So many NIMServices that are at rest: one that the operator made, and copies of it."""
@@ -151,7 +154,14 @@ class Scale:
     def measure_alone(self) -> list[Start]:
         """Starts without objects of others."""
         self._settle(self._few, self._sizes.few)
+        self._delete_foreign()
         return [self._start(drift=False) for _ in range(self._sizes.starts)]
+
+    def _delete_foreign(self) -> None:
+        """Those of an earlier bench that kept its namespaces."""
+        if self._api.find(path_of(DEPLOYMENTS, self._few.namespace, "foreign-000000")):
+            say("removing objects of others of an earlier bench")
+            delete_foreign(self._few.namespace)
 
     def measure_beside(self) -> list[Start]:
         """The same with objects of others; the last also tells how soon drift is put right."""
@@ -164,7 +174,7 @@ class Scale:
         names = self._bench.names(0, self._sizes.few)
         with self._bench.start("prefork", self._few.namespace) as operator:
             operator.wait_until_ready()
-            first = wait_until_busy(operator) - operator.launched
+            first = wait_for_first(operator) - operator.launched
             operator.wait_for_all(names, limit_for(len(names)))
             operator.wait_until_calm()
             memory = operator.memory()
@@ -199,6 +209,7 @@ class Scale:
     def measure_loading(self) -> Loading:
         """What it costs to wait for many models, and how soon the end of it is told."""
         work, sizes = self._loading, self._sizes
+        self._remove(work)
         create_namespace(self._api, work.namespace)
         names = [f"unready-{number:03}" for number in range(sizes.loading)]
         say(f"{len(names)} models that load")
@@ -268,7 +279,7 @@ class Scale:
         ):
             counted, counted_at = self._count_requests(), time.monotonic()
             operator.wait_until_ready()
-            wait_until_busy(operator)
+            first = wait_for_first(operator) - operator.launched
             with Changes(work, names, self._sizes.change_pause) as changes:
                 _, ended = operator.wait_for_all(names, limit_for(count))
             seconds = ended - operator.launched
@@ -283,7 +294,7 @@ class Scale:
             say(f"  {tell_changes(changes.seconds)}; {max(0, written)} others were written")
             say(f"  memory: {memory.pss:.0f} MiB, {peak.peak.pss:.0f} at the peak (PSS)")
             then = self._watch_steady(operator, idle) if steady else None
-        return Load(count, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)
+        return Load(count, first, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)
 
     def _watch_steady(self, operator: MeasuredOperator, idle: float) -> Steady:
         """A part of the second period, when each resource comes up again in its turn."""

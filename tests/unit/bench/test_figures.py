@@ -95,6 +95,6 @@ def test_missing_figures_are_named() -> None:
 def test_figures_of_scale_have_names_and_sizes_of_their_own() -> None:
     lines = make_table(SCALE_FIGURES, {"scale_start_s": 300.5}, {}, SIZES).splitlines()
     assert [line.split()[-1] for line in lines[2:]] == [figure.name for figure in SCALE_FIGURES]
-    assert "start with 10: until all were looked at" in lines[2]
+    assert "start with 10: until all were looked at" in lines[3]
     assert "foreign_memory_growth" in list_missing(SCALE_FIGURES, {})
     assert "unchanged_wall_ratio" not in list_missing(SCALE_FIGURES, {})

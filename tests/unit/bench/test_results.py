@@ -175,7 +175,7 @@ def test_what_slow_models_cost() -> None:
 def make_load(count: int, factor: float, steady: Steady | None = None) -> Load:
     memory = Memory(200 * factor, 300)
     return Load(
-        count, 20 * factor, 10 * factor, 1000 * factor, memory, memory, [1.0, 0.5, 2.5], steady
+        count, 2.0, 20 * factor, 10 * factor, 1000 * factor, memory, memory, [1.0, 0.5, 2.5], steady
     )
 
 
@@ -183,6 +183,7 @@ def test_what_thousands_cost() -> None:
     steady = Steady(100, 300, 0.4, 50, Memory(400, 500))
     results = describe_load(make_load(100, 1), make_load(2000, 10, steady))
     assert results == {
+        "scale_first_s": 2.0,
         "scale_start_s": 200,
         "scale_start_cpu_s": 100,
         "scale_start_requests_s": 50,
