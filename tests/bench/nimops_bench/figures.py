@@ -46,6 +46,7 @@ class Figure:
 
 
 SIZE = (
+    Figure("change_calm_s", "a change while nothing else is to be done", " s"),
     Figure("change_while_hanging_s", "a change while {hanging} model servers hang", " s", at_most=2),
     Figure("change_while_hanging_max_s", "the slowest of these changes", " s", at_most=2),
     Figure("foreign_memory_growth", "memory with {foreign} objects of others / without", "x", at_most=1.1),

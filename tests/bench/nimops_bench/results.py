@@ -98,6 +98,14 @@ class Start:
 
 
 @dataclass(frozen=True)
+class Hanging:
+    """Seconds until changes were served with nothing else to do, and while model servers hang."""
+
+    calm: list[float]
+    hung: list[float]
+
+
+@dataclass(frozen=True)
 class Loading:
     """Cores used while models load, reconciles meanwhile, seconds until each Ready was told."""
 
@@ -154,7 +162,7 @@ class Seen:
     few: Few | None = None
     restart_few: Restart | None = None
     restart_many: Restart | None = None
-    hanging: list[float] = field(default_factory=list)
+    hanging: Hanging | None = None
     alone: list[Start] = field(default_factory=list)
     beside: list[Start] = field(default_factory=list)
     loading: Loading | None = None
@@ -266,12 +274,16 @@ def describe_foreign(alone: t.Sequence[Start], beside: t.Sequence[Start]) -> Res
     }
 
 
-def describe_slow(hanging: t.Sequence[float], loading: Loading | None) -> Results:
+def describe_slow(hanging: Hanging | None, loading: Loading | None) -> Results:
     """What models cost others while they hang, and while they load."""
-    results: Results = {
-        "change_while_hanging_s": median(hanging),
-        "change_while_hanging_max_s": max(hanging, default=None),
-    }
+    results: Results = {}
+    if hanging:
+        results |= {
+            "change_calm_s": median(hanging.calm),
+            "change_calm_max_s": max(hanging.calm, default=None),
+            "change_while_hanging_s": median(hanging.hung),
+            "change_while_hanging_max_s": max(hanging.hung, default=None),
+        }
     if loading:
         results |= {
             "loading_cores": loading.cores,
@@ -326,7 +338,7 @@ def make_spreads(seen: Seen) -> dict[str, Summary]:
         "change_during_restart_s": summarise(
             seen.restart_many.changes if seen.restart_many else []
         ),
-        "change_while_hanging_s": summarise(seen.hanging),
+        "change_while_hanging_s": summarise(seen.hanging.hung if seen.hanging else []),
         "ready_told_s": summarise(seen.loading.told if seen.loading else []),
         "scale_change_s": summarise(seen.load_many.changes if seen.load_many else []),
         "foreign_drift_s": summarise(flatten(start.righted for start in seen.beside)),

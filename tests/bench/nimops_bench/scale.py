@@ -18,7 +18,7 @@ from nimops_live.workload import create_namespace, is_settled
 from .bulk import Original, copy_settled, create_foreign, delete_foreign, in_parallel
 from .changes import Changes, tell_changes
 from .measure import Bench, limit_for, wait_for_first
-from .results import Load, Loading, Start, Steady
+from .results import Hanging, Load, Loading, Start, Steady
 from .runtime import MeasuredOperator, MemoryWatch
 from .stats import spread
 from .workload import Workload
@@ -96,22 +96,27 @@ class Scale:
 
     # --- a change while models hang --------------------------------------------------------------
 
-    def measure_hanging(self) -> list[float]:
-        """How soon changes are served while some model servers do not answer."""
+    def measure_hanging(self) -> Hanging:
+        """How soon changes are served while some model servers do not answer, and before."""
         names = self._settle(self._few, self._sizes.few)
         slow = [f"unready-hanging-{number}" for number in range(self._sizes.hanging)]
         say(f"{len(slow)} model servers that hang")
         with self._bench.start("prefork", self._few.namespace) as operator:
             operator.wait_until_ready()
             operator.wait_for_all(names, limit_for(len(names)))
+            calm = self._change_some(names)
             self._hang(slow, operator)
-            with Changes(self._few, names, 1.0, self._sizes.hanging_changes) as changes:
-                changes.wait()
-            say(f"  {tell_changes(changes.seconds)}")
+            hung = self._change_some(names)
             self._check_hanging(slow)
             for name in slow:
                 self._few.delete(name, operator)
             operator.wait_until_calm()
+        return Hanging(calm, hung)
+
+    def _change_some(self, names: t.Sequence[str]) -> list[float]:
+        with Changes(self._few, names, 1.0, self._sizes.hanging_changes) as changes:
+            changes.wait()
+        say(f"  {tell_changes(changes.seconds)}")
         return changes.seconds
 
     def _hang(self, names: t.Sequence[str], operator: MeasuredOperator) -> None:

@@ -33,6 +33,7 @@ REQUIRED = {
     "rss_idle_mib",
     "rss_peak_mib",
     "change_during_restart_max_s",
+    "change_calm_s",
     "change_while_hanging_s",
     "change_while_hanging_max_s",
     "foreign_memory_growth",
