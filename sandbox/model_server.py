@@ -14,16 +14,19 @@ models    (default) a list with one model
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
 garbage   200 with text that is not JSON
+hang      takes the question and does not answer for minutes
 off       nothing listens
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.server
 import ipaddress
 import json
 import os
+import selectors
 import subprocess
 import sys
 import threading
@@ -36,6 +39,7 @@ SELECTOR = "app.kubernetes.io/part-of=nim-service"
 DEFAULT_MODEL = "acme/tiny-llm"
 CHANGES = ("ADDED", "MODIFIED", "DELETED")
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0  # seconds between two watches
+HANG_SECONDS = 300.0
 
 Service = dict[str, t.Any]
 Answer = tuple[int, bytes]
@@ -73,6 +77,7 @@ def addresses_of(service: Service) -> list[Address]:
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
+    timeout = 0.0
     mode = "models"
     model = DEFAULT_MODEL
 
@@ -80,6 +85,8 @@ class _Server(http.server.ThreadingHTTPServer):
 class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server = t.cast(_Server, self.server)
+        if server.mode == "hang":
+            time.sleep(HANG_SECONDS)
         status, body = answer_to(server.mode, self.path, server.model)
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -92,11 +99,22 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Models:
-    """The servers that are up, by address."""
+    """The servers that are up, by address.
+
+    One thread waits for all of them: thousands that wake up now and then keep a core busy.
+    """
 
     def __init__(self, model: str) -> None:
         self._model = model
         self._servers: dict[Address, _Server] = {}
+        self._selector = selectors.DefaultSelector()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            for key, _ in self._selector.select(1.0):
+                with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
+                    key.data.handle_request()
 
     def addresses(self) -> set[Address]:
         return set(self._servers)
@@ -131,18 +149,21 @@ class Models:
                 print(f"model server: {address[0]}:{address[1]}: {error}", file=sys.stderr)
                 return
             server.model = self._model
-            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self._selector.register(server, selectors.EVENT_READ, server)
             self._servers[address] = server
             print(f"model server: listening on {address[0]}:{address[1]}", file=sys.stderr)
         self._servers[address].mode = mode
 
     def _stop(self, address: Address) -> None:
         if server := self._servers.pop(address, None):
-            server.shutdown()
+            self._selector.unregister(server)
             server.server_close()
 
 
-GET_SERVICES = ["kubectl", "get", "services", "--all-namespaces", "--selector", SELECTOR]
+# In pages, kubectl would print lists as if they were events.
+GET_SERVICES = [
+    "kubectl", "get", "services", "--all-namespaces", "--chunk-size=0", "--selector", SELECTOR,
+]  # fmt: skip
 
 
 def list_services() -> list[Service] | None:

@@ -17,7 +17,9 @@ const (
 	metricsTimeout = time.Second
 	// When other controllers are behind, and one with nothing to do shall go on.
 	unevenInterval = time.Second
-	busyInterval   = 100 * time.Millisecond
+	// When the workers are busy for so long that routine shall go on all the same.
+	occupiedInterval = 3 * time.Second
+	busyInterval     = 50 * time.Millisecond
 )
 
 // backlog is what waits in the runtime's queues, as its metrics tell.
@@ -35,25 +37,32 @@ func newBacklog(url string) *backlog {
 	}}
 }
 
-// allows returns whether one more for a controller would not wait, and make no change wait: that keeps
-// to a pace that the machine can go. A runtime that does not tell is taken to be free.
+// allows returns whether one more for a controller would make no change wait: nothing waits, and half
+// of the workers are free. That keeps to a pace that the machine can go, and leaves a worker to a
+// change that comes now. A runtime that does not tell is taken to be free.
 func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.Duration) bool {
 	if b.url == "" {
 		return true
 	}
-	depths, err := b.read(ctx)
+	found, err := b.read(ctx)
 	if err != nil {
 		return true
 	}
 	all := 0.
-	for _, depth := range depths {
-		all += depth
+	for _, each := range found {
+		all += each.waiting
 	}
-	return depths[controller] == 0 && (all == 0 || sinceLast > unevenInterval)
+	own := found[controller]
+	return own.waiting == 0 &&
+		(all == 0 || sinceLast > unevenInterval) &&
+		(own.running == 0 || 2*own.running < own.workers || sinceLast > occupiedInterval)
 }
 
-// read returns how many wait for each controller.
-func (b *backlog) read(ctx context.Context) (map[string]float64, error) {
+// load is what waits for a controller, what it does, and how many it can do at the same time.
+type load struct{ waiting, running, workers float64 }
+
+// read returns the load of each controller.
+func (b *backlog) read(ctx context.Context) (map[string]load, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url, nil)
 	if err != nil {
 		return nil, err
@@ -66,20 +75,33 @@ func (b *backlog) read(ctx context.Context) (map[string]float64, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, statusError(response.StatusCode)
 	}
-	depths := map[string]float64{}
+	found := map[string]load{}
 	lines := bufio.NewScanner(response.Body)
 	for lines.Scan() {
 		// workqueue_depth{controller="nimservice-v1alpha1-controller",name="…",priority=""} 0
-		labels, is := strings.CutPrefix(lines.Text(), `workqueue_depth{controller="`)
+		name, labels, is := strings.Cut(lines.Text(), `{controller="`)
 		if !is {
 			continue
 		}
 		controller, rest, _ := strings.Cut(labels, `"`)
-		depth, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
+		each := found[controller]
+		var number *float64
+		switch name {
+		case "workqueue_depth":
+			number = &each.waiting
+		case "controller_runtime_active_workers":
+			number = &each.running
+		case "controller_runtime_max_concurrent_reconciles":
+			number = &each.workers
+		default:
+			continue
+		}
+		value, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)
 		if err != nil {
 			return nil, errors.New("not a metric")
 		}
-		depths[controller] += depth
+		*number += value
+		found[controller] = each
 	}
-	return depths, lines.Err()
+	return found, lines.Err()
 }

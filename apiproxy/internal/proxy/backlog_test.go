@@ -14,20 +14,31 @@ import (
 
 func TestBacklog(t *testing.T) {
 	const other, own = `workqueue_depth{controller="other",name="x",priority=""} `, `workqueue_depth{controller="own",name="x"} `
+	workers := func(running, most string) string {
+		return `controller_runtime_active_workers{controller="own"} ` + running + "\n" +
+			`controller_runtime_max_concurrent_reconciles{controller="own"} ` + most + "\n" +
+			`controller_runtime_active_workers{controller="other"} 4` + "\n"
+	}
 	for name, c := range map[string]struct {
 		status  int
 		metrics string
 		since   time.Duration
 		want    bool
 	}{
-		"idle":             {200, "# HELP a b\n" + own + "0\n" + other + "0\n", 0, true},
-		"behind":           {200, own + "1\n" + other + "0\n", time.Hour, false},
-		"a priority":       {200, own + "0\n" + `workqueue_depth{controller="own",priority="5"} 2` + "\n", time.Hour, false},
-		"others behind":    {200, own + "0\n" + other + "3\n", 0, false},
-		"others, for long": {200, own + "0\n" + other + "3\n", time.Hour, true},
-		"no metrics":       {404, "", 0, true},
-		"odd":              {200, own + "x\n", 0, true},
-		"empty":            {200, "", 0, true},
+		"idle":                 {200, "# HELP a b\n" + own + "0\n" + other + "0\n", 0, true},
+		"behind":               {200, own + "1\n" + other + "0\n", time.Hour, false},
+		"a priority":           {200, own + "0\n" + `workqueue_depth{controller="own",priority="5"} 2` + "\n", time.Hour, false},
+		"others behind":        {200, own + "0\n" + other + "3\n", 0, false},
+		"others, for long":     {200, own + "0\n" + other + "3\n", time.Hour, true},
+		"a worker is free":     {200, workers("0", "1"), 0, true},
+		"the worker is busy":   {200, workers("1", "1"), 0, false},
+		"half of two are busy": {200, workers("1", "2"), time.Second, false},
+		"busy for long":        {200, workers("2", "2"), time.Hour, true},
+		"a quarter is busy":    {200, workers("1", "4"), 0, true},
+		"half of four is busy": {200, workers("2", "4"), 0, false},
+		"no metrics":           {404, "", 0, true},
+		"odd":                  {200, own + "x\n", 0, true},
+		"empty":                {200, "", 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ from .desired import Assessment
 
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
-_MIN_TOLD_REQUEUE = 5
+_FIRST_TOLD_REQUEUES = (5, 25)
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
@@ -57,13 +57,15 @@ def requeue_period(
     A stalled resource waits for somebody, so its interval is four times as long. ``at_least``, a
     minimum in seconds, keeps slow passes to a small share of the time, even if each occupies a
     worker for seconds. ``is_told``: an event ends the wait, unless it came before the runtime
-    watched the child, as may happen in the first seconds.
+    watched the child, as may happen in the first seconds; so two more passes, then hardly any, as
+    hundreds of models may load at the same time.
     """
     times = [item["lastTransitionTime"] for item in status["conditions"]]
     since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
     if is_told:
-        return f"{min(_MAX_SLOW_REQUEUE, max(_MIN_TOLD_REQUEUE, int(2 * elapsed)))}s"
+        soon = next((pause for pause in _FIRST_TOLD_REQUEUES if elapsed < pause), None)
+        return f"{soon or _MAX_SLOW_REQUEUE}s"
     if at_least is not None:
         return f"{min(_MAX_SLOW_REQUEUE, max(at_least, int(elapsed / 4)))}s"
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))

@@ -11,20 +11,34 @@ import signal
 import subprocess
 import sys
 import typing as t
+from dataclasses import asdict
 from pathlib import Path
 
 from nimops_live.cluster import Api
 from nimops_live.errors import LiveError
 from nimops_live.progress import say
 from nimops_live.runtime import ROOT, refuse_taken_ports
+from nimops_live.table import select
 from nimops_live.workload import play_models
 
-from .figures import list_missing, make_table, write_json, write_results
+from .figures import (
+    FIGURES,
+    SCALE_FIGURES,
+    Figure,
+    list_missing,
+    make_table,
+    write_json,
+    write_results,
+)
 from .measure import Bench
-from .results import QUICK, Seen, Sizes, make_results, make_samples, make_spreads
+from .results import QUICK, SCALE, Seen, Sizes, make_results, make_samples, make_spreads
+from .scale import Scale
 
 CHART = ROOT / "tests" / "bench" / "chart.py"
 OUTPUT = ROOT / "build" / "bench"
+PARTS = ("compare", "many", "load", "hanging", "loading", "foreign")
+PLAIN_PARTS = tuple(part for part in PARTS if part != "load")
+SCALE_PARTS = ("load", "hanging", "loading", "foreign")
 EPILOG = """Exit codes: 0 all was measured, whatever the figures are; 1 something could not be measured;
 2 the bench cannot begin; 130 interrupted."""
 
@@ -34,9 +48,18 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
         prog="tests/bench", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description="What the operator costs, with prefork and without, on the cluster of $KUBECONFIG.",
     )  # fmt: skip
-    parser.add_argument(
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument(
         "--quick", action="store_true",
         help="small numbers, to see that it works; writes results-quick.json",
+    )  # fmt: skip
+    sizes.add_argument(
+        "--scale", action="store_true",
+        help="2,000 NIMServices, 50,000 objects of others, no stock; writes results-scale.json",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", default="", metavar="PARTS",
+        help=f"only these parts, separated by commas: {', '.join(PARTS)}",
     )  # fmt: skip
     parser.add_argument(
         "--keep", action="store_true", help="leave the namespace as it is in the end"
@@ -52,6 +75,17 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def choose_parts(arguments: argparse.Namespace) -> list[str]:
+    """Names of the parts to measure; LiveError names what there is not."""
+    parts = SCALE_PARTS if arguments.scale else PLAIN_PARTS
+    if arguments.only:
+        try:
+            return select(PARTS, arguments.only)
+        except ValueError as error:
+            raise LiveError(str(error)) from None
+    return list(parts)
+
+
 def run_part(what: str, part: t.Callable[[], None]) -> bool:
     """Whether a part of the bench could be measured; if not, it is said why."""
     try:
@@ -65,9 +99,17 @@ def run_part(what: str, part: t.Callable[[], None]) -> bool:
     return True
 
 
-def measure(bench: Bench, seen: Seen) -> None:
+def measure(bench: Bench, scale: Scale, seen: Seen, parts: t.Collection[str]) -> None:
     """Fill `seen` as far as it can be."""
+    if "compare" in parts:
+        run_part("stock beside prefork", bench.compare)
+        run_part("NeMo kinds beside NIMService", bench.compare_kinds)
+    if "many" in parts:
+        measure_many(bench, seen)
+    measure_size(scale, seen, parts)
 
+
+def measure_many(bench: Bench, seen: Seen) -> None:
     def few() -> None:
         seen.few = bench.apply_few()
 
@@ -78,24 +120,47 @@ def measure(bench: Bench, seen: Seen) -> None:
         bench.apply_rest()
         seen.restart_many = bench.restart(bench.sizes.many)
 
-    run_part("stock beside prefork", bench.compare)
-    run_part("NeMo kinds beside NIMService", bench.compare_kinds)
     if run_part("many NIMServices at once", few):
         run_part("a restart with a few", restart_few)
         run_part("a restart with many", restart_many)
 
 
-def report(seen: Seen, folder: Path, suffix: str) -> list[str]:
+def measure_size(scale: Scale, seen: Seen, parts: t.Collection[str]) -> None:
+    def load() -> None:
+        seen.load_few = scale.measure_load(seen.sizes.few, steady=False)
+        seen.load_many = scale.measure_load(seen.sizes.many, steady=True)
+
+    def hanging() -> None:
+        seen.hanging = scale.measure_hanging()
+
+    def loading() -> None:
+        seen.loading = scale.measure_loading()
+
+    def foreign() -> None:
+        seen.alone = scale.measure_alone()
+        seen.beside = scale.measure_beside()
+
+    for part, what, do in (
+        ("load", "thousands of NIMServices", load),
+        ("hanging", "model servers that hang", hanging),
+        ("loading", "models that load", loading),
+        ("foreign", "objects of others", foreign),
+    ):
+        if part in parts:
+            run_part(what, do)
+
+
+def report(seen: Seen, figures: t.Sequence[Figure], folder: Path, suffix: str) -> list[str]:
     """Write the files, print the table; the names of what is missing."""
     results = make_results(seen)
     write_json(folder / f"samples{suffix}.json", make_samples(seen))
-    write_results(folder / f"results{suffix}.json", results)
-    sizes = {"few": seen.sizes.few, "many": seen.sizes.many}
-    print(make_table(results, make_spreads(seen), sizes), flush=True)
+    write_results(folder / f"results{suffix}.json", figures, results)
+    sizes = asdict(seen.sizes)
+    print(make_table(figures, results, make_spreads(seen), sizes), flush=True)
     if results["prefork_was_on"] is False:
         say("WARNING: prefork ran stock, or stock ran prefork: the figures mean nothing")
     say(f"written: {folder}/results{suffix}.json, samples{suffix}.json")
-    return list_missing(results)
+    return list_missing(figures, results)
 
 
 def draw_chart(python: Path, folder: Path, suffix: str) -> None:
@@ -112,20 +177,26 @@ def draw_chart(python: Path, folder: Path, suffix: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    sizes = QUICK if arguments.quick else Sizes()
+    sizes = SCALE if arguments.scale else QUICK if arguments.quick else Sizes()
+    figures = SCALE_FIGURES if arguments.scale else FIGURES
+    parts = choose_parts(arguments)
     seen = Seen(sizes, os.cpu_count() or 1)
-    folder, suffix = arguments.output.resolve(), "-quick" if arguments.quick else ""
+    folder = arguments.output.resolve()
+    suffix = "-scale" if arguments.scale else "-quick" if arguments.quick else ""
     logs = folder / "logs"
     for old in logs.glob("*.log"):
         old.unlink()
     refuse_taken_ports()
     bench = Bench(Api(), arguments.namespace, seen, logs)
-    bench.work.create_namespace()
+    scale = Scale(bench)
+    if not (arguments.scale and scale.is_prepared):
+        scale.remove()
+        bench.work.create_namespace()
     try:
         with play_models(logs / "models.log"):
-            measure(bench, seen)
-        missing = report(seen, folder, suffix)
-        if python := arguments.chart_with:
+            measure(bench, scale, seen, parts)
+        missing = report(seen, figures, folder, suffix)
+        if (python := arguments.chart_with) and not arguments.scale:
             missing += (
                 [] if run_part("chart", lambda: draw_chart(python, folder, suffix)) else ["chart"]
             )
@@ -134,8 +205,9 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"kept: namespace {arguments.namespace}")
         else:
             say(f"removing the namespace {arguments.namespace}")
+            scale.remove()
             bench.work.remove()
-    return 1 if missing else 0
+    return 1 if missing and not arguments.only else 0
 
 
 def interrupt(*_: object) -> None:

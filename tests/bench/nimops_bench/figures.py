@@ -45,6 +45,17 @@ class Figure:
         return ""
 
 
+SIZE = (
+    Figure("change_calm_s", "a change while nothing else is to be done", " s"),
+    Figure("change_while_hanging_s", "a change while {hanging} model servers hang", " s", at_most=2),
+    Figure("change_while_hanging_max_s", "the slowest of these changes", " s", at_most=2),
+    Figure("foreign_memory_growth", "memory with {foreign} objects of others / without", "x", at_most=1.1),
+    Figure("foreign_start_growth", "start with them / without", "x", at_most=1.1),
+    Figure("foreign_drift_s", "drift with them, until put right", " s", at_most=2),
+    Figure("loading_cores", "{loading} models that load: cores", "", at_most=0.05),
+    Figure("ready_told_s", "Ready told after its pod was", " s", at_most=2),
+    Figure("ready_told_max_s", "the slowest of these", " s", at_most=2),
+)  # fmt: skip
 FIGURES = (
     Figure("unchanged_wall_ratio", "unchanged NIMService: stock / prefork, wall", "x", at_least=8),
     Figure("unchanged_cpu_ratio", "unchanged NIMService: stock / prefork, CPU", "x", at_least=8),
@@ -55,26 +66,53 @@ FIGURES = (
     Figure("restart_100_s", "restart with {few}: until the queue is empty", " s"),
     Figure("restart_500_s", "restart with {many}: until the queue is empty", " s"),
     Figure("restart_growth", "growth of that, 1 is linear", "x", at_most=1),
-    Figure("change_during_restart_s", "restart with {many}: a change meanwhile", " s"),
+    Figure("change_during_restart_s", "restart with {many}: a change meanwhile", " s", at_most=2),
+    Figure("change_during_restart_max_s", "the slowest of these changes", " s", at_most=2),
     Figure("rss_idle_mib", "memory, idle with {few}", " MiB", at_most=250),
     Figure("rss_peak_mib", "memory, peak of the restart with {many}", " MiB"),
+    *SIZE,
 )
-MUST = tuple(figure.name for figure in FIGURES if figure.name != "restart_growth")
+SCALE_FIGURES = (
+    Figure("scale_first_s", "start with {many}: until the first reconcile is over", " s"),
+    Figure("scale_start_s", "start with {many}: until all were looked at", " s"),
+    Figure("scale_start_growth", "growth of that from {few}, 1 is linear", "x", at_most=1),
+    Figure("scale_start_cpu_s", "its CPU", " s"),
+    Figure("scale_cpu_growth", "growth of that from {few}", "x", at_most=1),
+    Figure("scale_start_requests_s", "its requests a second to the API server", ""),
+    Figure("scale_requests_growth", "growth of all its requests from {few}", "x", at_most=1),
+    Figure("scale_change_s", "start with {many}: a change meanwhile", " s", at_most=2),
+    Figure("scale_change_max_s", "the slowest of these changes", " s", at_most=2),
+    Figure("scale_idle_mib", "memory, idle with {many}", " MiB"),
+    Figure("scale_memory_growth", "growth of that from {few}, 1 is linear", "x", at_most=1),
+    Figure("scale_peak_mib", "memory, peak of the start with {many}", " MiB"),
+    Figure("scale_steady_cores", "{many} at rest: cores", ""),
+    Figure("scale_steady_requests_s", "requests a second to the API server", ""),
+    Figure("scale_steady_mib", "memory", " MiB"),
+    *SIZE,
+)
+
+
+def list_must(figures: t.Iterable[Figure]) -> tuple[str, ...]:
+    """Names of figures that must be there: without a growth, its two figures still tell."""
+    return tuple(figure.name for figure in figures if figure.name != "restart_growth")
 
 
 def format_value(value: Value, unit: str) -> str:
     if value is None:
         return "-"
-    digits = 1 if unit == "x" or value >= 100 else 2
+    digits = 1 if value >= 100 else 2
     return f"{value:.{digits}f}{unit}"
 
 
 def make_table(
-    results: Results, spreads: t.Mapping[str, Summary], sizes: t.Mapping[str, int]
+    figures: t.Iterable[Figure],
+    results: Results,
+    spreads: t.Mapping[str, Summary],
+    sizes: t.Mapping[str, int],
 ) -> str:
-    """Goal beside figure; `sizes` fills `few` and `many` in, `spreads` are by a figure's name."""
+    """Goal beside figure; `sizes` fills `few` … in, `spreads` are by a figure's name."""
     rows = [("figure", "goal", "measured", "least … most", "", "name")]
-    for figure in FIGURES:
+    for figure in figures:
         value = results.get(figure.name)
         summary = spreads.get(figure.name)
         rows.append((
@@ -93,14 +131,14 @@ def make_table(
     )
 
 
-def list_missing(results: Results) -> list[str]:
+def list_missing(figures: t.Iterable[Figure], results: Results) -> list[str]:
     """Names of figures that must be there and are not."""
-    return [name for name in MUST if results.get(name) is None]
+    return [name for name in list_must(figures) if results.get(name) is None]
 
 
-def write_results(path: Path, results: Results) -> None:
+def write_results(path: Path, figures: t.Iterable[Figure], results: Results) -> None:
     """A flat object; all figures are in it, `null` where one could not be measured."""
-    whole: Results = dict.fromkeys((figure.name for figure in FIGURES), None) | results
+    whole: Results = dict.fromkeys((figure.name for figure in figures), None) | results
     rounded = {
         name: round(value, 4) if isinstance(value, float) else value
         for name, value in whole.items()

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import statistics
-import threading
 import time
-import typing as t
 from pathlib import Path
 
 from nimops_live.cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
@@ -19,9 +17,9 @@ from nimops_live.progress import say
 from nimops_live.runtime import Side
 from nimops_live.workload import state_of
 
+from .changes import Changes, tell_changes
 from .results import SIDES, Few, Restart, Samples, Seen, is_share_right
 from .runtime import MeasuredOperator, MemoryWatch
-from .stats import spread
 from .workload import Workload
 
 STEADY = "steady"
@@ -42,10 +40,11 @@ class Bench:
         self._serial = 0
         self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
 
-    def start(self, side: Side) -> MeasuredOperator:
+    def start(self, side: Side, namespace: str = "") -> MeasuredOperator:
+        """An operator that looks after this namespace, by default the bench's first."""
         workers = os.cpu_count() or 1
         return MeasuredOperator(
-            side, self.work.namespace, self._logs / f"operator-{side}.log", workers
+            side, namespace or self.work.namespace, self._logs / f"operator-{side}.log", workers
         )
 
     # --- stock beside prefork --------------------------------------------------------------------
@@ -204,7 +203,7 @@ class Bench:
             operator.wait_until_ready()
             operator.wait_until_calm()
             ready = self.work.apply_all(
-                self.names(0, self.sizes.few), operator, self._limit(self.sizes.few)
+                self.names(0, self.sizes.few), operator, limit_for(self.sizes.few)
             )
             say(f"  all Ready after {ready[-1]:.1f} s")
             operator.wait_until_calm()
@@ -219,7 +218,7 @@ class Bench:
         say(f"{len(names)} NIMServices more")
         with self.start("prefork") as operator:
             operator.wait_until_ready()
-            ready = self.work.apply_all(names, operator, self._limit(self.sizes.many))
+            ready = self.work.apply_all(names, operator, limit_for(self.sizes.many))
             say(f"  all Ready after {ready[-1]:.1f} s")
             operator.wait_until_calm()
 
@@ -228,14 +227,12 @@ class Bench:
         say(f"restart with {count} NIMServices")
         with self.start("prefork") as operator, MemoryWatch(operator) as memory:
             operator.wait_until_ready()
-            self._wait_until_busy(operator)
-            names = [self.names(0, count)[index] for index in spread(self.sizes.changes, count)]
-            changes = Changes(self.work, names)
+            wait_for_first(operator)
+            names = self.names(0, count)
             progress: list[tuple[float, int]] = []
-            after, ended = operator.wait_for(
-                count, self._limit(count), 0.25, f"  {count}", seen=progress
-            )
-            changes.wait(operator)
+            with Changes(self.work, names, self.sizes.change_pause) as changes:
+                after, ended = operator.wait_for_all(names, limit_for(count), progress)
+            say(f"  {tell_changes(changes.seconds)}")
             say(f"  empty after {ended - operator.launched:.1f} s, {after.errors} errors")
             operator.wait_until_calm()
             self.work.check_all_ready(operator)
@@ -248,68 +245,18 @@ class Bench:
             progress=[(when - operator.launched, left) for when, left in progress],
         )
 
-    @staticmethod
-    def _wait_until_busy(operator: MeasuredOperator) -> None:
-        """Until the first reconcile has begun: the queue is filled by then."""
-        deadline = time.monotonic() + RUN_SECONDS
-        while (now := operator.metrics.read()).is_idle and not now.finished:
-            operator.check()
-            if time.monotonic() > deadline:
-                raise LiveError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
-            time.sleep(0.05)
 
-    @staticmethod
-    def _limit(count: int) -> float:
-        """Seconds that may pass for so many: ten times what is bearable."""
-        return 120 + 5.0 * count
+def wait_for_first(operator: MeasuredOperator) -> float:
+    """Until the first reconcile is over, for which the caches were filled; when that was seen."""
+    deadline = time.monotonic() + RUN_SECONDS
+    while not operator.metrics.read().finished:
+        operator.check()
+        if time.monotonic() > deadline:
+            raise LiveError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
+        time.sleep(0.05)
+    return time.monotonic()
 
 
-class Changes:
-    """Changes made at once to some NIMServices; `seconds` until each Deployment shows its own."""
-
-    def __init__(self, work: Workload, names: t.Sequence[str]) -> None:
-        self.seconds: list[float] = []
-        self._work = work
-        self._error: LiveError | None = None
-        self._wanted: dict[str, int] = {}
-        self._began: dict[str, float] = {}
-        api = work.api
-        listing = api.get(path_of(DEPLOYMENTS, work.namespace))["metadata"]["resourceVersion"]
-        self._thread = threading.Thread(target=self._follow, args=(listing,), daemon=True)
-        for name in names:
-            replicas = api.get(work.path(name))["spec"]["replicas"] + 1
-            self._wanted[name] = replicas
-            self._began[name] = time.monotonic()
-            api.patch(work.path(name), {"spec": {"replicas": replicas}})
-        self._thread.start()
-
-    def _follow(self, version: str) -> None:
-        deadline = time.monotonic() + 3600
-        waiting = dict(self._wanted)
-        try:
-            for event in self._work.api.follow(
-                DEPLOYMENTS, self._work.namespace, version, deadline
-            ):
-                found = event["object"] if event else {"metadata": {"name": ""}}
-                name = found["metadata"]["name"]
-                if name in waiting and found["spec"].get("replicas") == waiting[name]:
-                    del waiting[name]
-                    self.seconds.append(time.monotonic() - self._began[name])
-                if not waiting:
-                    return
-        except LiveError as error:
-            self._error = error
-
-    def wait(self, operator: MeasuredOperator, limit: float = 120.0) -> None:
-        """Until all are there: soon, as the queue is empty."""
-        deadline = time.monotonic() + limit
-        while self._thread.is_alive() and time.monotonic() < deadline:
-            operator.check()
-            self._thread.join(0.2)
-        if self._error:
-            raise self._error
-        if len(self.seconds) < len(self._wanted):
-            raise LiveError(
-                f"{len(self._wanted) - len(self.seconds)} of {len(self._wanted)} changes made "
-                "after the restart did not reach their Deployments"
-            )
+def limit_for(count: int) -> float:
+    """Seconds that may pass for so many: ten times what is bearable."""
+    return 120 + 5.0 * count

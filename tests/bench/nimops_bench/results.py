@@ -22,7 +22,8 @@ class Sizes:
     """How often and how many; `few` and `many` are the numbers of NIMServices of the second part.
 
     A round has `warm` reconciles that do not count, then `unchanged` and `created` that do; each
-    kind has `turns`; `changes` are made during each restart.
+    kind has `turns`; during a restart, a change follows each other after `change_pause` seconds.
+    A start is repeated `starts` times beside `foreign` objects of others, and without them.
     """
 
     rounds: int = 3
@@ -32,10 +33,27 @@ class Sizes:
     turns: int = 15
     few: int = 100
     many: int = 500
-    changes: int = 5
+    change_pause: float = 4.0
+    foreign: int = 5000
+    starts: int = 2
+    drifts: int = 6
+    hanging: int = 4
+    hanging_changes: int = 15
+    loading: int = 100
+    loading_wait: float = 60.0
+    loading_window: float = 120.0
+    told: int = 8
+    idle_window: float = 20.0
+    steady_delay: float = 20.0
+    steady_window: float = 120.0
 
 
-QUICK = Sizes(rounds=1, warm=1, unchanged=3, created=1, turns=3, few=4, many=10, changes=2)
+QUICK = Sizes(
+    rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=0.5,
+    foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
+    loading=4, loading_wait=2, loading_window=5, told=2,
+)  # fmt: skip
+SCALE = Sizes(many=2000, foreign=50_000)
 
 
 @dataclass
@@ -70,6 +88,61 @@ class Restart:
     progress: list[tuple[float, int]]
 
 
+@dataclass(frozen=True)
+class Start:
+    """Seconds until the first reconcile was over; memory afterwards; seconds until drift was righted."""
+
+    first: float
+    idle: Memory
+    righted: list[float]
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """Seconds until changes were served with nothing else to do, and while model servers hang."""
+
+    calm: list[float]
+    hung: list[float]
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Cores used while models load, reconciles meanwhile, seconds until each Ready was told."""
+
+    cores: float
+    passes: int
+    told: list[float]
+
+
+@dataclass(frozen=True)
+class Steady:
+    """A part of a period after the first: reconciles, cores, requests a second."""
+
+    seconds: float
+    passes: int
+    cores: float
+    requests: float
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Load:
+    """A start with so many: seconds until the first and until all were looked at, CPU seconds, requests.
+
+    `changes` are the seconds that each change took meanwhile.
+    """
+
+    count: int
+    first: float
+    seconds: float
+    cpu: float
+    requests: float
+    idle: Memory
+    peak: Memory
+    changes: list[float]
+    steady: Steady | None
+
+
 @dataclass
 class Seen:
     """All that a bench saw, as far as it came.
@@ -89,6 +162,12 @@ class Seen:
     few: Few | None = None
     restart_few: Restart | None = None
     restart_many: Restart | None = None
+    hanging: Hanging | None = None
+    alone: list[Start] = field(default_factory=list)
+    beside: list[Start] = field(default_factory=list)
+    loading: Loading | None = None
+    load_few: Load | None = None
+    load_many: Load | None = None
 
 
 def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
@@ -98,10 +177,13 @@ def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
 def make_results(seen: Seen) -> Results:
     """The flat object of results.json; what was not measured is None or absent."""
     results = compare_sides(seen.samples) | compare_kinds(seen.kinds) | describe_many(seen)
+    results |= describe_foreign(seen.alone, seen.beside) | describe_slow(seen.hanging, seen.loading)
+    results |= describe_load(seen.load_few, seen.load_many)
     results["prefork_was_on"] = is_prefork_on(seen.shares)
     results["cores"] = seen.cores
     results["nimservices_few"] = seen.sizes.few
     results["nimservices_many"] = seen.sizes.many
+    results["foreign_objects"] = seen.sizes.foreign
     return results
 
 
@@ -175,6 +257,76 @@ def describe_many(seen: Seen) -> Results:
     return results
 
 
+def describe_foreign(alone: t.Sequence[Start], beside: t.Sequence[Start]) -> Results:
+    """What objects of others cost: figures with them by those without."""
+    if not alone or not beside:
+        return {}
+    memory = [median([start.idle.pss for start in starts]) for starts in (alone, beside)]
+    first = [median([start.first for start in starts]) for starts in (alone, beside)]
+    righted = flatten(start.righted for start in beside)
+    return {
+        "foreign_memory_growth": divide(memory[1], memory[0]),
+        "foreign_memory_mib": memory[1],
+        "foreign_start_growth": divide(first[1], first[0]),
+        "foreign_start_s": first[1],
+        "foreign_drift_s": median(righted),
+        "foreign_drift_max_s": max(righted, default=None),
+    }
+
+
+def describe_slow(hanging: Hanging | None, loading: Loading | None) -> Results:
+    """What models cost others while they hang, and while they load."""
+    results: Results = {}
+    if hanging:
+        results |= {
+            "change_calm_s": median(hanging.calm),
+            "change_calm_max_s": max(hanging.calm, default=None),
+            "change_while_hanging_s": median(hanging.hung),
+            "change_while_hanging_max_s": max(hanging.hung, default=None),
+        }
+    if loading:
+        results |= {
+            "loading_cores": loading.cores,
+            "loading_reconciles": loading.passes,
+            "ready_told_s": median(loading.told),
+            "ready_told_max_s": max(loading.told, default=None),
+        }
+    return results
+
+
+def describe_load(few: Load | None, many: Load | None) -> Results:
+    """What thousands cost, and how that grew from a few: 1 is linear."""
+    results: Results = {}
+    if many:
+        results |= {
+            "scale_first_s": many.first,
+            "scale_start_s": many.seconds,
+            "scale_start_cpu_s": many.cpu,
+            "scale_start_requests_s": divide(many.requests, many.seconds),
+            "scale_change_s": median(many.changes),
+            "scale_change_max_s": max(many.changes, default=None),
+            "scale_idle_mib": many.idle.pss,
+            "scale_peak_mib": many.peak.pss,
+        }
+    if many and many.steady:
+        results |= {
+            "scale_steady_cores": many.steady.cores,
+            "scale_steady_requests_s": many.steady.requests,
+            "scale_steady_reconciles_s": divide(many.steady.passes, many.steady.seconds),
+            "scale_steady_mib": many.steady.memory.pss,
+        }
+    if few and many:
+        times = many.count / few.count
+        for name, above, below in (
+            ("start", many.seconds, few.seconds),
+            ("cpu", many.cpu, few.cpu),
+            ("requests", many.requests, few.requests),
+            ("memory", many.idle.pss, few.idle.pss),
+        ):
+            results[f"scale_{name}_growth"] = divide(divide(above, below), times)
+    return results
+
+
 def make_spreads(seen: Seen) -> dict[str, Summary]:
     """The samples behind some figures, in short, by the figure's name."""
     prefork = seen.samples["prefork"]
@@ -186,6 +338,10 @@ def make_spreads(seen: Seen) -> dict[str, Summary]:
         "change_during_restart_s": summarise(
             seen.restart_many.changes if seen.restart_many else []
         ),
+        "change_while_hanging_s": summarise(seen.hanging.hung if seen.hanging else []),
+        "ready_told_s": summarise(seen.loading.told if seen.loading else []),
+        "scale_change_s": summarise(seen.load_many.changes if seen.load_many else []),
+        "foreign_drift_s": summarise(flatten(start.righted for start in seen.beside)),
     }
     return {name: summary for name, summary in spreads.items() if summary}
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ from nimops_live.runtime import (
 from nimops_live.workload import SUPERVISE
 
 SCRIPT_NAMES = {"operator.sh", "env", "bash"}
+SUCCESS = re.compile(rb'"msg":"Ansible-runner exited successfully".*?"name":"([^"]+)"')
 
 
 class MeasuredOperator(Operator):
@@ -35,6 +37,8 @@ class MeasuredOperator(Operator):
 
     def __init__(self, side: Side, namespace: str, log: Path, workers: int) -> None:
         refuse_taken_ports()
+        self._log_read = log.stat().st_size if log.exists() else 0
+        self._reconciled: set[str] = set()
         super().__init__(
             log,
             make_environment(side, WATCH_NAMESPACE=namespace),
@@ -116,6 +120,40 @@ class MeasuredOperator(Operator):
             self.check()
             deadline.check(f"{now.finished} so far, {now.waiting} waiting")
             time.sleep(pause)
+
+    def reconciled(self) -> set[str]:
+        """Names of the resources that a reconcile of this run has succeeded for, as its log says."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_read)
+            text = log.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        self._log_read += len(whole)
+        self._reconciled |= {name.decode() for name in SUCCESS.findall(whole)}
+        return self._reconciled
+
+    def wait_for_all(
+        self,
+        names: t.Collection[str],
+        limit: float,
+        seen: list[tuple[float, int]] | None = None,
+    ) -> tuple[Snapshot, float]:
+        """Until each of these was reconciled and none waits; the state, and when it was seen.
+
+        Resources at rest come in later than they are there, so a count of reconciles does not tell.
+        """
+        wanted, due = set(names), Every(10)
+        deadline = Deadline(limit, f"reconciles of {len(wanted)} resources")
+        while True:
+            now, left = self.metrics.read(), len(wanted - self.reconciled())
+            if seen is not None:
+                seen.append((time.monotonic(), len(wanted) - left))
+            if not left and now.is_idle:
+                return now, time.monotonic()
+            if due.is_due():
+                say(f"  {len(wanted)}: {left} to come, {now.waiting} waiting")
+            self.check()
+            deadline.check(f"{left} to come, {now.waiting} waiting")
+            time.sleep(0.25)
 
     # --- costs -----------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ import statistics
 import typing as t
 from dataclasses import dataclass
 
+GOLDEN = (5**0.5 - 1) / 2
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -55,3 +57,8 @@ def spread(count: int, of: int) -> list[int]:
     """So many indices from 0 up to `of`, evenly apart, the middle of each part."""
     count = min(count, of)
     return [(2 * part + 1) * of // (2 * count) for part in range(count)]
+
+
+def scatter(count: int, of: int) -> list[int]:
+    """So many indices from 0 up to `of` that follow no order and are spread at any time."""
+    return [int(number * GOLDEN % 1 * of) for number in range(1, count + 1)] if of else []

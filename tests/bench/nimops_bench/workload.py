@@ -65,7 +65,11 @@ class Workload:
         return t.cast(list[Json], self.api.get(self.path())["items"])
 
     def create(self, name: str) -> None:
-        self.api.request("POST", self.path(), make_nimservice(name))
+        self.create_by(self.api, name)
+
+    def create_by(self, api: Api, name: str) -> None:
+        """Over this connection."""
+        api.request("POST", self.path(), make_nimservice(name))
 
     def touch(self, place: str, value: str) -> Json:
         """The resource after a change that means nothing and is reconciled all the same."""

@@ -95,6 +95,24 @@ class Api:
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> Json:
         """The answer's object; a connection that the server closed is opened anew, once."""
+        status, text = self._exchange(method, path, body, kind, accept)
+        if status == 404:
+            raise NotFoundError(f"{method} {path}: not found")
+        said: Json = json.loads(text)
+        if status >= 300:
+            raise LiveError(f"{method} {path}: {said.get('message') or status}")
+        return said
+
+    def read_text(self, path: str) -> str:
+        """An answer that is not JSON, such as metrics."""
+        status, text = self._exchange("GET", path, None, "", "text/plain")
+        if status >= 300:
+            raise LiveError(f"GET {path}: {status}")
+        return text.decode()
+
+    def _exchange(
+        self, method: str, path: str, body: Json | None, kind: str, accept: str
+    ) -> tuple[int, bytes]:
         headers = self._headers | {"Content-Type": kind or "application/json"}
         headers |= {"Accept": accept} if accept else {}
         data = json.dumps(body) if body is not None else None
@@ -102,18 +120,12 @@ class Api:
             try:
                 self._connection.request(method, path, data, headers)
                 answer = self._connection.getresponse()
-                text = answer.read()
-                break
+                return answer.status, answer.read()
             except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
                 if attempt == 2:
                     raise LiveError(f"{method} {path}: {error}") from error
-        if answer.status == 404:
-            raise NotFoundError(f"{method} {path}: not found")
-        said: Json = json.loads(text)
-        if answer.status >= 300:
-            raise LiveError(f"{method} {path}: {said.get('message') or answer.status}")
-        return said
+        raise AssertionError("the loop returns or raises")
 
     def get(self, path: str) -> Json:
         return self.request("GET", path)

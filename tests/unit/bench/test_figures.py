@@ -9,10 +9,17 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_bench.figures import FIGURES, Figure, list_missing, make_table, write_results
+from nimops_bench.figures import (
+    FIGURES,
+    SCALE_FIGURES,
+    Figure,
+    list_missing,
+    make_table,
+    write_results,
+)
 from nimops_bench.stats import Summary
 
-SIZES = {"few": 4, "many": 10}
+SIZES = {"few": 4, "many": 10, "foreign": 5, "hanging": 2, "loading": 3}
 REQUIRED = {
     "unchanged_wall_ratio",
     "unchanged_cpu_ratio",
@@ -25,6 +32,16 @@ REQUIRED = {
     "change_during_restart_s",
     "rss_idle_mib",
     "rss_peak_mib",
+    "change_during_restart_max_s",
+    "change_calm_s",
+    "change_while_hanging_s",
+    "change_while_hanging_max_s",
+    "foreign_memory_growth",
+    "foreign_start_growth",
+    "foreign_drift_s",
+    "loading_cores",
+    "ready_told_s",
+    "ready_told_max_s",
 }
 
 
@@ -45,7 +62,9 @@ def test_judge(figure: Figure, value: float | None, expected: str) -> None:
 
 def test_table_has_goal_beside_figure() -> None:
     spreads = {"unchanged_median_s": Summary(0.2, 0.1, 0.31, 30)}
-    lines = make_table({"unchanged_median_s": 0.2, "hundred_ready_s": 120.4}, spreads, SIZES)
+    lines = make_table(
+        FIGURES, {"unchanged_median_s": 0.2, "hundred_ready_s": 120.4}, spreads, SIZES
+    )
     cells = {row.split()[-1]: row for row in lines.splitlines()[2:]}
     assert set(cells) == {figure.name for figure in FIGURES}
     assert "≤ 0.25 s" in cells["unchanged_median_s"]
@@ -59,7 +78,7 @@ def test_table_has_goal_beside_figure() -> None:
 
 def test_results_are_flat_and_complete(tmp_path: Path) -> None:
     path = tmp_path / "new" / "results.json"
-    write_results(path, {"unchanged_median_s": 0.123456, "cores": 2})
+    write_results(path, FIGURES, {"unchanged_median_s": 0.123456, "cores": 2})
     written = json.loads(path.read_text())
     assert written.keys() >= REQUIRED
     assert written["unchanged_median_s"] == 0.1235
@@ -69,6 +88,14 @@ def test_results_are_flat_and_complete(tmp_path: Path) -> None:
 
 def test_missing_figures_are_named() -> None:
     whole: dict[str, float | None] = dict.fromkeys(REQUIRED, 1.0)
-    assert list_missing({**whole}) == []
-    assert list_missing({**whole, "rss_peak_mib": None}) == ["rss_peak_mib"]
-    assert set(list_missing({})) == REQUIRED
+    assert list_missing(FIGURES, {**whole}) == []
+    assert list_missing(FIGURES, {**whole, "rss_peak_mib": None}) == ["rss_peak_mib"]
+    assert set(list_missing(FIGURES, {})) == REQUIRED
+
+
+def test_figures_of_scale_have_names_and_sizes_of_their_own() -> None:
+    lines = make_table(SCALE_FIGURES, {"scale_start_s": 300.5}, {}, SIZES).splitlines()
+    assert [line.split()[-1] for line in lines[2:]] == [figure.name for figure in SCALE_FIGURES]
+    assert "start with 10: until all were looked at" in lines[3]
+    assert "foreign_memory_growth" in list_missing(SCALE_FIGURES, {})
+    assert "unchanged_wall_ratio" not in list_missing(SCALE_FIGURES, {})

@@ -8,11 +8,19 @@ from __future__ import annotations
 import pytest
 from nimops_bench.results import (
     Few,
+    Hanging,
+    Load,
+    Loading,
     Restart,
     Samples,
     Seen,
     Sizes,
+    Start,
+    Steady,
     compare_kinds,
+    describe_foreign,
+    describe_load,
+    describe_slow,
     is_prefork_on,
     make_results,
     make_samples,
@@ -73,6 +81,7 @@ def test_all_figures() -> None:
         "cores": 2,
         "nimservices_few": 100,
         "nimservices_many": 500,
+        "foreign_objects": 5000,
     }
 
 
@@ -130,3 +139,67 @@ def test_the_slowest_nemo_kind_counts() -> None:
         "nemo_ratio": None,
     }
     assert compare_kinds({}) == {"nemo_ratio": None}
+
+
+def make_start(first: float, pss: float, righted: list[float]) -> Start:
+    return Start(first, Memory(pss, 2 * pss), righted)
+
+
+def test_what_objects_of_others_cost() -> None:
+    alone = [make_start(2.0, 100, []), make_start(4.0, 120, [])]
+    beside = [make_start(3.0, 121, []), make_start(3.6, 121, [0.5, 0.7, 1.5])]
+    assert describe_foreign(alone, beside) == {
+        "foreign_memory_growth": pytest.approx(1.1),
+        "foreign_memory_mib": 121,
+        "foreign_start_growth": pytest.approx(1.1),
+        "foreign_start_s": 3.3,
+        "foreign_drift_s": 0.7,
+        "foreign_drift_max_s": 1.5,
+    }
+    assert describe_foreign(alone, []) == {}
+    assert describe_foreign(alone, [make_start(3.0, 121, [])])["foreign_drift_max_s"] is None
+
+
+def test_what_slow_models_cost() -> None:
+    assert describe_slow(Hanging([1.0], [1.0, 3.0, 1.5]), Loading(0.04, 12, [0.5, 1.0, 0.6])) == {
+        "change_calm_s": 1.0,
+        "change_calm_max_s": 1.0,
+        "change_while_hanging_s": 1.5,
+        "change_while_hanging_max_s": 3.0,
+        "loading_cores": 0.04,
+        "loading_reconciles": 12,
+        "ready_told_s": 0.6,
+        "ready_told_max_s": 1.0,
+    }
+
+
+def make_load(count: int, factor: float, steady: Steady | None = None) -> Load:
+    memory = Memory(200 * factor, 300)
+    return Load(
+        count, 2.0, 20 * factor, 10 * factor, 1000 * factor, memory, memory, [1.0, 0.5, 2.5], steady
+    )
+
+
+def test_what_thousands_cost() -> None:
+    steady = Steady(100, 300, 0.4, 50, Memory(400, 500))
+    results = describe_load(make_load(100, 1), make_load(2000, 10, steady))
+    assert results == {
+        "scale_first_s": 2.0,
+        "scale_start_s": 200,
+        "scale_start_cpu_s": 100,
+        "scale_start_requests_s": 50,
+        "scale_change_s": 1.0,
+        "scale_change_max_s": 2.5,
+        "scale_idle_mib": 2000,
+        "scale_peak_mib": 2000,
+        "scale_steady_cores": 0.4,
+        "scale_steady_requests_s": 50,
+        "scale_steady_reconciles_s": 3,
+        "scale_steady_mib": 400,
+        "scale_start_growth": 0.5,
+        "scale_cpu_growth": 0.5,
+        "scale_requests_growth": 0.5,
+        "scale_memory_growth": 0.5,
+    }
+    assert describe_load(None, None) == {}
+    assert "scale_start_growth" not in describe_load(None, make_load(2000, 10))

@@ -6,7 +6,16 @@
 from __future__ import annotations
 
 import pytest
-from nimops_bench.stats import Summary, divide, mean, median, median_of_means, spread, summarise
+from nimops_bench.stats import (
+    Summary,
+    divide,
+    mean,
+    median,
+    median_of_means,
+    scatter,
+    spread,
+    summarise,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +63,11 @@ def test_divide(above: float | None, below: float | None, expected: float | None
 )
 def test_spread(count: int, of: int, expected: list[int]) -> None:
     assert spread(count, of) == expected
+
+
+def test_scattered_indices_cover_all_at_any_time() -> None:
+    indices = scatter(20, 100)
+    assert indices[:4] == [61, 23, 85, 47]
+    assert {index // 10 for index in indices} == set(range(10))
+    assert {index // 25 for index in indices[:5]} == set(range(4))
+    assert (scatter(3, 0), scatter(2, 1)) == ([], [0, 0])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from nimops_live.metrics import Snapshot, parse_samples, take_snapshot
+from nimops_live.metrics import Snapshot, count_requests, parse_samples, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
 OTHER = 'controller="nemodatastore-v1alpha1-controller"'
@@ -56,3 +56,14 @@ def test_is_idle(waiting: int, running: int, idle: bool) -> None:
 )
 def test_parse_samples(line: str, expected: tuple[str, dict[str, str], float]) -> None:
     assert list(parse_samples(line)) == [expected]
+
+
+def test_requests_of_all_kinds_are_counted() -> None:
+    text = """
+# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",verb="GET"} 40
+apiserver_request_total{code="404",verb="GET"} 2
+apiserver_request_total_other{code="200"} 1000
+etcd_requests_total{code="200"} 7
+"""
+    assert count_requests(text) == 42

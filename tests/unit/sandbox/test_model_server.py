@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import http.client
+import os
+import socket
 import typing as t
 
 import model_server
@@ -26,10 +29,13 @@ class FakeServer:
 
     def __init__(self, address: t.Any, _: object) -> None:
         self.address = address
+        self._file = os.eventfd(0)
 
-    def serve_forever(self) -> None: ...
-    def shutdown(self) -> None: ...
-    def server_close(self) -> None: ...
+    def fileno(self) -> int:
+        return self._file
+
+    def server_close(self) -> None:
+        os.close(self._file)
 
 
 @pytest.fixture
@@ -133,3 +139,29 @@ def test_has_cluster(
         (tmp_path / name).touch()
     filled = {key: value.format(tmp=tmp_path) for key, value in environment.items()}
     assert model_server.has_cluster(filled) is expected
+
+
+def test_a_server_that_hangs_answers_when_it_no_longer_does() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    models = Models("acme/tiny-llm")
+    at = service("127.0.0.1", "hang")
+    at["spec"]["ports"][0]["port"] = port
+    models.follow({"type": "ADDED", "object": at})
+    with pytest.raises(TimeoutError):
+        ask(port, 0.2)
+    at["metadata"]["annotations"] = {}
+    models.follow({"type": "MODIFIED", "object": at})
+    assert b"acme/tiny-llm" in ask(port, 10)
+    models.replace([])
+    with pytest.raises(ConnectionRefusedError):
+        ask(port, 10)
+
+
+def ask(port: int, seconds: float) -> bytes:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=seconds)
+    try:
+        connection.request("GET", "/v1/models")
+        return connection.getresponse().read()
+    finally:
+        connection.close()

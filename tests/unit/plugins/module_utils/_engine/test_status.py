@@ -63,7 +63,7 @@ def test_what_an_event_will_tell_of_is_hardly_polled():
         created = {"metadata": {"creationTimestamp": since}}
         looks.append(int(requeue_period(created, {"conditions": []}, NOW, is_told=True)[:-1]))
         elapsed += looks[-1]
-    assert looks == [5, 10, 30, 90, 270, 300]
+    assert looks == [5, 25, 300, 300]
 
 
 def test_looking_again_at_what_has_stalled():

@@ -1,0 +1,201 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many objects at once: those of others, and copies of a resource that the operator has settled."""
+
+from __future__ import annotations
+
+import json
+import threading
+import typing as t
+
+from nimops_live.cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, Resource, path_of
+from nimops_live.errors import LiveError
+from nimops_live.progress import Every, say
+
+CONNECTIONS = 6
+MANAGER = "nimops.nim"
+"""The field manager of the operator's applies."""
+
+FOREIGN = "foreign-"
+LARGE_EVERY, LARGE_BYTES = 10, 8192
+"""Of the objects of others one in ten has annotations of so many bytes."""
+
+RBAC = "apis/rbac.authorization.k8s.io/v1"
+OTHERS: tuple[tuple[Resource, Json], ...] = (
+    (DEPLOYMENTS, {"spec": {"replicas": 0, "paused": True}}),
+    (("api/v1", "services"), {"spec": {"clusterIP": "None", "ports": [{"port": 80}]}}),
+    (("api/v1", "serviceaccounts"), {}),
+    (("api/v1", "configmaps"), {"data": {"key": "value"}}),
+    ((RBAC, "roles"), {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+    (
+        (RBAC, "rolebindings"),
+        {
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"},
+            "subjects": [{"kind": "ServiceAccount", "name": "default"}],
+        },
+    ),
+    (("apis/networking.k8s.io/v1", "ingresses"), {"spec": {"defaultBackend": {"service": {
+        "name": "none", "port": {"number": 80}}}}}),
+    (("apis/autoscaling/v2", "horizontalpodautoscalers"), {"spec": {
+        "maxReplicas": 2, "scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Scale", "name": "none"}}}),
+)  # fmt: skip
+"""What others have of the kinds that the operator reads; nothing comes of any of it."""
+
+SETTLED = (
+    (RBAC, "roles"),
+    (RBAC, "rolebindings"),
+    ("api/v1", "serviceaccounts"),
+    ("api/v1", "services"),
+    DEPLOYMENTS,
+)
+"""Children of a NIMService of the bench."""
+
+
+def make_foreign(number: int) -> tuple[Resource, Json]:
+    """An object that is not the operator's: kinds in turns, metadata small and large."""
+    resource, content = OTHERS[number % len(OTHERS)]
+    name = f"{FOREIGN}{number:06}"
+    metadata: Json = {"name": name, "labels": {"app": name}}
+    if number // len(OTHERS) % LARGE_EVERY == 0:
+        metadata["annotations"] = {"example.com/configuration": "x" * LARGE_BYTES}
+    if resource == DEPLOYMENTS:
+        labels = {"app": name}
+        pods = {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "a", "image": "registry.example/a"}]},
+        }
+        spec = content["spec"] | {"selector": {"matchLabels": labels}, "template": pods}
+        content = {"spec": spec}
+    return resource, {"metadata": metadata} | content
+
+
+def project(value: t.Any, fields: Json) -> t.Any:
+    """The part of a value that managed fields name."""
+    if not fields:
+        return value
+    if isinstance(value, list):
+        items = {key[2:]: below for key, below in fields.items() if key.startswith("k:")}
+        return [
+            project(item, below)
+            for key, below in items.items()
+            for item in value
+            if json.loads(key).items() <= item.items()
+        ]
+    return {
+        key[2:]: project(value[key[2:]], below)
+        for key, below in fields.items()
+        if key.startswith("f:") and key[2:] in value
+    }
+
+
+def applied_part(child: Json) -> Json:
+    """What the operator has applied of an object."""
+    for entry in child["metadata"]["managedFields"]:
+        if (entry["manager"], entry["operation"]) == (MANAGER, "Apply"):
+            part = t.cast(Json, project(child, entry["fieldsV1"]))
+            kept = {"apiVersion": child["apiVersion"], "kind": child["kind"]}
+            owners = child["metadata"]["ownerReferences"]
+            metadata = {"name": child["metadata"]["name"], "ownerReferences": owners}
+            return kept | part | {"metadata": part.get("metadata", {}) | metadata}
+    raise LiveError(f"{child['kind']} {child['metadata']['name']} was not applied by {MANAGER}")
+
+
+def rename(value: Json, words: t.Mapping[str, str]) -> Json:
+    """A copy with these words replaced wherever they are."""
+    text = json.dumps(value)
+    for old, new in words.items():
+        text = text.replace(old, new)
+    return t.cast(Json, json.loads(text))
+
+
+class Original:
+    """A settled NIMService, read to be copied."""
+
+    def __init__(self, api: Api, namespace: str, name: str) -> None:
+        found = api.get(path_of(NIMSERVICES, namespace, name))
+        self.name, self.uid = name, str(found["metadata"]["uid"])
+        self.status: Json = found["status"]
+        metadata = {"name": name, "finalizers": found["metadata"]["finalizers"]}
+        kept = {key: found[key] for key in ("apiVersion", "kind", "spec")}
+        self.resource: Json = kept | {"metadata": metadata}
+        self.children: list[tuple[Resource, Json]] = []
+        for kind in SETTLED:
+            child = api.get(path_of(kind, namespace, name))
+            child |= {"apiVersion": kind[0].removeprefix("apis/").removeprefix("api/")}
+            self.children.append((kind, applied_part(child)))
+            if kind[1] == "services":
+                self.address = str(child["spec"]["clusterIP"])
+
+    def copy(self, api: Api, namespace: str, name: str) -> None:
+        """A NIMService of this name with all its children, as the operator would leave it."""
+        words = {self.name: name}
+        made = api.request("POST", path_of(NIMSERVICES, namespace), rename(self.resource, words))
+        words[self.uid] = made["metadata"]["uid"]
+        for kind, child in self.children:
+            path = path_of(kind, namespace, name, fieldManager=MANAGER, force="true")
+            done = api.request("PATCH", path, rename(child, words), "application/apply-patch+yaml")
+            if kind[1] == "services":
+                words[self.address] = done["spec"]["clusterIP"]
+        status = {"status": rename(self.status, words)}
+        api.patch(f"{path_of(NIMSERVICES, namespace, name)}/status", status)
+
+
+def in_parallel(items: t.Sequence[t.Any], do: t.Callable[[Api, t.Any], None], what: str) -> None:
+    """Do something with each item, over several connections; the first error ends it."""
+    waiting, errors, due = iter(items), list[LiveError](), Every(10)
+    lock, done = threading.Lock(), [0]
+
+    def work() -> None:
+        try:
+            api = Api()
+            while not errors:
+                with lock:
+                    item = next(waiting, None)
+                if item is None:
+                    return
+                do(api, item)
+                done[0] += 1
+        except LiveError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.5)
+            if due.is_due():
+                say(f"  {what}: {done[0]} of {len(items)}")
+    if errors:
+        raise errors[0]
+
+
+def create_foreign(namespace: str, count: int) -> None:
+    """So many objects of others."""
+
+    def create(api: Api, number: int) -> None:
+        resource, body = make_foreign(number)
+        api.request("POST", path_of(resource, namespace), body)
+
+    in_parallel(range(count), create, "objects of others")
+
+
+def delete_foreign(namespace: str) -> None:
+    """All objects of others that were made here."""
+
+    def delete(api: Api, place: str) -> None:
+        api.request("DELETE", place)
+
+    places = [
+        path_of(resource, namespace, item["metadata"]["name"])
+        for resource, _ in OTHERS
+        for item in Api().list_metadata(resource, namespace)
+        if item["metadata"]["name"].startswith(FOREIGN)
+    ]
+    in_parallel(places, delete, "objects of others")
+
+
+def copy_settled(original: Original, namespace: str, names: t.Sequence[str]) -> None:
+    """Copies of a settled NIMService."""
+    in_parallel(names, lambda api, name: original.copy(api, namespace, name), "copies")

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Changes to NIMServices one after the other, and how soon each is served."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+import typing as t
+
+from nimops_live.cluster import DEPLOYMENTS, Api, path_of
+from nimops_live.errors import LiveError
+from nimops_live.progress import Every, say
+
+from .stats import scatter
+from .workload import Workload
+
+SERVE_SECONDS = 120.0
+PATIENCE = 3600.0
+
+
+class Shown:
+    """The replicas that each Deployment of a namespace asks for, as a watch tells."""
+
+    def __init__(self, namespace: str) -> None:
+        self._api = Api()
+        self._namespace = namespace
+        listing = self._api.get(path_of(DEPLOYMENTS, namespace, limit="1"))
+        self._version = listing["metadata"]["resourceVersion"]
+        self._replicas: dict[str, int] = {}
+        self._news = threading.Condition()
+        self._error: LiveError | None = None
+        self._ended = False
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        try:
+            for event in self._api.follow(DEPLOYMENTS, self._namespace, self._version, deadline):
+                if self._ended:
+                    return
+                if event:
+                    found = event["object"]
+                    with self._news:
+                        self._replicas[found["metadata"]["name"]] = found["spec"]["replicas"]
+                        self._news.notify_all()
+        except LiveError as error:
+            self._error = error
+
+    def wait(self, name: str, replicas: int) -> None:
+        """Until a Deployment asks for so many."""
+        with self._news:
+            if not self._news.wait_for(
+                lambda: self._replicas.get(name) == replicas, timeout=SERVE_SECONDS
+            ):
+                raise self._error or LiveError(
+                    f"a change of {name} did not reach its Deployment in {SERVE_SECONDS:g} s"
+                )
+
+    def end(self) -> None:
+        self._ended = True
+
+
+class Changes:
+    """Changes `spec.replicas` of one after another while the block runs, all over the list.
+
+    `seconds` is, for each, the time from the write until the Deployment shows it. After each, it
+    pauses; it ends after `most`.
+    """
+
+    def __init__(
+        self, work: Workload, names: t.Sequence[str], pause: float, most: int = 1000
+    ) -> None:
+        self.seconds: list[float] = []
+        self._work = work
+        self._names = [names[index] for index in scatter(most, len(names))]
+        self._pause = pause
+        self._error: LiveError | None = None
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            api, shown, due = Api(), Shown(self._work.namespace), Every(60)
+            for name in self._names:
+                place = self._work.path(name)
+                replicas = 3 - api.get(place)["spec"]["replicas"]
+                began = time.monotonic()
+                api.patch(place, {"spec": {"replicas": replicas}})
+                shown.wait(name, replicas)
+                self.seconds.append(time.monotonic() - began)
+                if due.is_due():
+                    say(f"  {tell_changes(self.seconds)}")
+                if self._end.wait(self._pause):
+                    break
+            shown.end()
+        except LiveError as error:
+            self._error = error
+
+    def __enter__(self) -> Changes:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._end.set()
+        if kind is None:
+            self.wait()
+
+    def wait(self) -> None:
+        """Until the last one is served."""
+        self._thread.join()
+        if self._error:
+            raise self._error
+
+
+def tell_changes(seconds: t.Sequence[float]) -> str:
+    return (
+        f"{len(seconds)} changes meanwhile, each served after {statistics.median(seconds):.2f} s, "
+        f"{max(seconds):.2f} at most"
+    )

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Objects of others, and copies of settled ones."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from nimops_bench.bulk import (
+    LARGE_BYTES,
+    LARGE_EVERY,
+    OTHERS,
+    applied_part,
+    make_foreign,
+    project,
+    rename,
+)
+from nimops_live.errors import LiveError
+
+OURS = "k8s-nim-operator"
+
+
+def test_objects_of_others_are_of_all_kinds_small_and_large() -> None:
+    made = [make_foreign(number) for number in range(len(OTHERS) * LARGE_EVERY)]
+    assert {resource for resource, _ in made} == {resource for resource, _ in OTHERS}
+    assert len({body["metadata"]["name"] for _, body in made}) == len(made)
+    large = [len(str(body)) > LARGE_BYTES for _, body in made]
+    assert large.count(True) == len(OTHERS)
+    assert all(OURS not in str(body) for _, body in made)
+
+
+def test_a_deployment_of_others_has_no_pods_and_its_own_selector() -> None:
+    (_, first), (_, second) = make_foreign(0), make_foreign(len(OTHERS))
+    assert (first["spec"]["replicas"], first["spec"]["paused"]) == (0, True)
+    assert first["spec"]["selector"] != second["spec"]["selector"]
+
+
+@pytest.mark.parametrize(
+    ("value", "fields", "expected"),
+    [
+        ({"a": 1, "b": 2}, {"f:a": {}}, {"a": 1}),
+        ({"a": {"b": 1, "c": 2}}, {"f:a": {".": {}, "f:c": {}}}, {"a": {"c": 2}}),
+        ({"a": 1}, {"f:gone": {}}, {}),
+        (
+            {"a": [{"name": "x", "v": 1}, {"name": "y", "v": 2}]},
+            {"f:a": {'k:{"name":"y"}': {".": {}, "f:name": {}}}},
+            {"a": [{"name": "y"}]},
+        ),
+        ({"a": [{"name": "x", "v": 1}]}, {"f:a": {'k:{"name":"x"}': {}}}, {"a": [{"name": "x", "v": 1}]}),
+        ({"a": [1, 2]}, {"f:a": {}}, {"a": [1, 2]}),
+    ],
+    ids=["leaf", "below", "gone", "part-of-item", "whole-item", "atomic"],
+)  # fmt: skip
+def test_project(value: t.Any, fields: t.Any, expected: t.Any) -> None:
+    assert project(value, fields) == expected
+
+
+def make_child(manager: str) -> dict[str, t.Any]:
+    fields = {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:replicas": {}}}
+    entries = [
+        {"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:status": {}}},
+        {"manager": manager, "operation": "Apply", "fieldsV1": fields},
+    ]
+    owners = [{"uid": "u", "controller": True, "name": "x"}]
+    metadata = {"name": "x", "uid": "v", "labels": {"a": "1", "b": "2"}, "managedFields": entries}
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata | {"ownerReferences": owners},
+        "spec": {"replicas": 1, "paused": False}, "status": {"replicas": 1},
+    }  # fmt: skip
+
+
+def test_what_was_applied() -> None:
+    assert applied_part(make_child("nimops.nim")) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {
+            "name": "x",
+            "labels": {"a": "1"},
+            "ownerReferences": [{"uid": "u", "controller": True, "name": "x"}],
+        },
+        "spec": {"replicas": 1},
+    }
+    with pytest.raises(LiveError, match="Deployment x was not applied"):
+        applied_part(make_child("somebody"))
+
+
+def test_a_copy_has_its_own_name_and_owner() -> None:
+    original = {"metadata": {"name": "nim-0000", "uid": "old"}, "app": ["nim-0000-ctr"]}
+    copy = rename(original, {"nim-0000": "nim-0007", "old": "new"})
+    assert copy == {"metadata": {"name": "nim-0007", "uid": "new"}, "app": ["nim-0007-ctr"]}
+    assert original["metadata"]["name"] == "nim-0000"
