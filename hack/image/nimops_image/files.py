@@ -68,11 +68,11 @@ def pack_collection(source: Path, target: Path) -> None:
 
 
 def write_client(folder: Path, machine: str, say: Say) -> None:
-    """Compile the client of prefork, if there is a compiler for that architecture; it works without, but costs more."""
+    """Compile the client of prefork, if there is a compiler; the image works without."""
     compiler = "cc" if machine == platform.machine() else f"{machine}-linux-gnu-gcc"
     if shutil.which(compiler) is None:
         say(
-            f"there is no {compiler}: the image has prefork's client in Python, 10 ms of CPU more per reconcile"
+            f"there is no {compiler}: the image's client is in Python, 10 ms of CPU more per reconcile"
         )
         return
     target = folder / "ansible-prefork-client"
