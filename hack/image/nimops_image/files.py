@@ -71,9 +71,7 @@ def write_client(folder: Path, machine: str, say: Say) -> None:
     """Compile the client of prefork, if there is a compiler; the image works without."""
     compiler = "cc" if machine == platform.machine() else f"{machine}-linux-gnu-gcc"
     if shutil.which(compiler) is None:
-        say(
-            f"there is no {compiler}: the image's client is in Python, 10 ms of CPU more per reconcile"
-        )
+        say(f"there is no {compiler}: prefork's client is the one in Python")
         return
     target = folder / "ansible-prefork-client"
     run([sys.executable, "-m", "ansible_prefork", "compile", target, f"--compiler={compiler}"])
