@@ -33,8 +33,13 @@ $(VENV)/.installed: requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork --editable supervisor >&2
 	@touch $@
 
+# Without a C compiler, prefork's client is the one in Python.
+CLIENT := $(if $(shell command -v cc),$(BIN)/ansible-prefork-client)
+$(BIN)/ansible-prefork-client: $(VENV)/.installed prefork/src/ansible_prefork/client.c prefork/src/ansible_prefork/client.py
+	@$(BIN)/python -m ansible_prefork compile >/dev/null || echo "prefork's client is the one in Python" >&2
+
 .PHONY: venv
-venv: $(VENV)/.installed ## Install the Python packages into .venv
+venv: $(VENV)/.installed $(CLIENT) ## Install the Python packages into .venv
 
 build/.collection: $(VENV)/.installed $(SOURCES)
 	@mkdir -p build

@@ -19,6 +19,9 @@ for package in ansible_prefork nimops_supervisor re2; do
 	python3 -m compileall -q --invalidation-mode unchecked-hash \
 		"$(python3 -c "import importlib.util as u; s = u.find_spec('$package'); print((s.submodule_search_locations or [s.origin])[0])")"
 done
+if [ -f ansible-prefork-client ]; then
+	install -m 755 ansible-prefork-client "$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')"
+fi
 python3 -c 'import nimops_supervisor, re2'
 install -m 0755 nimops-apiproxy /usr/local/bin
 nimops-apiproxy --version

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -17,20 +18,32 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture
-def site():
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """The compiled client."""
+    from ansible_prefork import native
+
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    return native.compile_client(tmp_path_factory.mktemp("c") / native.NAME, "cc").read_bytes()
+
+
+@pytest.fixture(params=["python", "compiled"])
+def site(request):
+    """A site with each of the two clients, which do the same."""
     from sites import make_site
 
-    with make_site() as made:
+    with make_site(program=request.getfixturevalue("compiled") if request.param == "compiled" else None) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def sides(tmp_path_factory):
+def sides(tmp_path_factory, request):
     """The two sides that test_equivalence compares; one pair for all tests, as parents take seconds to start."""
     from sides import make_sides
 
-    stock, forks = made = make_sides(tmp_path_factory.mktemp("s"))
+    program = request.getfixturevalue("compiled") if shutil.which("cc") else None
+    stock, forks = made = make_sides(tmp_path_factory.mktemp("s"), program)
     yield made
     for side in made:
         side.close()

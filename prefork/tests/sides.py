@@ -232,10 +232,10 @@ class Side:
         wait_for(lambda: not self.parents(), 15)
 
 
-def make_sides(base: Path) -> tuple[Side, Side]:
+def make_sides(base: Path, program: bytes | None = None) -> tuple[Side, Side]:
     """The stock side and the side of the parents; their programs are those of the interpreter that runs the tests."""
     clients = base / "bin"
-    install_clients(clients)
+    install_clients(clients, program)
     directory = base / "d"
     directory.mkdir(mode=0o700)
     environment = {

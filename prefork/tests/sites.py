@@ -78,7 +78,7 @@ def _open_files(pid: int) -> list[str]:
 class Site:
     """Clients in ``bin``, a stock program in ``stock``, sockets in ``run``; all short, as socket paths have to be."""
 
-    def __init__(self, root: Path, fake: bool = True) -> None:
+    def __init__(self, root: Path, fake: bool = True, program: bytes | None = None) -> None:
         self.root = root
         self.directory = root / "r"
         self.temporary = root / "t"
@@ -86,7 +86,7 @@ class Site:
         for path in (self.temporary, self.home):
             path.mkdir()
         self.directory.mkdir(mode=0o700)
-        install_clients(root / "bin")
+        install_clients(root / "bin", program)
         self.environment = {
             "PATH": f"{root / 'bin'}:{root / 'stock'}:/usr/bin:/bin",
             "HOME": str(self.home),
@@ -179,9 +179,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def make_site(fake: bool = True) -> Iterator[Site]:
+def make_site(fake: bool = True, program: bytes | None = None) -> Iterator[Site]:
     # The temporary directory of the tests may be too long for the path of a socket.
-    site = Site(Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp")), fake)
+    site = Site(Path(tempfile.mkdtemp(prefix="pf-", dir="/tmp")), fake, program)
     try:
         yield site
     finally:

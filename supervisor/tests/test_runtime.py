@@ -227,6 +227,13 @@ def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, 
     assert not list(tmp_path.glob("nimops-supervisor-*"))
 
 
+@pytest.mark.parametrize(("given", "wanted"), [({}, "off off"), ({"PREFORK_EVENT_FILES": "on"}, "on off")])
+def test_what_the_runtime_does_not_read_is_not_written_unless_asked_for(supervise, tmp_path, given, wanted):
+    body = "log(os.environ['PREFORK_EVENT_FILES'], os.environ['PREFORK_STATUS_EVENTS'])\n"
+    supervise(body + SLEEP, **given)
+    wait_for(lambda: wanted in lines(tmp_path))
+
+
 def test_work_folders_of_a_runtime_before_are_removed(supervise, tmp_path):
     (tmp_path / "runner/a.b/v1/K/ns/x").mkdir(parents=True)
     supervise(SLEEP)

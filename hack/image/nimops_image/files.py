@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import sys
 import sysconfig
@@ -39,6 +40,7 @@ def write_files(version: str, pythons: Iterable[str], machine: str, epoch: int, 
     shutil.copy(program, FOLDER / PROGRAM)
     say("building wheels")
     _write_wheels(pythons, machine, epoch)
+    write_client(FOLDER, machine, say)
     say("packing kubernetes.core")
     target = FOLDER / "collections"
     target.mkdir()
@@ -69,6 +71,16 @@ def pack_collection(source: Path, target: Path) -> None:
         (copy / "galaxy.yml").write_text(yaml.safe_dump(galaxy_metadata(manifest)))
         program = Path(sys.executable).with_name("ansible-galaxy")
         run([program, "collection", "build", copy, "--output-path", target])
+
+
+def write_client(folder: Path, machine: str, say: Say) -> None:
+    """Compile the client of prefork, if there is a compiler; the image works without."""
+    compiler = "cc" if machine == platform.machine() else f"{machine}-linux-gnu-gcc"
+    if shutil.which(compiler) is None:
+        say(f"there is no {compiler}: prefork's client is the one in Python")
+        return
+    target = folder / "ansible-prefork-client"
+    run([sys.executable, "-m", "ansible_prefork", "compile", target, f"--compiler={compiler}"])
 
 
 def _write_wheels(pythons: Iterable[str], machine: str, epoch: int) -> None:

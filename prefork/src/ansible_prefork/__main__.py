@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_prefork import client, modules, versions
+from ansible_prefork import client, modules, native, versions
 from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, PATIENCE_SECONDS, Parent, Program
 
 CLIENTS = ("ansible-runner", "ansible-playbook")
@@ -45,15 +45,25 @@ exec(marshal.loads(code[16:]))
 """
 
 
-def install_clients(directory: Path) -> None:
-    """Write the clients into a directory that goes in front of PATH, with their code compiled."""
+def install_clients(directory: Path, program: bytes | None = None) -> None:
+    """Write the clients into a directory that goes in front of PATH, in Python and, if it is given, as that program."""
     directory.mkdir(parents=True, exist_ok=True)
+    scripts = directory / native.PYTHON if program else directory
+    scripts.mkdir(exist_ok=True)
     code = directory.absolute() / ".client.pyc"
     py_compile.compile(client.__file__, cfile=str(code), doraise=True)
     for name in CLIENTS:
-        path = directory / name
-        path.write_text(CLIENT.format(interpreter=sys.executable, code=str(code)))
-        path.chmod(0o755)
+        _write_program(scripts / name, CLIENT.format(interpreter=sys.executable, code=str(code)).encode())
+        if program:
+            _write_program(directory / name, program + native.MARK)
+
+
+def _write_program(path: Path, content: bytes) -> None:
+    """Beside the one that may be running, then in its place."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_bytes(content)
+    fresh.chmod(0o755)
+    fresh.replace(path)
 
 
 def serve(arguments: argparse.Namespace) -> int:
@@ -91,7 +101,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return 2
     if not client.is_off(dict(os.environb)):
         directory = Path(tempfile.mkdtemp(prefix="ansible-prefork-"))
-        install_clients(directory / "bin")
+        install_clients(directory / "bin", native.find())
         os.environ["PREFORK_DIR"] = str(directory)
         os.environ["PREFORK_FOLLOW"] = str(os.getpid())
         os.environ["PATH"] = f"{directory / 'bin'}:{os.environ.get('PATH', os.defpath)}"
@@ -112,11 +122,25 @@ def check(_arguments: argparse.Namespace) -> int:
     return 2 if reasons else 0
 
 
+def compile_client(arguments: argparse.Namespace) -> int:
+    """Compile the client, for those that are written from now on."""
+    try:
+        path = native.compile_client(arguments.target, arguments.compiler)
+    except native.CompileError as problem:
+        print(f"prefork: {problem}", file=sys.stderr)
+        return 2
+    print(path)
+    return 0
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
     commands = parser.add_subparsers(dest="verb", required=True)
     clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
     clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")
+    build = commands.add_parser("compile", help="compile the client, which saves the start of an interpreter per run")
+    build.add_argument("target", type=Path, nargs="?", help="the file to write (default: beside the interpreter)")
+    build.add_argument("--compiler", default="cc", help="the C compiler (cc)")
     parent = commands.add_parser("parent", help="be the parent of a program's runs, in the foreground")
     parent.add_argument("--program", choices=PROGRAMS, default="ansible-runner")
     parent.add_argument(
@@ -141,9 +165,9 @@ def make_parser() -> argparse.ArgumentParser:
 def main() -> int:
     arguments = make_parser().parse_args()
     if arguments.verb == "clients":
-        install_clients(arguments.directory)
+        install_clients(arguments.directory, native.find())
         return 0
-    return {"check": check, "exec": execute, "parent": serve}[arguments.verb](arguments)
+    return {"check": check, "compile": compile_client, "exec": execute, "parent": serve}[arguments.verb](arguments)
 
 
 if __name__ == "__main__":

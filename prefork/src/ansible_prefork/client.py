@@ -85,6 +85,8 @@ RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
 GRACE_SECONDS = 5
 OVERDUE = -1
 WRONG_SETTING = 2
+# In the environment of this client, why the compiled one could not run it: the variable is not passed on.
+REASON = b"_PREFORK_REASON"
 LOST = 70
 TIMED_OUT = 124
 NO_PROGRAM = 127
@@ -422,7 +424,11 @@ def find_program(name: bytes, environment: dict[bytes, bytes], own: bytes) -> by
             continue
         try:
             with open(path, "rb") as file:
-                is_client = b"ansible_prefork.client" in file.read(400)
+                text = file.read(400)
+                if text[:4] == b"\x7fELF":
+                    # A compiled client says it at its end.
+                    text = file.read()[-400:]
+                is_client = b"ansible_prefork.client" in text
         except OSError:
             is_client = False
         if not is_client and path != own:
@@ -522,9 +528,12 @@ def end_as(status: int) -> None:
 
 
 def main() -> None:
-    own = sys.argv[0].encode("utf-8", "surrogateescape")
-    name = own.rsplit(b"/", 1)[-1]
+    # A compiled client executes this one, which lies in a directory beside it.
+    directory, _slash, name = sys.argv[0].encode("utf-8", "surrogateescape").rpartition(b"/")
+    own = directory.removesuffix(b"/.python") + b"/" + name
     environment = dict(posix.environ)
+    reason = environment.pop(REASON, b"").decode(errors="replace")
+    posix.unsetenv(REASON)
     if is_off(environment):
         run_stock(name, environment, own)
     seconds = get_limit(environment, RUN_SECONDS)
@@ -542,7 +551,9 @@ def main() -> None:
     if not is_private(directory):
         say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
         run_stock(name, environment, own)
-    connection, reason = reach_parent(directory, key, name)
+    connection = None
+    if not reason:
+        connection, reason = reach_parent(directory, key, name)
     if connection is None:
         say_once(directory, key + b".stock", reason + ": running stock")
         run_stock(name, environment, own)
@@ -550,7 +561,7 @@ def main() -> None:
     ignored = ignored_signals()
     forwarded = Forwarded()
     forwarded.install(HANDLED.get(name, FORWARDED), ignored)
-    argv = [argument.encode("utf-8", "surrogateescape") for argument in sys.argv]
+    argv = [own, *(argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:])]
     request = (argv, environment, cwd, files, get_umask(), ignored)
     begun = begin(connection, request, files, directory + b"/" + key)
     if isinstance(begun, str):

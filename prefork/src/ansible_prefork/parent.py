@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from ansible_prefork import client, process, request
+from ansible_prefork import client, immortal, process, request
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
@@ -150,6 +150,7 @@ class Parent:
             traceback.print_exc()
             return self._refuse(f"the warm-up failed: {problem}")
         gc.collect()
+        immortal.make_all()
         gc.freeze()
         process.use_huge_pages()
         self._loop()

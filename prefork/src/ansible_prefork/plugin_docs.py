@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+# Their documentation, by kind, name and path.
+_without_options: dict[tuple[str, str, str], str] = {}
+
 
 def install() -> None:
     """Parse the documentation of a plugin again only if it is another one, or has options."""
@@ -13,17 +16,16 @@ def install() -> None:
     from ansible.plugins.loader import PluginLoader, get_plugin_class
 
     stock = PluginLoader._load_config_defs
-    without_options: dict[tuple[str, str, str], str] = {}
 
     def load(self: Any, name: str, module: Any, path: str) -> None:
         text = getattr(module, "DOCUMENTATION", "")
         key = self.class_name, name, path
-        if self.class_name and without_options.get(key) == text:
+        if self.class_name and _without_options.get(key) == text:
             return
         stock(self, name, module, path)
         if self.class_name and not constants.config.has_configuration_definition(
             get_plugin_class(self.class_name), name
         ):
-            without_options[key] = text
+            _without_options[key] = text
 
     PluginLoader._load_config_defs = load

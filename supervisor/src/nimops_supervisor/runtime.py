@@ -28,6 +28,7 @@ _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
 """Tells runs that a change of a child's status triggers a pass."""
+_UNREAD = ("PREFORK_EVENT_FILES", "PREFORK_STATUS_EVENTS")
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
@@ -243,6 +244,9 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
         made["PREFORK_RUN_SECONDS"] = str(seconds + settings.GRACE_SECONDS)
     if mebibytes := settings.run_mebibytes():
         made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
+    # The runtime drops status events, and reads no files of events.
+    for name in _UNREAD:
+        made.setdefault(name, "off")
     # At most half of the workers may wait for slow servers.
     made.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
     if not is_forking(environment):

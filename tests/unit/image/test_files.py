@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+
+import pytest
+from ansible_prefork import native
+from nimops_image import files
+
+
+def test_the_image_has_the_client_of_the_package_that_it_has(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    files.write_client(tmp_path, platform.machine(), pytest.fail)
+    shown = subprocess.run([tmp_path / native.NAME], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == native.digest()
+
+
+def test_without_a_compiler_for_it_the_image_has_the_client_in_python(tmp_path):
+    said = []
+    files.write_client(tmp_path, "vax", said.append)
+    assert list(tmp_path.iterdir()) == []
+    assert "no vax-linux-gnu-gcc" in said[0]
