@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from nimops_supervisor import apiproxy, runtime
+from nimops_supervisor import apiproxy, processes, runtime
 
 PROGRAM = """\
 import sys
@@ -408,8 +408,13 @@ def test_a_signal_while_the_proxy_starts(supervise, tmp_path, with_proxy):
 def test_the_proxy_ends_with_a_killed_supervisor(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy())
     wait_for(lambda: lines(tmp_path)[2:])
+    started = processes.children_of(process.pid)
     process.kill()
-    assert wait_for(lambda: lines(tmp_path)[3:]) == ["proxy ends"]
+    try:
+        assert wait_for(lambda: lines(tmp_path)[3:]) == ["proxy ends"]
+    finally:
+        for pid in started:  # nobody ends the runtime
+            processes.send(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

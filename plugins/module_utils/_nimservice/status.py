@@ -116,10 +116,14 @@ def _without_layout(app: NIMServiceApp) -> Verdict:
 
 
 def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
-    """Report what pods wait for first: the rollout continues by itself once it exists."""
+    """Report what pods wait for first: the rollout continues by itself once it exists.
+
+    That is no child of the service, so nothing tells when it does.
+    """
     stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
     waits = rollout.message and (rollout.moving or rollout.stuck)
-    if waits and (missing := missing_source(app)):
+    missing = missing_source(app) if waits else ""
+    if missing:
         message = f"Waiting for {missing}, which does not exist"
     elif rollout.awaits_pods:
         message = with_pods(app.status, message, why_unready(app))
@@ -130,7 +134,7 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         message,
         stalled=stalled,
         in_transit=rollout.moving,
-        is_told=True,
+        is_told=not missing,
         said=said,
     )
 

@@ -428,7 +428,9 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
 def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: str) -> None:
     cr = make.cr(THEIRS | {"draResources": [CREATED]})
     seen = group_world(make, cr, templates=templates, conditions=[])
-    ready, *_ = assess(NIMServiceApp(cr, seen), Outcome()).status["conditions"]
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    ready, *_ = said.status["conditions"]
+    assert said.is_told is not bool(missing)  # no event comes of what is no child
     waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 
