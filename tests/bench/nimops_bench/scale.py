@@ -27,8 +27,6 @@ SERVICES = ("api/v1", "services")
 PODS = ("api/v1", "pods")
 MODEL = "sandbox.nimops/model"
 BEHAVIOUR = "sandbox.nimops/behave"
-PERIOD = 600.0
-"""Seconds after which the runtime looks at a resource at rest again, as watches.yaml says."""
 
 
 class Scale:
@@ -303,7 +301,7 @@ class Scale:
 
     def _watch_steady(self, operator: MeasuredOperator, idle: float) -> Steady:
         """A part of the second period, when each resource comes up again in its turn."""
-        begin = operator.launched + PERIOD + self._sizes.steady_delay
+        begin = operator.launched + self._sizes.steady_begin
         while (left := begin - time.monotonic()) > 0:
             operator.check()
             say(f"  {left:.0f} s until the next period")
