@@ -286,15 +286,17 @@ class Scale:
             with Changes(work, names, self._sizes.change_pause) as changes:
                 _, ended = operator.wait_for_all(names, limit_for(count))
             seconds = ended - operator.launched
-            cpu, served = operator.cpu(), len(changes.seconds)
+            cpu = operator.cpu()
             requests = self._count_requests() - counted - idle * (time.monotonic() - counted_at)
-            written = len({*self._versions(work).items()} - {*before.items()}) - served
+            now = self._versions(work)
+            written = {name for name in now if now[name] != before.get(name)} - changes.changed
             operator.wait_until_calm()
             memory = operator.memory()
+            say(f"  first reconcile after {first:.1f} s")
             say(
                 f"  all looked at after {seconds:.0f} s, {cpu:.0f} s of CPU, {requests:.0f} requests"
             )
-            say(f"  {tell_changes(changes.seconds)}; {max(0, written)} others were written")
+            say(f"  {tell_changes(changes.seconds)}; {len(written)} others were written")
             say(f"  memory: {memory.pss:.0f} MiB, {peak.peak.pss:.0f} at the peak (PSS)")
             then = self._watch_steady(operator, idle) if steady else None
         return Load(count, first, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)
