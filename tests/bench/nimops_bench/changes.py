@@ -108,6 +108,11 @@ class Changes:
         if kind is None:
             self.wait()
 
+    @property
+    def changed(self) -> set[str]:
+        """Names of those whose changes were served."""
+        return set(self._names[: len(self.seconds)])
+
     def wait(self) -> None:
         """Until the last one is served."""
         self._thread.join()

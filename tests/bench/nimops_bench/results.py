@@ -44,7 +44,7 @@ class Sizes:
     loading_window: float = 120.0
     told: int = 8
     idle_window: float = 20.0
-    steady_delay: float = 20.0
+    steady_begin: float = 620.0  # the second period, as reconcilePeriod is 10 min
     steady_window: float = 120.0
 
 
@@ -52,6 +52,7 @@ QUICK = Sizes(
     rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=0.5,
     foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
     loading=4, loading_wait=2, loading_window=5, told=2,
+    idle_window=3, steady_begin=20, steady_window=5,
 )  # fmt: skip
 SCALE = Sizes(many=2000, foreign=50_000)
 

@@ -27,8 +27,6 @@ SERVICES = ("api/v1", "services")
 PODS = ("api/v1", "pods")
 MODEL = "sandbox.nimops/model"
 BEHAVIOUR = "sandbox.nimops/behave"
-PERIOD = 600.0
-"""Seconds after which the runtime looks at a resource at rest again, as watches.yaml says."""
 
 
 class Scale:
@@ -288,22 +286,24 @@ class Scale:
             with Changes(work, names, self._sizes.change_pause) as changes:
                 _, ended = operator.wait_for_all(names, limit_for(count))
             seconds = ended - operator.launched
-            cpu, served = operator.cpu(), len(changes.seconds)
+            cpu = operator.cpu()
             requests = self._count_requests() - counted - idle * (time.monotonic() - counted_at)
-            written = len({*self._versions(work).items()} - {*before.items()}) - served
+            now = self._versions(work)
+            written = {name for name in now if now[name] != before.get(name)} - changes.changed
             operator.wait_until_calm()
             memory = operator.memory()
+            say(f"  first reconcile after {first:.1f} s")
             say(
                 f"  all looked at after {seconds:.0f} s, {cpu:.0f} s of CPU, {requests:.0f} requests"
             )
-            say(f"  {tell_changes(changes.seconds)}; {max(0, written)} others were written")
+            say(f"  {tell_changes(changes.seconds)}; {len(written)} others were written")
             say(f"  memory: {memory.pss:.0f} MiB, {peak.peak.pss:.0f} at the peak (PSS)")
             then = self._watch_steady(operator, idle) if steady else None
         return Load(count, first, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)
 
     def _watch_steady(self, operator: MeasuredOperator, idle: float) -> Steady:
         """A part of the second period, when each resource comes up again in its turn."""
-        begin = operator.launched + PERIOD + self._sizes.steady_delay
+        begin = operator.launched + self._sizes.steady_begin
         while (left := begin - time.monotonic()) > 0:
             operator.check()
             say(f"  {left:.0f} s until the next period")
@@ -336,9 +336,12 @@ class Scale:
         return count_requests(self._api.read_text("/metrics"))
 
     def _count_idle(self) -> float:
-        """Requests a second of the control plane itself."""
+        """Requests a second of the control plane itself, which may have been busy just before."""
+        return min(self._count_rate(self._sizes.idle_window / 4) for _ in range(4))
+
+    def _count_rate(self, seconds: float) -> float:
         before, began = self._count_requests(), time.monotonic()
-        time.sleep(self._sizes.idle_window)
+        time.sleep(seconds)
         return (self._count_requests() - before) / (time.monotonic() - began)
 
 
