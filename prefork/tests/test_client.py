@@ -235,7 +235,7 @@ def test_a_signal_that_comes_before_the_run_has_read_its_request_is_not_lost(sit
         argv = [b"ansible-playbook", b"import time; time.sleep(5)"]
         wanted = (argv, environment, b"/", [0, 1, 2], 0o022, [])
         client.send_request(connection, wanted, [null.fileno()] * 3)
-        assert client.follow(connection, pid) & 0x7F == number
+        assert client.follow(connection, pid, b"") & 0x7F == number
 
 
 def test_a_client_that_is_killed_ends_its_run(site):

@@ -153,3 +153,14 @@ def test_without_event_files_the_same_events_are_sent(sides):
     assert [str(post.get("stdout")) for post in one.posts] == texts
     assert "Gr" in two.stdout
     assert os.listdir(project.parent / "artifacts" / "0" / "job_events") == []
+
+
+def test_without_status_events_only_events_of_the_play_are_sent(sides):
+    outcomes = []
+    for name, env in (("with", {}), ("none", {"PREFORK_STATUS_EVENTS": "off"})):
+        project = sides[1].prepare(f"status-{name}", "control", RUNNER)
+        outcomes.append(sides[1].play(RUNNER, project, Run(env={"CASE_WORD": "x", **env}), 0))
+    one, two = outcomes
+    assert [post["status"] for post in one.posts if "status" in post] == ["starting", "running", "successful"]
+    assert [post.get("event") for post in two.posts] == [post["event"] for post in one.posts if "event" in post]
+    assert two.files["artifacts/0/status"] == "-rw------- successful"

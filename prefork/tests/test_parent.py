@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 from sites import children, is_running, make_site, open_files, wait_for
 
-from ansible_prefork import client
-from ansible_prefork.watch import Watch
+from ansible_prefork import client, notices
+from ansible_prefork import watch as watching
+from ansible_prefork.watch import Watch, file_state
 
 PARENT = "import os; print(os.getppid())"
 SLEEP = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
@@ -421,10 +422,21 @@ def swap(path: Path) -> None:
     fresh.replace(path)
 
 
+@pytest.fixture(params=["notices", "looks"])
+def how(request, monkeypatch):
+    """How a watch finds out: the kernel tells, or does not because the files may be changed elsewhere."""
+    if request.param == "looks":
+        monkeypatch.setattr(notices, "LOCAL", frozenset())
+    return request.param
+
+
+@pytest.mark.usefixtures("how")
 @pytest.mark.parametrize(
     ("change", "counts"),
     [
         (lambda tree: None, False),
+        (lambda tree: (tree / "link").write_text("longer"), True),
+        (lambda tree: ((tree / "a").rename(tree / "old"), (tree / "old" / "b").rename(tree / "a")), True),
         (lambda tree: edit(tree / "a/d.py"), True),
         (lambda tree: edit(tree / "a/b/c.py"), True),
         (lambda tree: edit(tree / "e"), True),
@@ -441,16 +453,23 @@ def swap(path: Path) -> None:
     ],
 )
 def test_a_watch_notices_what_counts(tree, change, counts):
+    (tree / "link").write_text("far")
+    (tree / "a/link").symlink_to(tree / "link")
+    time.sleep(0.03)
     watch = Watch([tree / "a", tree / "e", tree / "later"], time.time_ns())
+    assert not watch.has_changed()
     assert not watch.has_changed()
     change(tree)
     assert watch.has_changed() is counts
     assert watch.has_changed() is counts
 
 
+@pytest.mark.usefixtures("how")
 def test_a_watch_notices_a_file_in_a_new_directory(tree):
     watch = Watch([tree / "a"], time.time_ns())
+    assert not watch.has_changed()
     (tree / "a/new").mkdir()
+    assert not watch.has_changed()
     assert not watch.has_changed()
     (tree / "a/new/f.py").write_text("")
     assert watch.has_changed()
@@ -461,3 +480,38 @@ def test_what_changed_before_the_watch_began_counts_since_then(tree):
     edit(tree / "a/d.py")
     assert Watch([tree / "a"], since).has_changed()
     assert not Watch([tree / "a" / "b"], since).has_changed()
+
+
+def test_a_watch_looks_at_files_only_when_the_kernel_tells_of_a_change(tree, how, monkeypatch):
+    files = [tree / "a" / f"{number}.py" for number in range(50)]
+    for path in files:
+        path.write_text("")
+    time.sleep(0.03)
+    looked = []
+    monkeypatch.setattr(watching, "file_state", lambda path: looked.append(path) or file_state(path))
+    watch = Watch([tree / "a"], time.time_ns())
+    watch.has_changed()
+    looked.clear()
+    assert not watch.has_changed()
+    assert len(looked) < 5 if how == "notices" else len(looked) > 50
+    files[7].touch()
+    assert watch.has_changed()
+    if how == "notices":
+        time.sleep(0.03)
+        watch = Watch([tree / "a"], time.time_ns())
+        assert not watch.has_changed()
+        monkeypatch.setattr(watching, "LOOK_SECONDS", 0.0)
+        looked.clear()
+        assert not watch.has_changed()
+        assert len(looked) > 50
+
+
+def test_a_watch_works_where_the_kernel_has_no_notices_left(tree, monkeypatch):
+    def fail(self):
+        raise OSError(24, "inotify")
+
+    monkeypatch.setattr(notices.Notices, "__init__", fail)
+    watch = Watch([tree / "a"], time.time_ns())
+    assert not watch.has_changed()
+    edit(tree / "a/d.py")
+    assert watch.has_changed()

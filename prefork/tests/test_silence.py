@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -155,7 +157,7 @@ def test_a_run_whose_request_did_not_come_whole_never_begins(site):
             connection.close()
             wait_for(lambda: children(parent.pid) == {})
         else:
-            assert client.follow(connection, 0) == 0
+            assert client.follow(connection, 0, b"") == 0
         assert mark.exists() is (end is None)
     assert site.log() == ""
 
@@ -255,3 +257,26 @@ def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
         wait_for(lambda: not word(site))
         assert run() == parent.pid
         assert (site.root / "mark").read_text() == "xxxx"
+
+
+@pytest.mark.parametrize("is_renewing", [True, False])
+def test_an_ended_run_of_a_parent_that_renews_itself_is_waited_for(site, is_renewing):
+    key = client.environment_key({os.fsencode(k): os.fsencode(v) for k, v in site.environment.items()}, b"/")
+    base = site.directory / f"ansible-playbook-{key}"
+    run = subprocess.Popen(["/bin/sh", "-c", "exit 3"])
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"{base}.sock")
+        listener.listen()
+        process = site.start("pass")
+        connection, _address = listener.accept()
+        connection.sendall(b"P" + run.pid.to_bytes(4, "little"))
+        if is_renewing:
+            Path(f"{base}.warm").touch()
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(client.WORD_SECONDS + 2)
+            connection.sendall(b"X" + (7 << 8).to_bytes(4, "little"))
+        assert process.wait(client.WORD_SECONDS + 5) == (7 if is_renewing else 3)
+        # It still has the descriptors of the client, which nobody has read.
+        connection.close()
+        process.communicate()
+    run.wait()

@@ -411,8 +411,11 @@ static long ended_status(void) {
     return atol(last + 1);
 }
 
-/* Wait for the end of the run: its wait status, NONE if it was lost, OVERDUE after that time. */
-static long follow(int connection, double seconds) {
+/* Wait for the end of the run: its wait status, NONE if it was lost, OVERDUE after that time. A parent that is renewing
+ * itself tells it later, and may have to end the run first. */
+static long follow(int connection, const char *base, double seconds) {
+    char path[BASE_MAX + 8];
+    snprintf(path, sizeof path, "%s.warm", base);
     double end = seconds ? now(CLOCK_MONOTONIC) + seconds : 0;
     for (;;) {
         double left = end ? end - now(CLOCK_MONOTONIC) : WORD_SECONDS;
@@ -420,7 +423,7 @@ static long follow(int connection, double seconds) {
         int got = receive(connection, head, sizeof head, left < WORD_SECONDS ? left : WORD_SECONDS);
         if (got == 0) return NONE;
         if (got < 0) {
-            long status = ended_status();
+            long status = is_warming(path) ? NONE : ended_status();
             if (status != NONE) return status;
             if (end && now(CLOCK_MONOTONIC) >= end) return OVERDUE;
         } else if (head[0] == 'X')
@@ -428,12 +431,12 @@ static long follow(int connection, double seconds) {
     }
 }
 
-static void end_overdue(int connection) {
+static void end_overdue(int connection, const char *base) {
     static const int numbers[] = {SIGTERM, SIGKILL};
     for (size_t i = 0; i < COUNT(numbers); i++) {
         kill(-run, numbers[i]);
         kill(run, numbers[i]);
-        if (follow(connection, GRACE_SECONDS) != OVERDUE) return;
+        if (follow(connection, base, GRACE_SECONDS) != OVERDUE) return;
     }
 }
 
@@ -588,10 +591,10 @@ int main(int argc, char **argv) {
     pid_t pid = receive_word(connection, base);
     if (!send_request(connection, &body, files, file_count)) hand_over_because(connection, ENDED);
     start_forwarding(pid);
-    long status = follow(connection, seconds);
+    long status = follow(connection, base, seconds);
     if (status == OVERDUE) {
         say("the run took longer than PREFORK_RUN_SECONDS=%ld: ended it", seconds);
-        end_overdue(connection);
+        end_overdue(connection, base);
         _exit(TIMED_OUT);
     }
     if (status != NONE) end_as(status);

@@ -330,8 +330,11 @@ def peer(connection: _socket.socket) -> int:
     return int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 4), sys.byteorder)
 
 
-def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | None:
-    """Wait for the end of the started run: its wait status, None if it was lost, OVERDUE after that time."""
+def follow(connection: _socket.socket, pid: int, base: bytes, seconds: float = 0) -> int | None:
+    """Wait for the end of the started run: its wait status, None if it was lost, OVERDUE after that time.
+
+    A parent that is renewing itself tells it later, and may have to end the run first.
+    """
     end = time.monotonic() + seconds if seconds else 0.0
     while True:
         if end:
@@ -339,7 +342,7 @@ def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | No
         try:
             head = receive(connection, 5)
         except TimeoutError:
-            status = ended_status(pid)
+            status = None if is_warming(base) else ended_status(pid)
             if status is not None:
                 return status
             if end and time.monotonic() >= end:
@@ -351,7 +354,7 @@ def follow(connection: _socket.socket, pid: int, seconds: float = 0) -> int | No
             return int.from_bytes(head[1:], "little")
 
 
-def end_overdue(connection: _socket.socket, pid: int) -> None:
+def end_overdue(connection: _socket.socket, pid: int, base: bytes) -> None:
     """Terminate an overdue run, and all processes that it has started."""
     for number in (_signal.SIGTERM, _signal.SIGKILL):
         for target in (-pid, pid):
@@ -359,7 +362,7 @@ def end_overdue(connection: _socket.socket, pid: int) -> None:
                 posix.kill(target, number)
             except OSError:
                 pass
-        if follow(connection, pid, GRACE_SECONDS) != OVERDUE:
+        if follow(connection, pid, base, GRACE_SECONDS) != OVERDUE:
             return
 
 
@@ -551,9 +554,7 @@ def main() -> None:
     if not is_private(directory):
         say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
         run_stock(name, environment, own)
-    connection = None
-    if not reason:
-        connection, reason = reach_parent(directory, key, name)
+    connection, reason = (None, reason) if reason else reach_parent(directory, key, name)
     if connection is None:
         say_once(directory, key + b".stock", reason + ": running stock")
         run_stock(name, environment, own)
@@ -563,7 +564,8 @@ def main() -> None:
     forwarded.install(HANDLED.get(name, FORWARDED), ignored)
     argv = [own, *(argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:])]
     request = (argv, environment, cwd, files, get_umask(), ignored)
-    begun = begin(connection, request, files, directory + b"/" + key)
+    base = directory + b"/" + key
+    begun = begin(connection, request, files, base)
     if isinstance(begun, str):
         connection.close()
         forwarded.remove()
@@ -571,11 +573,11 @@ def main() -> None:
         run_stock(name, environment, own)
         return
     forwarded.start(begun)
-    status = follow(connection, begun, seconds)
+    status = follow(connection, begun, base, seconds)
     forwarded.stop()
     if status == OVERDUE:
         say(f"the run took longer than {RUN_SECONDS.decode()}={seconds}: ended it")
-        end_overdue(connection, begun)
+        end_overdue(connection, begun, base)
         posix._exit(TIMED_OUT)
     if status is not None:
         end_as(status)

@@ -235,7 +235,7 @@ class WarmPopen:
             payload.seek(0)
             _open_connections.append(connection)
             pid = self._begin(connection, [payload.fileno(), out.fileno(), err.fileno()])
-            status = client.follow(connection, pid) if isinstance(pid, int) else None
+            status = client.follow(connection, pid, self.base) if isinstance(pid, int) else None
             _open_connections.remove(connection)
             connection.close()
             if isinstance(pid, str):

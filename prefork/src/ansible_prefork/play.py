@@ -259,7 +259,7 @@ def _preload_plugins() -> None:
     from ansible.plugins import loader
 
     loader.action_loader.get("ansible.legacy.normal", class_only=True)
-    loader.glob = _Glob(modules.collection_directories().values())
+    loader.glob = _Glob([*modules.collection_directories().values(), *plugins_of_ansible()])
     for collection, directory in modules.collection_directories().items():
         for kind in PRELOADED_PLUGINS:
             plugins = getattr(loader, f"{kind}_loader")
@@ -274,8 +274,15 @@ def _preload_plugins() -> None:
             modules.import_module_utils(collection, directory)
 
 
+def plugins_of_ansible() -> list[Path]:
+    """The directories of ansible-core's own plugins, which only another version changes."""
+    from ansible import plugins
+
+    return [Path(directory) for directory in plugins.__path__]
+
+
 class _Glob:
-    """The module glob as the loader of plugins sees it, with a memory of the directories that the parent watches."""
+    """The module glob as the loader of plugins sees it, with a memory of directories that do not change unnoticed."""
 
     def __init__(self, directories: Iterable[Path]) -> None:
         self._prefixes = tuple(f"{directory}{os.sep}" for directory in directories)
@@ -287,9 +294,14 @@ class _Glob:
     def iglob(self, pattern: str, **options: Any) -> Iterator[str]:
         if options or not pattern.startswith(self._prefixes):
             return glob.iglob(pattern, **options)
+        return iter(self.glob(pattern))
+
+    def glob(self, pattern: str, **options: Any) -> list[str]:
+        if options or not pattern.startswith(self._prefixes):
+            return glob.glob(pattern, **options)
         if pattern not in self._known:
             self._known[pattern] = glob.glob(pattern)
-        return iter(self._known[pattern])
+        return list(self._known[pattern])
 
 
 def watched_paths() -> list[Path]:

@@ -28,6 +28,8 @@ from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
 BEFORE_RUN = "PREFORK_BEFORE_RUN"
+# Whether it posts that a run has started and ended, too. ansible-operator drops what is no event of a play.
+STATUS_EVENTS = b"PREFORK_STATUS_EVENTS"
 Hook = Callable[[list[str]], object]
 # The same as in requests_unixsocket.
 EVENT_SECONDS = 60
@@ -66,6 +68,8 @@ class RunnerProgram(play.PlaybookProgram):
 
         if self.hook is not None and not allows_run(self.hook):
             return 1
+        if client.is_off(dict(os.environb), STATUS_EVENTS):
+            leave_out_status()
         inprocess.install(self.finisher.journal, lambda path, options: self.is_warm_for([path], options))
         return int(main() or 0)
 
@@ -196,6 +200,14 @@ def share_event_connection() -> None:
         events = sys.modules.get(f"{getattr(plugin, '__name__', '').partition('.')[0]}.events")
         if hasattr(events, "requests_unixsocket"):
             events.requests_unixsocket = _EventSockets(events.requests_unixsocket)  # type: ignore[union-attr]
+
+
+def leave_out_status() -> None:
+    """In this process: ansible-runner's plugins are told of events only."""
+    import ansible_runner
+
+    for plugin in ansible_runner.plugins.values():
+        plugin.status_handler = lambda _config, _data: None
 
 
 def make_spawn(program: RunnerProgram, stock: Any) -> Any:

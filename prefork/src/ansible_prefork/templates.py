@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
-from typing import Any
+from typing import Any, cast
 
 MAXIMUM = 1000
 # Keywords whose values are evaluated without delimiters.
@@ -105,7 +105,7 @@ def _compile_all(data: Iterable[Any]) -> None:
             if "{{" in text or "{%" in text:
                 compile_one(text, False)
             elif is_condition:
-                compile_one(text.strip(), True)
+                compile_one(text, True)
 
 
 def _make_compiler() -> Callable[[str, bool], object]:
@@ -119,16 +119,49 @@ def _make_compiler() -> Callable[[str, bool], object]:
         from ansible import template
 
         old = template.Templar(DataLoader()).environment
-        # A condition is part of a template that is made when it is needed.
-        return lambda text, is_condition: is_condition or old.from_string(template._escape_backslashes(text, old))
+
+        def compile_for_old(text: str, is_condition: bool) -> object:
+            text = _condition_template(text) if is_condition else text
+            return old.from_string(template._escape_backslashes(text, old))
+
+        return compile_for_old
 
     environment = TemplateEngine(DataLoader()).environment
 
     def compile_one(text: str, is_condition: bool) -> object:
         with _TemplateCompileContext(escape_backslashes=not is_condition):
-            return environment.compile_expression(text, False) if is_condition else environment.from_string(text)
+            if is_condition:
+                return environment.compile_expression(text.strip(), False)
+            return environment.from_string(text)
 
     return compile_one
+
+
+class _AskedError(BaseException):
+    """What a condition asks of its templar."""
+
+
+class _Templar:
+    """Stands in for the one that a condition is evaluated by."""
+
+    available_variables: Any = None
+
+    def is_template(self, _text: str) -> bool:
+        return False
+
+    def template(self, text: str, **_options: Any) -> Any:
+        raise _AskedError(text)
+
+
+def _condition_template(condition: str) -> str:
+    """The template that ansible-core, until 2.18, makes of a condition."""
+    from ansible.playbook.conditional import Conditional
+
+    try:
+        Conditional._check_conditional(cast(Any, None), condition, _Templar(), {})
+    except _AskedError as asked:
+        return str(asked.args[0])
+    raise ValueError("this condition is not evaluated by a template")
 
 
 def find_texts(data: Any, is_condition: bool = False) -> Iterator[tuple[bool, str]]:

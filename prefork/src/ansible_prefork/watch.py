@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from ansible_prefork.notices import Notices
 
 IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules"))
 
 
 # The clock of file systems lags by up to one kernel tick.
 TICK_NS = 20_000_000
+# How long only the kernel's notices count.
+LOOK_SECONDS = 60.0
 State = tuple[int, int, int]
 
 
@@ -25,7 +30,13 @@ class Watch:
 
     def __init__(self, paths: Iterable[Path], since: int) -> None:
         self.paths = sorted({str(path) for path in paths})
+        self.links: set[str] = set()
+        self.looked: float | None = None
+        self.notices: Notices | None = None
         self.seen, self.directories = self._look()
+        with contextlib.suppress(OSError):
+            self.notices = Notices()
+        self._ask_for_notices()
         self.is_late = any(
             status.st_ctime_ns > since - TICK_NS
             for name in self.seen
@@ -33,7 +44,12 @@ class Watch:
         )
 
     def has_changed(self) -> bool:
-        if self.is_late or any(file_state(name) != state for name, state in self.seen.items()):
+        if self.is_late:
+            return True
+        if self._is_quiet():
+            return False
+        now, self.looked = time.monotonic(), None
+        if any(file_state(name) != state for name, state in self.seen.items()):
             return True
         # In a changed directory, something was added or removed, which may be irrelevant.
         if any(file_state(name) != state for name, state in self.directories.items()):
@@ -41,7 +57,29 @@ class Watch:
             if seen != self.seen:
                 return True
             self.directories = directories
+            self._ask_for_notices()
+        else:
+            self.looked = now
         return False
+
+    def _ask_for_notices(self) -> None:
+        """Of the directories; what has changed before is looked at once more."""
+        self.looked = None
+        if self.notices is None:
+            return
+        try:
+            self.notices.add(self.directories)
+        except OSError:
+            self.notices.close()
+            self.notices = None
+        # Nothing in a directory tells that a link leads elsewhere.
+        self.apart = {name: file_state(name) for name in (*self.paths, *self.links)}
+
+    def _is_quiet(self) -> bool:
+        """Whether the kernel knows of no change since the last look, and all is where it was."""
+        if self.notices is None or self.looked is None or time.monotonic() - self.looked > LOOK_SECONDS:
+            return False
+        return not self.notices.take() and all(file_state(name) == state for name, state in self.apart.items())
 
     def _look(self) -> tuple[dict[str, State | None], dict[str, State | None]]:
         """The states of the files, and of the directories that they are in; of paths that are not there, too."""
@@ -55,7 +93,9 @@ class Watch:
                 continue
             directories[path] = file_state(path)
             with contextlib.suppress(OSError):
-                pending.extend(entry.path for entry in os.scandir(path) if entry.name not in IGNORED_DIRECTORIES)
+                entries = [entry for entry in os.scandir(path) if entry.name not in IGNORED_DIRECTORIES]
+                pending.extend(entry.path for entry in entries)
+                self.links.update(entry.path for entry in entries if entry.is_symlink())
         return files, directories
 
 
