@@ -29,6 +29,7 @@ FIRST_PLAY = {
     **ANY_PLAY,
     r":\w*_loader[.!]": "plugins and their paths, from files",
     r":\w*_loader$": "plugins and their paths, from files",
+    r"^ansible\.plugins\.loader:glob\._known[\[!]": "the files of directories that do not change, by pattern",
     r"!attributes!length$": "functions of plugins that have been loaded",
     r":action_write_locks": "a lock for each action, by name",
     r":config\._plugins": "the options that plugins define, from their documentation",
