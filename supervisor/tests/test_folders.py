@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,15 @@ def test_only_what_is_marked_and_quiet_goes(tmp_path):
     assert not gone.exists()
     assert fresh.exists()
     assert kept.exists()
+    assert folders.sweep(tmp_path) == 0
+
+
+def test_a_folder_that_goes_while_it_is_listed_is_no_error(tmp_path, monkeypatch):
+    def glob(*_):
+        raise FileNotFoundError(".trash")
+        yield
+
+    monkeypatch.setattr(Path, "glob", glob)
     assert folders.sweep(tmp_path) == 0
 
 

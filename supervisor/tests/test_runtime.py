@@ -32,6 +32,13 @@ def fake(command, environment, stdin=None):
             command = [sys.executable, f"{{root}}/{{name}}.py", *words]
     return start(command, environment, stdin)
 processes.start = fake
+reap = processes.reap
+def harmed():
+    if guard.Path(root, "harm").exists():
+        processes.reap = reap
+        raise OSError("harm")
+    return reap()
+processes.reap = harmed
 from nimops_supervisor.__main__ import main
 sys.exit(main())
 """
@@ -140,6 +147,16 @@ def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):
     process.terminate()
     assert process.wait(20) == 0
     assert lines(tmp_path)[-1] == "asked"
+
+
+def test_an_error_of_the_supervisor_ends_the_runtime_too(supervise, tmp_path):
+    process = supervise(SLEEP)
+    pid = wait_for(lambda: [item for item in lines(tmp_path) if item.startswith("up")])[0].split()[1]
+    (tmp_path / "harm").touch()
+    _out, said = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert "supervisor: harm" in said
+    assert not Path(f"/proc/{pid}").exists()
 
 
 def test_a_killed_runtime_is_started_again_and_its_runs_are_gone(supervise, tmp_path):

@@ -36,8 +36,11 @@ def sweep(root: Path | None = None, quiet: float = QUIET_SECONDS) -> int:
     Safe if a resource of the same name is created meanwhile: either the guard has already removed
     the mark, or the run fails before it starts and the runtime tries again.
     """
-    root, removed = root or guard.ROOT, 0
-    for mark in list(root.glob(f"*/*/*/*/{LAST_RUN}")) + list(root.glob(f"*/*/*/*/*/{LAST_RUN}")):
+    root, removed, marks = root or guard.ROOT, 0, []
+    # A folder that goes while it is listed is an error; the next sweep sees the rest.
+    with contextlib.suppress(OSError):
+        marks = [*root.glob(f"*/*/*/*/{LAST_RUN}"), *root.glob(f"*/*/*/*/*/{LAST_RUN}")]
+    for mark in marks:
         try:
             found = mark.stat()
         except OSError:

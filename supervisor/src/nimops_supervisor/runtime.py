@@ -145,12 +145,14 @@ class Supervisor:
                     self._stop_proxy()
                     return code
                 environment |= {"KUBECONFIG": str(self._proxy.kubeconfig), _EVENTS_VARIABLE: "true"}
-            pid = processes.start(command, environment)
-            self._health.runtime, self._scratch = pid, scratch
-            code = self._watch(pid) or 0
-            self._health.runtime, self._scratch = 0, None
-            self._stop_proxy()
-            processes.stop_children(_STOP_SECONDS)
+            try:
+                pid = processes.start(command, environment)
+                self._health.runtime, self._scratch = pid, scratch
+                code = self._watch(pid) or 0
+            finally:  # An error of ours must not leave a runtime behind that nobody looks after.
+                self._health.runtime, self._scratch = 0, None
+                self._stop_proxy()
+                processes.stop_children(_STOP_SECONDS)
             folders.clear_sockets()
         return code
 
