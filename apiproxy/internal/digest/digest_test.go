@@ -13,9 +13,9 @@ func TestStatus(t *testing.T) {
 	for name, c := range map[string]struct{ group, resource, status, want string }{
 		"nothing":           {"", "services", ``, ""},
 		"empty":             {"", "services", `{}`, ""},
-		"only routine":      {"apps", "deployments", `{"observedGeneration":3,"collisionCount":0}`, ""},
-		"counts":            {"apps", "deployments", `{"replicas":2,"readyReplicas":1,"availableReplicas":0}`, "replicas=2\nreadyReplicas=1"},
-		"an odd count":      {"apps", "deployments", `{"replicas":"2","readyReplicas":1}`, "readyReplicas=1"},
+		"only routine":      {"apps", "statefulsets", `{"observedGeneration":3,"collisionCount":0}`, ""},
+		"counts":            {"apps", "statefulsets", `{"replicas":2,"readyReplicas":1,"availableReplicas":0}`, "replicas=2\nreadyReplicas=1"},
+		"an odd count":      {"apps", "statefulsets", `{"replicas":"2","readyReplicas":1}`, "readyReplicas=1"},
 		"conditions":        {"x", "y", `{"conditions":[{"type":"B","status":"True","reason":"R","lastTransitionTime":"t","message":"m"},{"type":"A","status":"False"}]}`, "A False \nB True R"},
 		"odd conditions":    {"x", "y", `{"conditions":{"a":1},"phase":"Bound"}`, "phase=Bound"},
 		"a claim":           {"", "persistentvolumeclaims", `{"phase":"Bound","capacity":{"storage":"1Gi"}}`, "phase=Bound"},
@@ -29,8 +29,36 @@ func TestStatus(t *testing.T) {
 		"status in an odd.": {"x", "y", `{"status":{"a":1},"url":5}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Status([]byte(c.status), c.group, c.resource); got != c.want {
-				t.Errorf("%q, not %q", got, c.want)
+			object := `{"metadata":{}}`
+			if c.status != "" {
+				object = `{"metadata":{},"status":` + c.status + `}`
+			}
+			if got, progress := Status([]byte(object), c.group, c.resource); got != c.want || progress != "" {
+				t.Errorf("%q and %q, not %q", got, progress, c.want)
+			}
+		})
+	}
+}
+
+func TestStatusOfARollout(t *testing.T) {
+	const counts = `"replicas":2,"updatedReplicas":2,"availableReplicas":2`
+	const told = "replicas=2\navailableReplicas=2\nupdatedReplicas=2"
+	for name, c := range map[string]struct{ metadata, spec, status, now, progress string }{
+		"new":         {`{"generation":1}`, `{"replicas":2}`, `{}`, "", ""},
+		"pods start":  {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,"replicas":2,"conditions":[{"type":"Available","status":"False","reason":"Min"}]}`, "", "Available False Min\nreplicas=2"},
+		"complete":    {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "complete=2", told},
+		"outdated":    {`{"generation":2}`, `{"replicas":2}`, `{"observedGeneration":1,` + counts + `}`, "", told},
+		"old pods":    {`{"generation":2}`, `{"replicas":1}`, `{"observedGeneration":2,"replicas":2,"updatedReplicas":1,"availableReplicas":1}`, "", "replicas=2\navailableReplicas=1\nupdatedReplicas=1"},
+		"default":     {`{}`, `{}`, `{"observedGeneration":1,"replicas":1,"updatedReplicas":1,"availableReplicas":1}`, "complete=1", "replicas=1\navailableReplicas=1\nupdatedReplicas=1"},
+		"scaled down": {`{"generation":3}`, `{"replicas":0}`, `{"observedGeneration":3}`, "complete=0", ""},
+		"too late":    {`{"generation":1}`, `{"replicas":2}`, `{"observedGeneration":1,"conditions":[{"type":"Progressing","status":"False","reason":"Deadline"}]}`, "Progressing False Deadline", "Progressing False Deadline"},
+		"no quota":    {`{"generation":1}`, `{"replicas":2}`, `{"conditions":[{"type":"ReplicaFailure","status":"True","reason":"F"}]}`, "ReplicaFailure True F", "ReplicaFailure True F"},
+		"odd":         {`{"generation":"1"}`, `{"replicas":[]}`, `{"observedGeneration":{}}`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := `{"metadata":` + c.metadata + `,"spec":` + c.spec + `,"status":` + c.status + `}`
+			if now, progress := Status([]byte(object), "apps", "deployments"); now != c.now || progress != c.progress {
+				t.Errorf("%q and %q", now, progress)
 			}
 		})
 	}

@@ -9,8 +9,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"sort"
 	"strings"
+
+	"nimops.nim/apiproxy/internal/rawjson"
 )
 
 // Annotation tells the runtime of a change of status, which it would ignore otherwise. It exists only
@@ -36,20 +39,21 @@ func Of(summaries ...string) string {
 
 // Status sums up the status of an object of a resource; empty if it says nothing.
 //
+// A rollout passes through many states on its way, none of which its owner could act on: only their
+// sum is in progress, and now is whether it has arrived, or cannot. Everything else is now.
 // A HorizontalPodAutoscaler counts replicas and metrics all the time: only its conditions are taken.
-func Status(status []byte, group, resource string) string {
+func Status(object []byte, group, resource string) (now, progress string) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(status, &fields) != nil {
-		return ""
+	if json.Unmarshal(rawjson.Find(object, "status"), &fields) != nil {
+		return "", ""
 	}
 	lines := conditions(fields["conditions"])
 	if group == "autoscaling" && resource == "horizontalpodautoscalers" {
-		return strings.Join(lines, "\n")
+		return strings.Join(lines, "\n"), ""
 	}
 	for _, name := range counts {
-		var count int64
-		if json.Unmarshal(fields[name], &count) == nil && count != 0 {
-			lines = append(lines, name+"="+string(fields[name]))
+		if found := count(fields[name]); found != 0 {
+			lines = append(lines, fmt.Sprintf("%s=%d", name, found))
 		}
 	}
 	for _, name := range []string{"phase", "url", "status"} {
@@ -58,7 +62,43 @@ func Status(status []byte, group, resource string) string {
 		}
 	}
 	lines = append(lines, addresses(fields["loadBalancer"])...)
+	if HasProgress(group, resource) {
+		return rollout(object, fields), strings.Join(lines, "\n")
+	}
+	return strings.Join(lines, "\n"), ""
+}
+
+// HasProgress returns whether Status tells progress of a resource.
+func HasProgress(group, resource string) bool {
+	return group == "apps" && resource == "deployments"
+}
+
+// rollout says that a Deployment's rollout is complete, or why it cannot be.
+func rollout(object []byte, status map[string]json.RawMessage) string {
+	var lines []string
+	for _, line := range conditions(status["conditions"]) {
+		if strings.HasPrefix(line, "ReplicaFailure ") || strings.HasPrefix(line, "Progressing False ") {
+			lines = append(lines, line)
+		}
+	}
+	wanted := int64(1)
+	if given := rawjson.Find(object, "spec", "replicas"); given != nil {
+		wanted = count(given)
+	}
+	isObserved := count(status["observedGeneration"]) >= max(1, count(rawjson.Find(object, "metadata", "generation")))
+	if isObserved && count(status["replicas"]) == wanted && count(status["updatedReplicas"]) == wanted &&
+		count(status["availableReplicas"]) == wanted {
+		lines = append(lines, fmt.Sprintf("complete=%d", wanted))
+	}
 	return strings.Join(lines, "\n")
+}
+
+func count(value json.RawMessage) int64 {
+	var count int64
+	if json.Unmarshal(value, &count) != nil {
+		return 0
+	}
+	return count
 }
 
 // conditions are sorted: some controllers write them in another order each time.

@@ -195,10 +195,14 @@ func (p *Proxy) modify(response *http.Response) error {
 // observe is called with each event of a stream, in order.
 func (p *Proxy) observe(of *stream, found event) []byte {
 	p.deferral.observe(found)
-	if p.options.Primaries.HasGroup(of.collection.Group) || found.kind == "DELETED" {
+	if p.options.Primaries.HasGroup(of.collection.Group) {
 		return nil
 	}
-	return p.wakes.annotate(of.collection, found.object)
+	if found.kind == "DELETED" {
+		p.wakes.forget(of.collection, found.meta.namespace, found.meta.name)
+		return nil
+	}
+	return p.wakes.annotate(of.collection, found.object, false)
 }
 
 // fail answers when the API server does not.

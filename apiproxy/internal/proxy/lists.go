@@ -22,10 +22,7 @@ func (p *Proxy) list(made *plan, upstream io.ReadCloser) io.ReadCloser {
 func (p *Proxy) editList(made *plan, to io.Writer, from io.Reader) error {
 	if made.filter {
 		_, _, err := rawjson.EditList(to, from, rawjson.ListEditor{Item: func(item []byte) []byte {
-			if edited := p.wakes.annotate(made.collection, item); edited != nil {
-				return edited
-			}
-			return item
+			return p.wakes.annotate(made.collection, item, false)
 		}})
 		return err
 	}

@@ -33,7 +33,7 @@ const ours = `"app.kubernetes.io/managed-by":"k8s-nim-operator"`
 // children is a simulated API server with a Deployment and its pods.
 type children struct {
 	deployments, pods *streamer
-	labels            atomic.Value
+	labels, object    atomic.Value
 	list              string
 	podLists          atomic.Int32
 }
@@ -51,19 +51,27 @@ func (c *children) serve(w http.ResponseWriter, r *http.Request) {
 	case path == deployments && watch:
 		c.deployments.serve(w, r)
 	case path == deployments:
-		_, _ = io.WriteString(w, `{"items":[`+deployment(1, c.labels.Load().(string))+`]}`)
+		_, _ = io.WriteString(w, `{"items":[`+c.one()+`]}`)
 	case path == "/api/v1/pods" && watch:
 		c.pods.serve(w, r)
 	case path == "/api/v1/pods":
 		c.podLists.Add(1)
 		_, _ = io.WriteString(w, c.list)
 	default:
-		_, _ = io.WriteString(w, deployment(1, c.labels.Load().(string)))
+		_, _ = io.WriteString(w, c.one())
 	}
 }
 
+// one is the Deployment of the simulated API server.
+func (c *children) one() string {
+	if object, is := c.object.Load().(string); is {
+		return object
+	}
+	return deployment(1, c.labels.Load().(string))
+}
+
 func one(pods ...string) string {
-	return digest.Of("readyReplicas=1", strings.Join(pods, "\n"))
+	return digest.Of("", "readyReplicas=1", strings.Join(pods, "\n"))
 }
 
 func TestStatusIsToldTheSameInListsAndWatches(t *testing.T) {
@@ -75,7 +83,7 @@ func TestStatusIsToldTheSameInListsAndWatches(t *testing.T) {
 	w := s.watch(deployments + "?watch=true")
 	for line, want := range map[string]string{
 		`{"type":"MODIFIED","object":` + deployment(1, ours) + `}`:              "MODIFIED llm " + one(),
-		`{"type":"ADDED","object":` + deployment(0, ours) + `}`:                 "ADDED llm",
+		`{"type":"ADDED","object":{"metadata":{"name":"other"},"status":{}}}`:   "ADDED other",
 		`{"type":"DELETED","object":` + deployment(1, ours) + `}`:               "DELETED llm",
 		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`:     "BOOKMARK @9",
 		`{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`:  "ERROR @",
@@ -89,6 +97,66 @@ func TestStatusIsToldTheSameInListsAndWatches(t *testing.T) {
 		}
 	}
 	if got := s.get("/apis/apps/v1/deployments", "User-Agent", "x"); strings.Contains(got, "digest") {
+		t.Error(got)
+	}
+}
+
+func rollout(version int, status string) string {
+	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"llm","namespace":"ns","uid":"u","resourceVersion":"%d","generation":1,"labels":{%s},`+
+		`"annotations":{"a":"b","deployment.kubernetes.io/revision":"1"},"managedFields":[{"manager":"k8s-nim-operator"},{"manager":"kcm","subresource":"status"}]},`+
+		`"spec":{"replicas":2},"status":{"observedGeneration":1%s}}`, version, ours, status)
+}
+
+func TestProgressOfARolloutIsToldLater(t *testing.T) {
+	api := newChildren()
+	api.list = `{"items":[],"metadata":{"resourceVersion":"1"}}`
+	s := start(t, 0, api.serve)
+	s.proxy.wakes.mu.Lock()
+	s.proxy.wakes.progressInterval = 300 * time.Millisecond
+	s.proxy.wakes.mu.Unlock()
+	w := s.watch(deployments + "?watch=true&allowWatchBookmarks=true&resourceVersion=3")
+	send := func(object, want string) {
+		t.Helper()
+		api.deployments.events <- `{"type":"MODIFIED","object":` + object + `}`
+		if got := w.next(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	const done = `,"replicas":2,"updatedReplicas":2,"availableReplicas":2`
+	complete := "MODIFIED llm " + digest.Of("complete=2", "replicas=2\navailableReplicas=2\nupdatedReplicas=2", "")
+	send(rollout(4, ""), "MODIFIED llm")
+	send(rollout(5, `,"replicas":1`), "MODIFIED llm")
+	send(rollout(6, `,"replicas":2`), "MODIFIED llm")
+	send(rollout(7, done), complete)
+	w.quiet(400 * time.Millisecond)
+	// It stops being complete: told at once; then it goes on, and stays as it is.
+	send(rollout(8, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
+	api.object.Store(rollout(9, `,"replicas":1`))
+	send(rollout(9, `,"replicas":1`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
+	for _, want := range []string{"MODIFIED llm " + digest.Of("", "replicas=1", ""), "BOOKMARK @9"} {
+		if got := w.next(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	w.quiet(400 * time.Millisecond)
+	// Deleted and made again: nothing is known of it.
+	api.deployments.events <- `{"type":"DELETED","object":` + rollout(10, `,"replicas":1`) + `}`
+	_ = w.next()
+	send(rollout(11, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
+	s.proxy.wakes.mu.Lock()
+	defer s.proxy.wakes.mu.Unlock()
+	if len(s.proxy.wakes.late) != 0 || len(s.proxy.wakes.said) != 1 {
+		t.Error(s.proxy.wakes.late, s.proxy.wakes.said)
+	}
+}
+
+func TestWritesOfTheStatusAreHidden(t *testing.T) {
+	api := newChildren()
+	s := start(t, 0, noPods(api.serve))
+	api.object.Store(rollout(4, ""))
+	got := s.get(deployments)
+	if strings.Contains(got, "revision") || strings.Contains(got, "kcm") || !strings.Contains(got, `"managedFields":[{"manager":"k8s-nim-operator"}]`) ||
+		!strings.Contains(got, `"annotations":{"a":"b"}`) {
 		t.Error(got)
 	}
 }

@@ -27,6 +27,52 @@ func Annotate(object []byte, key, value string) ([]byte, bool) {
 	return insert(object, from, member), true
 }
 
+// WithoutAnnotation returns a Kubernetes object without an annotation; the same text if it has none.
+func WithoutAnnotation(object []byte, key string) []byte {
+	_, at, end := find(object, 0, len(object), "metadata")
+	annotations, from, to := find(object, at, end, "annotations")
+	kept, found := []byte("{"), false
+	whole := Members(annotations, func(name []byte, start, stop int) bool {
+		if string(name) == key {
+			found = true
+			return true
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, '"'), name...), `":`...)
+		kept = append(kept, annotations[start:stop]...)
+		return true
+	})
+	if !whole || !found {
+		return object
+	}
+	return Replace(object, from, to, append(kept, '}'))
+}
+
+// WithoutStatusFields returns a Kubernetes object without the entries of managedFields that are about
+// its status; the same text if it has none.
+func WithoutStatusFields(object []byte) []byte {
+	_, at, end := find(object, 0, len(object), "metadata")
+	fields, from, to := find(object, at, end, "managedFields")
+	kept, found := []byte("["), false
+	whole := Items(fields, func(start, stop int) bool {
+		if Text(Find(fields[start:stop], "subresource")) == "status" {
+			found = true
+			return true
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(kept, fields[start:stop]...)
+		return true
+	})
+	if !whole || !found {
+		return object
+	}
+	return Replace(object, from, to, append(kept, ']'))
+}
+
 // find returns the value of a member of the object between two bounds, and its bounds.
 func find(text []byte, at, end int, key string) (value []byte, from, to int) {
 	object := text[at:end]

@@ -71,6 +71,41 @@ func TestAnnotate(t *testing.T) {
 	}
 }
 
+func TestWithoutAnnotation(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"metadata":{"annotations":{"a":"1","k":"2","b":"}"}}}`: `{"metadata":{"annotations":{"a":"1","b":"}"}}}`,
+		`{"metadata":{"annotations":{"k":"2"},"name":"n"}}`:      `{"metadata":{"annotations":{},"name":"n"}}`,
+		`{"metadata":{"annotations":{ "k" : "2" , "b":"1" }}}`:   `{"metadata":{"annotations":{"b":"1"}}}`,
+		`{"metadata":{"annotations":{"a":"k"}}}`:                 `{"metadata":{"annotations":{"a":"k"}}}`,
+		`{"metadata":{"annotations":{"k":"2"`:                    `{"metadata":{"annotations":{"k":"2"`,
+		`{"metadata":{"annotations":["k"]}}`:                     `{"metadata":{"annotations":["k"]}}`,
+		`{"metadata":"k"}`:                                       `{"metadata":"k"}`,
+		`[]`:                                                     `[]`,
+		``:                                                       ``,
+	} {
+		if got := string(WithoutAnnotation([]byte(object), "k")); got != want {
+			t.Errorf("%s: %s", object, got)
+		}
+	}
+}
+
+func TestWithoutStatusFields(t *testing.T) {
+	const status = `{"manager":"b","subresource":"status"}`
+	for object, want := range map[string]string{
+		`{"metadata":{"managedFields":[{"manager":"a"},` + status + ` , {"subresource":"scale"}]}}`: `{"metadata":{"managedFields":[{"manager":"a"},{"subresource":"scale"}]}}`,
+		`{"metadata":{"managedFields":[ ` + status + ` ]}}`:                                         `{"metadata":{"managedFields":[]}}`,
+		`{"metadata":{"managedFields":[{"subresource":"scale"}, 5]}}`:                               `{"metadata":{"managedFields":[{"subresource":"scale"}, 5]}}`,
+		`{"metadata":{"managedFields":[` + status + `,`:                                             `{"metadata":{"managedFields":[` + status + `,`,
+		`{"metadata":{"managedFields":[` + status + ` ` + status + `]}}`:                            `{"metadata":{"managedFields":[` + status + ` ` + status + `]}}`,
+		`{"metadata":{"managedFields":{}}}`:                                                         `{"metadata":{"managedFields":{}}}`,
+		`{"metadata":{}}`:                                                                           `{"metadata":{}}`,
+	} {
+		if got := string(WithoutStatusFields([]byte(object))); got != want {
+			t.Errorf("%s: %s", object, got)
+		}
+	}
+}
+
 func withoutOdd(item []byte) []byte {
 	if bytes.Contains(item, []byte("odd")) {
 		return nil
@@ -131,6 +166,16 @@ func TestEditListThatIsCutOff(t *testing.T) {
 			t.Errorf("%s became %s", whole[:end], out.String())
 		}
 	}
+}
+
+func FuzzWithout(f *testing.F) {
+	f.Add([]byte(`{"metadata":{"annotations":{"k":"v","a":"b"},"managedFields":[{"subresource":"status"},{}]}}`))
+	f.Fuzz(func(t *testing.T, object []byte) {
+		edited := WithoutStatusFields(WithoutAnnotation(object, "k"))
+		if json.Valid(object) && !json.Valid(edited) {
+			t.Errorf("%s became %s", object, edited)
+		}
+	})
 }
 
 func FuzzAnnotate(f *testing.F) {

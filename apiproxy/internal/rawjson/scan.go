@@ -54,6 +54,39 @@ func Members(text []byte, visit func(key []byte, start, end int) bool) bool {
 	return false
 }
 
+// Items calls visit with the bounds of each item of an array, until visit returns false. It returns
+// whether text is an array as far as it was read.
+func Items(text []byte, visit func(start, end int) bool) bool {
+	at := skipSpace(text, 0)
+	if at >= len(text) || text[at] != '[' {
+		return false
+	}
+	at = skipSpace(text, at+1)
+	if at < len(text) && text[at] == ']' {
+		return true
+	}
+	for at < len(text) {
+		end, ok := skipValue(text, at)
+		if !ok {
+			return false
+		}
+		if !visit(at, end) {
+			return true
+		}
+		at = skipSpace(text, end)
+		switch {
+		case at >= len(text):
+			return false
+		case text[at] == ']':
+			return true
+		case text[at] != ',':
+			return false
+		}
+		at = skipSpace(text, at+1)
+	}
+	return false
+}
+
 // Find returns the value at a path of keys; nil if there is none.
 func Find(text []byte, path ...string) []byte {
 	for _, key := range path {

@@ -141,6 +141,16 @@ class Client:
         metadata = found["metadata"]
         return {"metadata": {key: metadata[key] for key in _SHOWN_METADATA if key in metadata}}
 
+    def is_cached(self, path: str) -> bool:
+        """Whether the runtime's cache has the object; the runtime then watches it from now on."""
+        try:
+            _data, headers = self._exchange("GET", path)
+        except ApiError as error:
+            if error.status in (403, 404):
+                return False
+            raise
+        return headers.get("X-Cache") == "HIT"
+
     def get_text(self, path: str, limit: int, **query: str) -> str:
         """The text at a path (a pod's log), truncated to ``limit`` bytes."""
         return self._call("GET", path, query=query, limit=limit).decode(errors="replace")
@@ -206,7 +216,10 @@ class Client:
             remove_reserved_keys(answer)
         return answer
 
-    def _call(
+    def _call(self, method: str, path: str, *args: t.Any, **options: t.Any) -> bytes:
+        return self._exchange(method, path, *args, **options)[0]
+
+    def _exchange(
         self,
         method: str,
         path: str,
@@ -216,7 +229,7 @@ class Client:
         query: t.Mapping[str, str] | None = None,
         accept: str = "application/json",
         limit: int | None = None,
-    ) -> bytes:
+    ) -> tuple[bytes, t.Mapping[str, str]]:
         if _NO_NAME.search(path):
             raise ApiError(404, f"{path}: no object can have such a name")
         server = self._server
@@ -246,7 +259,7 @@ class Client:
             ) from error
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
-        return data
+        return data, response.headers
 
 
 def _encode(body: Json) -> bytes:

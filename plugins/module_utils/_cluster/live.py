@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from .._base.environment import count_from
 from .._base.errors import ApiError
+from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read
 from .._engine.plan import Plan
@@ -92,6 +93,12 @@ class LiveCluster:
         """Write events, and the annotations and status patches for other resources."""
         if not self._is_dry:
             emit(self.client, resource, assessment, self.now())
+
+    def hears_of(self, child: Json) -> bool:
+        """Whether the runtime has seen the child; from then on it watches it."""
+        metadata = child["metadata"]
+        path = api_path(child["kind"], metadata.get("namespace", ""), metadata["name"])
+        return self.client.is_cached(path)
 
     def now(self) -> datetime:
         """The current time."""

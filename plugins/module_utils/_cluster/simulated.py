@@ -110,6 +110,10 @@ class SimulatedCluster:
     def emit(self, resource: Json, assessment: Assessment) -> None:
         """Do nothing: there is nobody to notify."""
 
+    def hears_of(self, _child: Json) -> bool:
+        """Nothing happens behind the back of a simulation."""
+        return True
+
     def now(self) -> datetime:
         """A constant time."""
         return _NOW

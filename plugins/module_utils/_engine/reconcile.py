@@ -19,7 +19,7 @@ from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
 from .plan import Plan, make_plan
 from .rivals import report_rival
-from .status import finish_status, requeue_period
+from .status import finish_status, requeue_period, told_period
 
 Json = dict[str, t.Any]
 
@@ -54,6 +54,9 @@ class Cluster(t.Protocol):
 
     def emit(self, resource: Json, assessment: Assessment) -> None:
         """Write events, and the annotations and status patches for other resources."""
+
+    def hears_of(self, child: Json) -> bool:
+        """Whether changes of the status of a child that was just written trigger a pass."""
 
     def now(self) -> datetime:
         """The current time."""
@@ -162,13 +165,19 @@ def conclude(
         resource = newest
     cluster.emit(resource, assessment)
     period = ""
-    if assessment.in_transit:
-        at_least = cluster.slow_period if assessment.slowly else None
-        is_told = assessment.is_told and Observed(answers).has_child_events
-        period = requeue_period(resource, status, now, at_least=at_least, is_told=is_told)
     if outcome.raced:
         period = _AFTER_RACE
+    elif assessment.in_transit and assessment.is_told and Observed(answers).has_child_events:
+        period = told_period(resource, status, now, is_heard=_hears(outcome, cluster))
+    elif assessment.in_transit:
+        at_least = cluster.slow_period if assessment.slowly else None
+        period = requeue_period(resource, status, now, at_least=at_least)
     return Report(changed, status, assessment.error, period)
+
+
+def _hears(outcome: Outcome, cluster: Cluster) -> bool:
+    """Whether a change of the workload, the last child to be written, triggers a pass."""
+    return not outcome.written or cluster.hears_of(list(outcome.written.values())[-1])
 
 
 def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:

@@ -13,7 +13,7 @@ from .desired import Assessment
 
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
-_FIRST_TOLD_REQUEUES = (5, 25)
+_UNHEARD_REQUEUE, _TOLD_REQUEUE = 5, 30
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
@@ -45,31 +45,37 @@ def merge_patch(old: Json, new: Json) -> Json:
 
 
 def requeue_period(
-    resource: Json,
-    status: Json,
-    now: datetime,
-    *,
-    at_least: int | None = None,
-    is_told: bool = False,
+    resource: Json, status: Json, now: datetime, *, at_least: int | None = None
 ) -> str:
     """When to requeue while in transit: soon after a change, then at growing intervals.
 
     A stalled resource waits for somebody, so its interval is four times as long. ``at_least``, a
     minimum in seconds, keeps slow passes to a small share of the time, even if each occupies a
-    worker for seconds. ``is_told``: an event ends the wait, unless it came before the runtime
-    watched the child, as may happen in the first seconds; so two more passes, then hardly any, as
-    hundreds of models may load at the same time.
+    worker for seconds.
     """
-    times = [item["lastTransitionTime"] for item in status["conditions"]]
-    since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
-    elapsed = (now - datetime.fromisoformat(since)).total_seconds()
-    if is_told:
-        soon = next((pause for pause in _FIRST_TOLD_REQUEUES if elapsed < pause), None)
-        return f"{soon or _MAX_SLOW_REQUEUE}s"
+    elapsed = _elapsed(resource, status, now)
     if at_least is not None:
         return f"{min(_MAX_SLOW_REQUEUE, max(at_least, int(elapsed / 4)))}s"
     seconds = 15 if elapsed > 600 else min(5, max(1, int(elapsed / 10)))
     return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
+
+
+def told_period(resource: Json, status: Json, now: datetime, *, is_heard: bool) -> str:
+    """When to requeue although an event ends the wait: hardly ever, as hundreds of models may load.
+
+    ``is_heard``: false if the runtime does not watch the child yet, so the event may be missed.
+    """
+    if not is_heard:
+        return f"{_UNHEARD_REQUEUE}s"
+    is_new = _elapsed(resource, status, now) < _TOLD_REQUEUE
+    return f"{_TOLD_REQUEUE if is_new else _MAX_SLOW_REQUEUE}s"
+
+
+def _elapsed(resource: Json, status: Json, now: datetime) -> float:
+    """Seconds since the last transition."""
+    times = [item["lastTransitionTime"] for item in status["conditions"]]
+    since = max([resource["metadata"].get("creationTimestamp") or format_time(now), *times])
+    return (now - datetime.fromisoformat(since)).total_seconds()
 
 
 def format_time(moment: datetime) -> str:

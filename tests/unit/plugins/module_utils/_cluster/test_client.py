@@ -135,6 +135,27 @@ def test_presence_says_nothing_of_what_is_held(client, cluster):
     assert client.get_presence(f"{path}-not") is None
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "is_cached"),
+    [
+        pytest.param(200, {"X-Cache": "HIT"}, True, id="the runtime's cache"),
+        pytest.param(200, {}, False, id="the API server"),
+        pytest.param(404, {}, False, id="gone"),
+        pytest.param(403, {}, False, id="forbidden"),
+    ],
+)
+def test_whether_the_runtime_has_seen_an_object(
+    client, cluster, answer, status, headers, is_cached
+):
+    cluster.refuse["GET", POD] = [answer(status, "{}", headers)]
+    assert client.is_cached(POD) is is_cached
+
+
+def test_whether_the_runtime_has_seen_an_object_cannot_be_told(client, cluster, answer):
+    cluster.refuse["GET", POD] = [answer(500, "{}")]
+    assert refusal(lambda: client.is_cached(POD)).status == 500
+
+
 def test_text_is_cut_at_the_limit(client, cluster, answer):
     path = f"{POD}/log"
     cluster.refuse["GET", path] = [answer(200, "x" * 1_000_000), answer(200, b"\xff")]

@@ -337,6 +337,30 @@ def test_where_a_look_costs_more_there_are_fewer(
 
 
 @pytest.mark.parametrize(
+    ("is_told", "has_events", "cache", "period"),
+    [
+        pytest.param(True, True, "HIT", "30s", id="the runtime watches the child"),
+        pytest.param(True, True, None, "5s", id="it does not yet"),
+        pytest.param(True, False, None, "1s", id="no events"),
+        pytest.param(False, True, None, "1s", id="none of this"),
+    ],
+)
+def test_what_is_told_of_is_looked_at_again_hardly_ever(
+    cluster, resource, run, assess, answer, is_told, has_events, cache, period
+):
+    path = "/apis/apps/v1/namespaces/nim/deployments/llm"
+    child = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "nim"}}
+    service = {"kind": "Service", "metadata": {"name": "llm", "namespace": "nim"}}
+    cluster.refuse["GET", path] = [answer(200, "{}", {"X-Cache": cache} if cache else {})]
+    assess(lambda *_: Assessment({"conditions": [READY]}, in_transit=True, is_told=is_told))
+    outcome = Outcome(written={"Service/nim/llm": service, "Deployment/nim/llm": child})
+    answers = {"operator": {"child_events": has_events}}
+    assert run(resource, answers=answers, outcome=outcome).period == period
+    asked = [item.path for item in cluster.calls("GET")]
+    assert asked == ([path] if is_told and has_events else [])
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "llm",
