@@ -198,10 +198,10 @@ def playbook(kind: Any) -> str:
   tasks:
     - name: Reconcile the {kind.name}
       ansible.builtin.import_role:
-        name: nimops.nim.{kind.singular}
+        name: nimops.nim.reconcile
         rolespec_validate: false
       vars:
-        {kind.singular}_resource:
+        reconcile_resource:
           kind: {kind.name}
           metadata: "{{{{ ansible_operator_meta }}}}"
 """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls `_cluster/reader.py` and, with nothing to write, `_cluster/status_writer.py` in-process.
+"""Calls `_engine/reconcile.py` in-process: its first half, or with ``write`` the whole pass.
 
 Documented in plugins/modules/nim_observe.py.
 """
@@ -20,16 +20,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 )
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import needs_own_client
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
     pack,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
-    conclude,
+    EMPTY_REPORT,
     is_deleted,
     look,
+    reconcile,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import (
@@ -39,49 +40,48 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._action import (
 
 _STEPS = ("adopt", "apply", "prune")
 _LAST_RUN = "last-run"
-_NOTHING: dict[str, t.Any] = {"steps": [], "error": "", "period": ""}
 
 
 class ActionModule(Action):
-    """Reads and reports; in check mode it only returns what it would report."""
+    """Reads and, with ``write``, writes; in check mode it only returns what it would write."""
 
-    spec = CLUSTER_SPEC | {"report": {"type": "bool", "default": False}}
+    spec = CLUSTER_SPEC | {"write": {"type": "bool", "default": False}}
 
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Run the reads of the resource's kind, and make the plan from them."""
+        """Run the reads of the resource's kind, and make the plan from them; or the whole pass."""
         client, kind = self.connect(arguments), kind_of(arguments["resource"])
         resource = find_subject(client, arguments["resource"])
         if resource is None or is_deleted(resource):
             _mark_work_folder_unused()
+        is_dry, writes = self._task.check_mode, arguments["write"]
         if resource is None:
-            plan = {key: [] for key in _STEPS}
-            return {"changed": False, "observed": pack({}), "plan": plan, "status": {}} | _NOTHING
+            return _described({}, Plan()) | (asdict(EMPTY_REPORT) if writes else {})
         namespace = resource["metadata"].get("namespace") or ""
-        with LiveCluster(client, namespace, is_dry=self._task.check_mode) as cluster:
-            seen = look(kind, resource, cluster)
-            plan = asdict(seen.plan)
-            observed = pack({**seen.answers, RESOURCE: resource, PLAN: plan})
-            if PREFIX in observed:
-                refuse_reserved_keys(plan)  # From any source: tasks pass the plan on to Ansible.
-            found = {
-                "changed": False,
-                "observed": observed,
-                "plan": {key: plan[key] for key in _STEPS},
-                "steps": [step for step in _STEPS if plan[step]],
-            }
-            if not arguments["report"]:
-                return found
-            if found["steps"] and not needs_own_client(seen.plan):
-                steps = [*found["steps"], "report"]
-                return found | {
-                    "steps": ["write"] if steps == ["apply", "report"] else steps,
-                    "error": "",
-                    "period": "",
-                }
-            outcome = cluster.write(seen.plan)
-            said = asdict(conclude(kind, resource, seen.answers, outcome, cluster))
-        said["changed"] = said["changed"] or not seen.plan.is_empty
-        return found | said | {"steps": []}
+        is_new = writes and not is_dry and not resource.get("status")
+        with LiveCluster(client, namespace, is_dry=is_dry, is_new=is_new) as cluster:
+            if not writes:
+                seen = look(kind, resource, cluster)
+                return _described({**seen.answers, RESOURCE: resource}, seen.plan)
+            done = reconcile(kind, resource, cluster)
+        plan, outcome = done.look.plan, done.outcome
+        return {
+            **asdict(done.report),
+            "changed": done.report.changed or not plan.is_empty,
+            "written": sorted(outcome.written),
+            "deleted": sorted(outcome.deleted),
+        }
+
+
+def _described(answers: dict[str, t.Any], plan: Plan) -> dict[str, t.Any]:
+    planned = asdict(plan)
+    observed = pack({**answers, PLAN: planned})
+    if PREFIX in observed:
+        refuse_reserved_keys(planned)  # From any source: tasks pass the plan on to Ansible.
+    return {
+        "changed": False,
+        "observed": observed,
+        "plan": {key: planned[key] for key in _STEPS},
+    }
 
 
 def _mark_work_folder_unused() -> None:

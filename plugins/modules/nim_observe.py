@@ -22,16 +22,15 @@ description:
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the
     response of a running model.
   - From these it plans what to write, claim and delete.
-  - Writes nothing unless O(report) is set. Secrets are read only to query an image registry, and are not returned; for a
+  - Writes nothing unless O(write) is set. Secrets are read only to query an image registry, and are not returned; for a
     Secret that contains a key, only whether it exists.
 options:
-  report:
+  write:
     description:
-      - If nothing has to be written, whether to also do what M(nimops.nim.nim_report) does.
-      - A pass with nothing to do then needs only one task.
-      - If an object to apply contains characters beyond U+FFFF, such as emoji, the whole plan is carried out at once, and
-        RV(steps) is empty. The Kubernetes client that M(kubernetes.core.k8s) uses escapes such characters in a way that
-        server-side apply rejects.
+      - Whether to do the whole pass in this task, which is what the operator does. That is to carry out the plan by
+        server-side apply, merge patches and deletions, and then to do what M(nimops.nim.nim_report) does.
+      - The children of a resource without a status are not read before they are created. If there is one all the same, its
+        creation is refused, and RV(period) asks for another pass soon.
     type: bool
     default: false
 """
@@ -46,15 +45,19 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ seen.plan.apply }}"
 
-- name: Keep the status up to date, and see what else to do
-  nimops.nim.nim_observe:
-    resource: "{{ nim }}"
-    report: true
-  register: seen
-
 - name: Show the Service
   ansible.builtin.debug:
     msg: "{{ (seen.observed | from_json)['Service/' ~ nim.metadata.namespace ~ '/' ~ nim.metadata.name] }}"
+
+- name: Create or correct its children, and write its status
+  nimops.nim.nim_observe:
+    resource: "{{ nim }}"
+    write: true
+  register: done
+
+- name: Show what was written, and whether another pass is needed
+  ansible.builtin.debug:
+    msg: "{{ done.written }}, {{ done.deleted }}; again after {{ done.period or 'a change' }}"
 """
 
 RETURN = r"""
@@ -66,11 +69,11 @@ observed:
     - The key of an object is C(Kind/namespace/name), or C(Kind/name) if it has no namespace; its value is null if the
       object does not exist. The custom resource itself is under C(resource), and what
       P(nimops.nim.plan_resource#filter) would return under C(plan).
-  returned: success
+  returned: success and O(write=false)
   type: str
 plan:
   description: What has to be written. All lists are empty if nothing differs.
-  returned: success
+  returned: success and O(write=false)
   type: dict
   contains:
     adopt:
@@ -90,23 +93,26 @@ plan:
       description: References to objects to delete, each with the C(uid) that was read.
       type: list
       elements: dict
-steps:
-  description:
-    - "The steps to run, in order: C(claim) for C(adopt), C(apply), C(prune)."
-    - With O(report) and something to write, C(report) is the last, and C(write) means C(apply) and C(report).
-  returned: success
+written:
+  description: Keys of the objects that were applied, as in RV(observed). None in check mode.
+  returned: success and O(write=true)
+  type: list
+  elements: str
+deleted:
+  description: Keys of the objects that were deleted. None in check mode.
+  returned: success and O(write=true)
   type: list
   elements: str
 status:
   description: As RV(nimops.nim.nim_report#module:status).
-  returned: success, O(report=true), and nothing to write
+  returned: success and O(write=true)
   type: dict
 error:
-  description: As RV(nimops.nim.nim_report#module:error). Empty if there is something to write.
-  returned: success and O(report=true)
+  description: As RV(nimops.nim.nim_report#module:error).
+  returned: success and O(write=true)
   type: str
 period:
-  description: As RV(nimops.nim.nim_report#module:period). Empty if there is something to write.
-  returned: success and O(report=true)
+  description: As RV(nimops.nim.nim_report#module:period).
+  returned: success and O(write=true)
   type: str
 """

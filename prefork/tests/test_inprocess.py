@@ -164,3 +164,15 @@ def test_without_status_events_only_events_of_the_play_are_sent(sides):
     assert [post["status"] for post in one.posts if "status" in post] == ["starting", "running", "successful"]
     assert [post.get("event") for post in two.posts] == [post["event"] for post in one.posts if "event" in post]
     assert two.files["artifacts/0/status"] == "-rw------- successful"
+
+
+@pytest.mark.parametrize(("more", "is_sent"), [((), False), (("-v",), True)])
+def test_unread_events_are_not_sent_unless_the_run_is_verbose(sides, more, is_sent):
+    name = f"unread-{len(more)}"
+    project = sides[1].prepare(name, "control", RUNNER)
+    env = {"CASE_WORD": "x", "PREFORK_UNREAD_EVENTS": "playbook_on_start runner_on_start"}
+    outcome = sides[1].play(RUNNER, project, Run(env=env, runner_args=more), 0)
+    sent = [post["event"] for post in outcome.posts if "event" in post]
+    assert ("playbook_on_start" in sent, "runner_on_start" in sent) == (is_sent, is_sent)
+    assert "playbook_on_play_start" in sent
+    assert "playbook_on_start" in [event["event"] for event in outcome.events], "the artifacts have all of them"

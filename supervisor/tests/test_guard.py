@@ -70,12 +70,19 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(root, tmp_path):
     assert victim.read_text() == "keep"
 
 
-def test_the_play_gets_a_time_limit(root, monkeypatch):
-    monkeypatch.setenv("NIMOPS_RUN_SECONDS", "7")
+def test_a_stock_play_gets_a_time_limit(root):
     folder = make_folder(root)
-    run(folder)
+    start_program(root, folder, NIMOPS_RUN_SECONDS="7")
     said = json.loads((folder / "env/settings").read_text())
     assert said == {"runner_http_url": "/tmp/x", "job_timeout": 7}
+
+
+def test_a_run_of_prefork_may_play_in_one_process(root):
+    """With a limit of ansible-runner's own it may not, and prefork ends it as well."""
+    folder = make_folder(root)
+    before = (folder / "env/settings").read_bytes()
+    run(folder)
+    assert (folder / "env/settings").read_bytes() == before
 
 
 def test_a_mark_of_the_run_before_is_taken_away(root):

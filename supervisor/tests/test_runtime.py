@@ -238,7 +238,7 @@ def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, 
     assert program.startswith(str(tmp_path / "nimops-supervisor-"))
     assert temporary.startswith(str(tmp_path / "nimops-supervisor-"))
     assert hook == "nimops_supervisor.guard:before_run"
-    assert (seconds, memory) == ("25", "99")
+    assert (seconds, memory) == ("10", "99")
     process.terminate()
     process.wait(20)
     assert not list(tmp_path.glob("nimops-supervisor-*"))
@@ -249,6 +249,29 @@ def test_what_the_runtime_does_not_read_is_not_written_unless_asked_for(supervis
     body = "log(os.environ['PREFORK_EVENT_FILES'], os.environ['PREFORK_STATUS_EVENTS'])\n"
     supervise(body + SLEEP, **given)
     wait_for(lambda: wanted in lines(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "is_unread"),
+    [
+        ({}, (), True),
+        ({}, ("--ansible-log-events=Tasks",), True),
+        ({}, ("--ansible-log-events", "Everything"), False),
+        ({"PREFORK_UNREAD_EVENTS": ""}, (), False),
+    ],
+)
+def test_events_that_the_runtime_drops_are_not_sent(tmp_path, given, arguments, is_unread):
+    made = runtime.make_environment(given, ["ansible-operator", "run", *arguments], tmp_path)
+    unread = made.get("PREFORK_UNREAD_EVENTS", "").split()
+    assert ("runner_on_start" in unread) is is_unread
+    assert not {"playbook_on_stats", "playbook_on_task_start", "runner_on_failed", "runner_on_ok"} & {*unread}
+
+
+def test_passes_share_a_folder_for_answers_that_goes_with_the_runtime(tmp_path):
+    made = runtime.make_environment({}, ["ansible-operator", "run"], tmp_path)
+    folder = Path(made["NIMOPS_SHARED_ANSWERS"])
+    assert folder.is_dir()
+    assert folder.is_relative_to(tmp_path)
 
 
 def test_work_folders_of_a_runtime_before_are_removed(supervise, tmp_path):

@@ -20,6 +20,7 @@ from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
 from .reader import answer, secret_finder
+from .recall import recall
 from .settings import read_settings
 from .status_writer import emit, refetch, write_status
 from .writer import execute_plan
@@ -34,16 +35,24 @@ class LiveCluster:
     """The answers of an API server, registries and model servers, for one pass.
 
     ``is_dry``: nothing is written. ``is_shared``: others need the same workers, so the wait for
-    slow servers is limited.
+    slow servers is limited. ``is_new``: the custom resource has never been served, so it has no
+    children yet, and nobody is asked for them.
     """
 
     def __init__(
-        self, client: Client, namespace: str = "", *, is_dry: bool = False, is_shared: bool = True
+        self,
+        client: Client,
+        namespace: str = "",
+        *,
+        is_dry: bool = False,
+        is_shared: bool = True,
+        is_new: bool = False,
     ) -> None:
         self.client = client
         self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
         self._find_secret = secret_finder(client)
         self._is_dry = is_dry
+        self._is_new = is_new
         self._patience = Patience(namespace, Slots()) if is_shared else None
 
     def __enter__(self) -> t.Self:
@@ -64,12 +73,17 @@ class LiveCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer; empty for a read across namespaces if we have rights in some of them only."""
+        if read.is_child and self._is_new:
+            return None
         try:
-            return answer(self.client, read, self._patience, self._find_secret)
+            return recall(read, self._answer)
         except ApiError as error:
             if error.status == 403 and read.how in ("list", "any") and not read.namespace:
                 return []
             raise
+
+    def _answer(self, read: Read) -> t.Any:
+        return answer(self.client, read, self._patience, self._find_secret)
 
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; in a dry run, only the planned refusals are known."""

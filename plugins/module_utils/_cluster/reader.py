@@ -14,7 +14,7 @@ from .._engine.api_resources import api_path
 from .._engine.digests import answer_digest
 from .._engine.observed import Read
 from .._engine.sealed import seal
-from .._http.image_registry import download_protocol
+from .._http.image_registry import download_protocol, may_ask_about
 from .._http.model_server import fetch
 from .._http.timeouts import Patience
 from .._profiles.model_manifest import LOG_LIMIT
@@ -45,6 +45,8 @@ def answer(
     if read.how == "http":
         return fetch(read.url, namespace=read.namespace, patience=patience)
     if read.how == "protocol":
+        if not may_ask_about(read.image):
+            return ""
         return download_protocol(read.image, _read_configs(client, read), patience=patience)
     if read.how in _OF_SECRETS:
         return _OF_SECRETS[read.how](client, read, find_secret or secret_finder(client))

@@ -1,12 +1,16 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Executes a plan directly: for commands, which have no tasks, and where tasks cannot do it."""
+"""Executes a plan.
+
+By our own client, in the process that made the plan. `kubernetes.core.k8s` would be a process, a
+discovery and a second look at the result of a task for what are five requests; and the official
+client escapes characters beyond U+FFFF, such as emoji, as surrogate pairs, which the API server
+refuses in server-side apply.
+"""
 
 from __future__ import annotations
 
-import json
-import re
 import typing as t
 from functools import partial
 
@@ -22,20 +26,6 @@ from .reader import secret_finder
 from .task_results import is_race, refusal_text
 
 Json = dict[str, t.Any]
-
-_NON_BMP = re.compile("[\U00010000-\U0010ffff]")
-
-
-def needs_own_client(plan: Plan) -> bool:
-    """Whether `kubernetes.core.k8s` cannot apply this.
-
-    That is, values which Ansible must not see, and characters beyond U+FFFF, such as emoji: the
-    official client escapes them as surrogate pairs. That is valid JSON, but the API server parses
-    server-side apply as YAML and refuses such escapes.
-    """
-    return any(map(has_sealed, plan.apply)) or bool(
-        _NON_BMP.search(json.dumps(plan.apply, ensure_ascii=False))
-    )
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:

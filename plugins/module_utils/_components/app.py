@@ -90,8 +90,13 @@ class App:
 
     @property
     def may_have_leftovers(self) -> bool:
-        """Whether children of an earlier spec may be left; a new resource had none."""
-        return bool(self.status) and not self.is_settled
+        """Whether children of an earlier spec may be left.
+
+        Not of a new resource, nor of one that only we have served and whose spec is its first one.
+        """
+        is_first = self.resource["metadata"].get("generation") == 1
+        is_ours = self.status.get("observedGeneration") == 1
+        return bool(self.status) and not (is_first and is_ours) and not self.is_settled
 
     @property
     def standard_labels(self) -> Labels:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from .._base.errors import NimError
 from .api_resources import object_key
@@ -59,6 +59,9 @@ class Read:
     Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str, "late":
     bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
     the registry gave no answer, or `LATER`).
+
+    ``is_child``: the object is one that the custom resource makes for itself. There is none of a
+    resource that has never been served, and if there is one all the same, its creation is refused.
     """
 
     key: str
@@ -75,6 +78,7 @@ class Read:
     keys: tuple[str, ...] = ()
     salt: str = ""
     known: str = ""
+    is_child: bool = False
 
     def to_dict(self) -> dict[str, t.Any]:
         """The read as plain data."""
@@ -93,6 +97,11 @@ _NODES = list_key("Node")
 def read_object(kind: str, namespace: str, name: str) -> Read:
     """A read of one object."""
     return Read(object_key(kind, namespace, name), "object", kind, namespace, name)
+
+
+def read_child(kind: str, namespace: str, name: str) -> Read:
+    """A read of a child of the custom resource: see `Read.is_child`."""
+    return replace(read_object(kind, namespace, name), is_child=True)
 
 
 def read_presence(kind: str, namespace: str, name: str) -> Read:

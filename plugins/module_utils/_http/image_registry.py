@@ -133,6 +133,14 @@ def is_registry_allowed(host: str) -> bool:
     return any(fnmatch.fnmatchcase(name, item.strip()) for name in names for item in patterns)
 
 
+def may_ask_about(image: str) -> bool:
+    """Whether the registry of an image may be asked, so whether its credentials are needed."""
+    try:
+        return is_registry_allowed(parse_reference(image).host)
+    except RegistryError:
+        return False
+
+
 def download_protocol(
     image: str,
     docker_configs: t.Sequence[str | None],

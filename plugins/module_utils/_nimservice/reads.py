@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .._base.errors import NimError
 from .._components.pvc import pvc_name
-from .._engine.observed import Read, read_object, read_tanzu
+from .._engine.observed import Read, read_child, read_object, read_tanzu
 from .app import NIMServiceApp
 from .deployment import strategy_reads
 from .desired import FEATURES
@@ -35,14 +35,14 @@ def reads(app: NIMServiceApp) -> list[Read]:
     Then the reads that depend on these: the image's protocol and the model server's answer.
     """
     name, namespace = app.name, app.namespace
-    wanted = [(kind, name) for kind in (*_ALWAYS, *_of_platform(app))]
+    children = [(kind, name) for kind in (*_ALWAYS, *_of_platform(app))]
     if service_name(app) != name:
-        wanted.append(("Service", service_name(app)))
+        children.append(("Service", service_name(app)))
+    found = [*read_tanzu(), *(read_child(kind, namespace, item) for kind, item in children)]
     if app.spec.creates_pvc:
-        wanted.append(("PersistentVolumeClaim", pvc_name(app.resource)))
+        found.append(read_object("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
     if app.spec.cache_name:
-        wanted.append(("NIMCache", app.spec.cache_name))
-    found = [*read_tanzu(), *(read_object(kind, namespace, item) for kind, item in wanted)]
+        found.append(read_object("NIMCache", namespace, app.spec.cache_name))
     found += platform_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from ansible_prefork import client
 PREFIX = ":1:ev-"
 # Whether each event is written to the artifacts, too. ansible-operator does not read these files.
 FILES = b"PREFORK_EVENT_FILES"
+# Names of events that nobody reads, unless the run is a verbose one.
+UNREAD = "PREFORK_UNREAD_EVENTS"
 
 
 class EventStore:
@@ -28,6 +31,7 @@ class EventStore:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._has_files = not client.is_off(dict(os.environb), FILES)
+        self._unread = frozenset() if is_verbose(sys.argv) else frozenset(os.environ.get(UNREAD, "").split())
 
     def take_over(self, callback: Any) -> None:
         """Be what the callback plugin of ansible-runner, just loaded as that module, writes to."""
@@ -78,14 +82,20 @@ class EventStore:
             event["runner_ident"] = str(runner.config.ident)
             event.update(json.loads(text))
             event.setdefault("created", datetime.datetime.now(datetime.UTC).isoformat())
-            for plugin in ansible_runner.plugins.values():
-                plugin.event_handler(runner.config, event)
+            if event.get("event") not in self._unread:
+                for plugin in ansible_runner.plugins.values():
+                    plugin.event_handler(runner.config, event)
             if self._has_files:
                 _write(
                     Path(runner.config.artifact_dir, "job_events", f"{event['counter']}-{event['uuid']}.json"), event
                 )
         except OSError as problem:
             debug(f"Failed writing event data: {problem}")
+
+
+def is_verbose(argv: list[str]) -> bool:
+    """Whether ansible-runner was asked for a verbose play."""
+    return any(argument.startswith("-v") for argument in argv[1:])
 
 
 def _write(path: Path, event: dict[str, Any]) -> None:

@@ -36,17 +36,17 @@ class GuardError(Exception):
     """A run must not start; the message is for the operator's log."""
 
 
-def before_run(arguments: list[str]) -> None:
+def before_run(arguments: list[str]) -> Path:
     """Reduce what Ansible will read to what it needs; GuardError if the run must not start.
 
-    ``arguments``: the argv of ansible-runner as the runtime passes it.
+    ``arguments``: the argv of ansible-runner as the runtime passes it. Returns the work folder.
     """
     if arguments[1:2] != ["run"] or len(arguments) < 3:
         raise GuardError(f"{NAME} is guarded: only `run` with a work folder of the runtime is allowed")
     folder = Path(arguments[2])
     write(folder / "env/extravars", {"ansible_operator_meta": identify(folder)})
-    limit_time(folder / "env/settings", settings.run_seconds())
     (folder / LAST_RUN).unlink(missing_ok=True)
+    return folder
 
 
 def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
@@ -64,7 +64,10 @@ def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
 
 
 def limit_time(file: Path, seconds: int) -> None:
-    """Have ansible-runner stop a play after so many seconds."""
+    """Have ansible-runner stop a play after so many seconds; prefork has a limit of its own.
+
+    With this one, ansible-runner needs a play that is a process of its own.
+    """
     if not seconds:
         return
     try:
@@ -110,7 +113,7 @@ def find_next(own: Path, path: str) -> str | None:
 def main() -> NoReturn:
     """Stand in for ansible-runner: guard the run, then exec the real one."""
     try:
-        before_run(sys.argv)
+        limit_time(before_run(sys.argv) / "env/settings", settings.run_seconds())
     except GuardError as error:
         print(f"{NAME}: {error}", file=sys.stderr)
         sys.exit(1)

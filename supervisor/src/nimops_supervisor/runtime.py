@@ -28,7 +28,13 @@ _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
 """Tells runs that a change of a child's status triggers a pass."""
-_UNREAD = ("PREFORK_EVENT_FILES", "PREFORK_STATUS_EVENTS")
+_UNREAD = {"PREFORK_EVENT_FILES": "off", "PREFORK_STATUS_EVENTS": "off"}
+"""The runtime drops status events, and reads no files of events."""
+_UNLOGGED = "playbook_on_start playbook_on_play_start runner_on_start runner_on_skipped"
+"""Events that the runtime drops unless it logs everything."""
+_LOG_OPTION, _LOG_ALL = "--ansible-log-events", "everything"
+_ANSWERS_VARIABLE = "NIMOPS_SHARED_ANSWERS"
+"""The folder where passes leave answers about the cluster as a whole for each other."""
 _STOCK_PAUSE = "30"
 """Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
@@ -232,23 +238,25 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
     program = programs / guard.NAME
     program.write_text(GUARD.format(interpreter=sys.executable))
     program.chmod(0o755)
-    temporary, ansible = scratch / "tmp", scratch / ANSIBLE
-    for folder in (temporary, ansible):
+    temporary, ansible, answers = scratch / "tmp", scratch / ANSIBLE, scratch / "answers"
+    for folder in (temporary, ansible, answers):
         folder.mkdir()
     made = environment | {
         "PATH": f"{programs}:{environment.get('PATH', '/usr/bin:/bin')}",
         "TMPDIR": str(temporary),
         "ANSIBLE_LOCAL_TEMP": str(ansible),
         "ANSIBLE_REMOTE_TEMP": str(ansible),
+        _ANSWERS_VARIABLE: str(answers),
         "PREFORK_BEFORE_RUN": f"{guard.__name__}:{guard.before_run.__name__}",
     }
     if seconds := settings.run_seconds():
-        made["PREFORK_RUN_SECONDS"] = str(seconds + settings.GRACE_SECONDS)
+        made["PREFORK_RUN_SECONDS"] = str(seconds)
     if mebibytes := settings.run_mebibytes():
         made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
-    # The runtime drops status events, and reads no files of events.
-    for name in _UNREAD:
-        made.setdefault(name, "off")
+    for name, value in _UNREAD.items():
+        made.setdefault(name, value)
+    if option(command, _LOG_OPTION).lower() != _LOG_ALL:
+        made.setdefault("PREFORK_UNREAD_EVENTS", _UNLOGGED)
     # At most half of the workers may wait for slow servers.
     made.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
     if not is_forking(environment):

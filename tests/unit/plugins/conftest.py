@@ -226,6 +226,8 @@ class FakeCluster:
         ):
             return kube_status(400, "yaml: found invalid Unicode character escape code")
         path = request.path.removesuffix("/status")
+        if path.split("/")[-2] in {self.kinds[kind][1] for kind in self.missing_kinds}:
+            return Answer(404, "404 page not found\n")
         live = self.objects.get(path)
         if live is None and request.headers["content-type"] != "application/apply-patch+yaml":
             return kube_status(404, f"{path} not found", "NotFound")

@@ -10,7 +10,7 @@ import typing as t
 from ..._base.errors import NimError
 from ..._engine.desired import Child, Desired, Manifest
 from ..._engine.metadata import Labels
-from ..._engine.observed import Read, read_object, read_presence, read_sealed
+from ..._engine.observed import Read, read_child, read_object, read_presence, read_sealed
 from .. import autoscaler, deployment
 from ..env import merge_env, normalize_env
 from ..expose import annotation_faults, build_http_route, build_ingress, label_faults
@@ -75,7 +75,7 @@ def reads(app: NemoApp) -> list[Read]:
     features = [
         kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
     ]
-    found = [read_object(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
+    found = [read_child(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
     found += _secret_reads(app)
     if app.claim:
         found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))

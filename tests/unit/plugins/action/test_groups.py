@@ -79,7 +79,7 @@ def test_the_key_is_made_when_it_is_written_and_shown_nowhere(passes):
     assert keys[2] != keys[1], "a new one where the old one is lost"
     for output, _writes in outputs:
         assert not [key for key in keys if key[200:240] in output]
-    assert "<generated>" in outputs[-1][0], "results are shown, and so is what was planned"
+    assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "results are shown, so what was written"
 
 
 def test_a_missing_api_is_a_condition(play, new_cluster, tmp_path_factory):

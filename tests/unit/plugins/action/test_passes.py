@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import pytest
@@ -27,8 +28,9 @@ DEPLOYMENT = "/apis/apps/v1/namespaces/nim/deployments/llm"
 TEXT = "{{ lookup('ansible.builtin.env', 'PATH') }}{% raw %}{# #}!unsafe"
 TEXT_VARIABLE = {"name": "A", "value": TEXT}
 ROCKET = {"name": "A", "value": "to the moon \U0001f680"}
-OBSERVE = ("Observe the cluster, and report if there is nothing to write", "ok")
-WRITE, NO_WRITES = (("Write what differs, and report", how) for how in ("included", "skipping"))
+LOOK, WRITE = (
+    ("Observe the cluster, write what differs, and report", how) for how in ("ok", "changed")
+)
 LOOK_AGAIN = ("Requeue soon, or fail so that the runtime retries", "ok")
 
 
@@ -94,25 +96,19 @@ def passes(play, new_cluster, tmp_path_factory):
 
 def test_a_new_resource_gets_its_children(passes):
     new = passes["new"]
-    assert new.tasks == [
-        OBSERVE,
-        WRITE,
-        ("Apply the children", "changed"),
-        ("Report the status", "changed"),
-        LOOK_AGAIN,
-    ]
+    assert new.tasks == [WRITE, LOOK_AGAIN]
     assert {"services/llm", "deployments/llm", "nimservices/llm/status"} <= set(new.writes)
 
 
 def test_an_unchanged_resource_costs_no_more_than_a_look(passes):
     unchanged = passes["unchanged"]
-    assert unchanged.tasks == [OBSERVE, NO_WRITES, LOOK_AGAIN]
+    assert unchanged.tasks == [LOOK, LOOK_AGAIN]
     assert (unchanged.writes, unchanged.connections) == ([], 1)
 
 
 def test_drift_is_found_in_each_pass(passes):
     drifted = passes["drifted"]
-    assert ("Apply the children", "changed") in drifted.tasks
+    assert drifted.tasks == [WRITE, LOOK_AGAIN]
     assert drifted.writes == ["services/llm"]
 
 
@@ -122,22 +118,64 @@ def test_no_text_of_a_resource_is_evaluated_whatever_its_keys(passes):
     assert pod["nodeSelector"] == {"gpu": "a"}
 
 
-def test_what_tasks_cannot_apply_is_applied_all_the_same(passes):
-    """The official client would send an emoji as a pair of surrogates, which YAML has not."""
+def test_characters_that_the_official_client_cannot_apply(passes):
+    """It would send an emoji as a pair of surrogates, which YAML has not."""
     rocket = passes["rocket"]
     assert ROCKET in rocket.pod["containers"][0]["env"]
-    assert rocket.tasks == [(OBSERVE[0], "changed"), NO_WRITES, LOOK_AGAIN]
     assert rocket.writes == ["deployments/llm"]
     assert passes["after"].writes == []
 
 
 def test_a_resource_that_is_gone_is_left_alone(passes):
     gone = passes["gone"]
-    assert (gone.tasks, gone.writes) == ([OBSERVE], [])
+    assert (gone.tasks, gone.writes) == ([LOOK], [])
 
 
 def test_nothing_follows_when_all_is_said(passes):
     """Least of all a skipped requeue_after, which the runtime does not survive."""
     deleted = passes["deleted"]
-    assert deleted.tasks == [OBSERVE]
+    assert deleted.tasks == [LOOK]
     assert deleted.writes == []
+
+
+CHILD = "/api/v1/namespaces/nim/services/llm"
+
+
+@pytest.fixture(scope="module")
+def first_passes(play, new_cluster, tmp_path_factory):
+    """(cluster, requests of each pass): two over a new NIMService whose Service is another's."""
+    cluster = new_cluster()
+    cluster.put(f"{SERVICES}/llm", LLM)
+    foreign = {"apiVersion": "v1", "kind": "Service"}
+    cluster.put(CHILD, foreign | {"metadata": {"name": "llm", "namespace": "nim"}})
+    found = []
+    try:
+        for failure in ("", 'Service "llm" exists and was not created by this NIMService'):
+            count = len(cluster.server.requests)
+            meta = {"name": "llm", "namespace": "nim"}
+            folder = tmp_path_factory.mktemp("first")
+            expected = pytest.raises(AssertionError, match=failure) if failure else nullcontext()
+            with expected:
+                play("operator", cluster, folder, ansible_operator_meta=meta)
+            asked = [(item.method, item.path) for item in cluster.server.requests[count:]]
+            found.append((asked, cluster.objects[f"{SERVICES}/llm"]["status"]))
+        yield cluster, found
+    finally:
+        cluster.server.close()
+
+
+def test_the_first_pass_creates_without_asking(first_passes):
+    _cluster, ((asked, _status), _second) = first_passes
+    writes = [path for method, path in asked if method == "PATCH"]
+    before = [path for method, path in asked[: asked.index(("PATCH", writes[0]))]]
+    assert CHILD in writes
+    assert DEPLOYMENT in writes
+    assert not {CHILD, DEPLOYMENT} & {*before}
+
+
+def test_what_another_one_has_made_is_not_overwritten_and_told_in_the_next_pass(first_passes):
+    cluster, (_first, (second, status)) = first_passes
+    assert "labels" not in cluster.objects[CHILD]["metadata"]
+    assert ("GET", CHILD) in second
+    told = [item["message"] for item in status["conditions"] if item["status"] == "True"]
+    assert [text for text in told if 'Service "llm" exists and was not created by this' in text]

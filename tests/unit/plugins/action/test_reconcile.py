@@ -48,7 +48,8 @@ def reconciled(play, new_cluster, refused, tmp_path_factory):
     cluster, folder = new_cluster(), tmp_path_factory.mktemp("reconcile")
     fine = cluster.put(f"{SERVICES}/fine", nim_service("fine"))
     denied = cluster.put(f"{SERVICES}/denied", nim_service("denied"))
-    unseen = cluster.put(f"{SERVICES}/unseen", nim_service("unseen"))
+    known = nim_service("unseen") | {"status": {"state": "Ready"}}  # or no child would be read
+    unseen = cluster.put(f"{SERVICES}/unseen", known)
     cluster.refuse["GET", f"{DEPLOYMENTS}/unseen"] = [refused(403, BLIND)]
     gone = cluster.put(f"{SERVICES}/gone", nim_service("gone"))
     gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"

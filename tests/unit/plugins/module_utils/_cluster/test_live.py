@@ -17,6 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
+    read_child,
     read_labelled,
     read_nodes,
     read_object,
@@ -118,3 +119,13 @@ def test_minimum_interval(live, monkeypatch, value, seconds):
 
 def test_now_has_a_time_zone(live):
     assert live().now().utcoffset().total_seconds() == 0
+
+
+def test_children_of_a_new_resource_are_not_asked_for(cluster, live):
+    path = "/api/v1/namespaces/nim/services/llm"
+    cluster.put(path, {"metadata": {"name": "llm", "namespace": "nim"}})
+    child, other = read_child("Service", "nim", "llm"), read_object("Service", "nim", "llm")
+    with live(is_new=True) as new, live() as known:
+        assert new.answer(child) is None
+        assert new.answer(other)["metadata"]["name"] == "llm"
+        assert known.answer(child) == known.answer(other)

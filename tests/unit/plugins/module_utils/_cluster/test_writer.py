@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import (
     execute_plan,
-    needs_own_client,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
@@ -98,21 +97,6 @@ def test_refusals_do_not_stop_the_rest(cluster, write, refused):
     assert [(item.name, item.message) for item in found.refusals] == [("a", NO)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("plain", False),
-        ("\u00e9 \u4e2d \uffff", False),
-        ("\\ud83d\\ude80 as text", False),
-        ("\U0001f680", True),
-    ],
-)
-def test_characters_that_tasks_cannot_apply(text, expected):
-    child = config_map("a")
-    assert needs_own_client(Plan(apply=[child, child | {"data": {text: "x"}}])) is expected
-    assert needs_own_client(Plan(apply=[child, child | {"data": {"x": text}}])) is expected
-
-
 def test_kind_that_is_not_served(cluster, write, answer):
     manifest = {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -139,7 +123,6 @@ SEALED = {
 def test_sealed_values_are_inserted_and_not_returned(cluster, write):
     secrets = "/api/v1/namespaces/nim/secrets"
     cluster.put(f"{secrets}/pg", {"metadata": {"name": "pg"}, "data": {"password": "czNjcjN0"}})
-    assert needs_own_client(Plan(apply=[SEALED]))
     found = write(apply=[SEALED])
     assert base64.b64decode(cluster.objects[f"{secrets}/x"]["data"]["uri"]) == b"me:s3cr3t@h"
     assert found.written["Secret/nim/x"]["data"] == SEALED["data"]

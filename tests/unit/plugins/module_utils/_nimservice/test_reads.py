@@ -59,6 +59,24 @@ def test_leftovers_of_features(make: t.Any, status: t.Any, looked_for: list[str]
 
 
 @pytest.mark.parametrize(
+    ("generation", "observed", "looked_for"),
+    [
+        pytest.param(1, 1, [], id="its first spec, served by us"),
+        pytest.param(1, None, FEATURES, id="its first spec, served by the reference"),
+        pytest.param(2, 2, FEATURES, id="a later spec"),
+    ],
+)
+def test_leftovers_of_a_spec_that_never_changed(
+    make: t.Any, generation: int, observed: int | None, looked_for: list[str]
+) -> None:
+    status = {"state": "NotReady"} | ({"observedGeneration": observed} if observed else {})
+    resource = make.cr({}, status)
+    resource["metadata"]["generation"] = generation
+    found = keys(resource, make.observe())
+    assert [key for key in found if key in FEATURES] == looked_for
+
+
+@pytest.mark.parametrize(
     ("spec", "more"),
     [
         pytest.param({}, [], id="least: leftovers of features too"),

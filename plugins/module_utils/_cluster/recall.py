@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers about the cluster as a whole, which hold for a while and for all passes.
+
+What nodes the cluster has decides what some pods look like. It is the same for thousands of passes,
+and a list of nodes costs as much as all reads of children together. Passes are processes of their
+own, so the answers are in files of a folder that the supervisor makes for one life of the operator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+import typing as t
+from pathlib import Path
+
+from .._engine.observed import Read
+
+FOLDER_VARIABLE = "NIMOPS_SHARED_ANSWERS"
+SECONDS = 600
+"""How long an answer holds."""
+_LONG_LIVED = frozenset({"any"})
+_LIMIT = 1 << 16
+
+
+def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
+    """The answer that an earlier pass was given, or a new one; kept if it holds for all passes."""
+    folder = os.environ.get(FOLDER_VARIABLE, "")
+    if read.how not in _LONG_LIVED or not folder:
+        return ask(read)
+    file = Path(folder, hashlib.sha256(read.key.encode()).hexdigest())
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        if 0 <= time.time() - file.stat().st_mtime < SECONDS:
+            return json.loads(file.read_bytes()[:_LIMIT])
+    answer = ask(read)
+    with contextlib.suppress(OSError):
+        _keep(file, json.dumps(answer))
+    return answer
+
+
+def _keep(file: Path, text: str) -> None:
+    """Replace a file as a whole; only this user may read it."""
+    handle, fresh = tempfile.mkstemp(prefix=".", dir=file.parent)
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        Path(fresh).replace(file)
+    except OSError:
+        Path(fresh).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.recall import (
+    FOLDER_VARIABLE,
+    SECONDS,
+    recall,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    read_child,
+    read_tanzu,
+)
+
+NODE = {"metadata": {"name": "n", "labels": {"node.vmware.com/tkg": "1"}}}
+READ, OTHER = read_tanzu()
+
+
+class Asked:
+    """Answers reads, and counts them."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.reads = []
+
+    def __call__(self, read):
+        self.reads.append(read)
+        return self.answers[min(len(self.reads), len(self.answers)) - 1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def test_an_answer_about_the_cluster_holds_for_the_next_pass(folder):
+    asked = Asked([NODE], [])
+    assert [recall(READ, asked), recall(READ, asked)] == [[NODE], [NODE]]
+    assert asked.reads == [READ]
+    assert recall(OTHER, asked) == []
+    (file, _other) = sorted(folder.iterdir(), key=lambda item: item.stat().st_size, reverse=True)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_does_not_hold_for_ever(folder):
+    asked = Asked([NODE], [])
+    recall(READ, asked)
+    (file,) = folder.iterdir()
+    then = file.stat().st_mtime - SECONDS - 1
+    os.utime(file, (then, then))
+    assert [recall(READ, asked), recall(READ, asked)] == [[], []]
+    assert len(asked.reads) == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
+def test_a_broken_file_is_asked_for_again(folder, text):
+    recall(READ, Asked([]))
+    (file,) = folder.iterdir()
+    file.write_text(text)
+    assert recall(READ, Asked([NODE])) == [NODE]
+
+
+def test_a_folder_that_is_gone_or_not_there_changes_nothing(folder, monkeypatch):
+    folder.rmdir()
+    assert recall(READ, Asked([NODE])) == [NODE]
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    assert recall(READ, Asked([])) == []
+
+
+def test_what_belongs_to_one_resource_is_asked_each_time(folder):
+    asked = Asked(None, {"kind": "Service"})
+    read = read_child("Service", "nim", "llm")
+    assert [recall(read, asked), recall(read, asked)] == [None, {"kind": "Service"}]
+    assert list(folder.iterdir()) == []
