@@ -10,7 +10,8 @@ ENV OPERATOR_VERSION=${OPERATOR_VERSION} \
     ANSIBLE_INVENTORY_UNPARSED_WARNING=false \
     ANSIBLE_INVENTORY_ENABLED=ini \
     ANSIBLE_PIPELINING=true \
-    PREFORK_PRELOAD="nimops.nim kubernetes.core"
+    PREFORK_MODULES=off \
+    PREFORK_PRELOAD=nimops.nim
 
 USER 0
 RUN --mount=type=bind,source=build/image,target=/mnt sh /mnt/install.sh

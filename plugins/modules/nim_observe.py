@@ -30,7 +30,7 @@ options:
       - Whether to do the whole pass in this task, which is what the operator does. That is to carry out the plan by
         server-side apply, merge patches and deletions, and then to do what M(nimops.nim.nim_report) does.
       - The children of a resource without a status are not read before they are created. If there is one all the same, its
-        creation is refused, and RV(period) asks for another pass soon.
+        creation is refused, and the pass begins again and reads them.
     type: bool
     default: false
 """

@@ -52,7 +52,7 @@ class LiveCluster:
         self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
         self._find_secret = secret_finder(client)
         self._is_dry = is_dry
-        self._is_new = is_new
+        self.is_new = is_new
         self._patience = Patience(namespace, Slots()) if is_shared else None
 
     def __enter__(self) -> t.Self:
@@ -73,17 +73,17 @@ class LiveCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer; empty for a read across namespaces if we have rights in some of them only."""
-        if read.is_child and self._is_new:
+        if read.is_child and self.is_new:
             return None
+        return recall(read, self._answer)
+
+    def _answer(self, read: Read) -> t.Any:
         try:
-            return recall(read, self._answer)
+            return answer(self.client, read, self._patience, self._find_secret)
         except ApiError as error:
             if error.status == 403 and read.how in ("list", "any") and not read.namespace:
                 return []
             raise
-
-    def _answer(self, read: Read) -> t.Any:
-        return answer(self.client, read, self._patience, self._find_secret)
 
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; in a dry run, only the planned refusals are known."""

@@ -33,6 +33,7 @@ class SimulatedCluster:
     """The answers of ``base``, overridden by what was written; ``has_moved``: anything changed."""
 
     slow_period = SLOW_REQUEUE_SECONDS
+    is_new = False
 
     def __init__(self, base: Ask) -> None:
         self.has_moved = False

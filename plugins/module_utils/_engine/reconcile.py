@@ -3,8 +3,7 @@
 
 """One reconcile pass over one custom resource, in a live or simulated cluster.
 
-`reconcile` is the whole pass. The role runs it in three steps, as `kubernetes.core.k8s` writes
-there: `look`, the tasks that execute the plan, and `conclude`.
+`reconcile` is the whole pass; `look` and `conclude` are its halves, for who writes in between.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ class Cluster(t.Protocol):
 
     slow_period: int
     """Minimum seconds before the next pass when passes are slow."""
+    is_new: bool
+    """Whether children are taken to be absent without a look, as nobody has served the resource."""
 
     def settings(self) -> Json:
         """The operator's configuration: version, namespace, switches."""
@@ -95,9 +96,17 @@ class Pass:
 
 
 def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
-    """Observe, plan, write, and report. Raises ApiError if the API server does not answer."""
+    """Observe, plan, write, and report. Raises ApiError if the API server does not answer.
+
+    If a child of a new resource is there all the same, because somebody else has made it or the
+    resource was restored from a backup, its creation is refused, and the pass begins again.
+    """
     seen = look(kind, resource, cluster)
     outcome = cluster.write(seen.plan)
+    if outcome.raced and cluster.is_new:
+        cluster.is_new = False
+        seen = look(kind, resource, cluster)
+        outcome = cluster.write(seen.plan)
     return Pass(seen, outcome, conclude(kind, resource, seen.answers, outcome, cluster))
 
 

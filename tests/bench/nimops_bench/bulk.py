@@ -140,6 +140,21 @@ class Original:
         status = {"status": rename(self.status, words)}
         api.patch(f"{path_of(NIMSERVICES, namespace, name)}/status", status)
 
+    def copy_children(self, api: Api, namespace: str, name: str) -> None:
+        """The children alone, which belong to nobody, one request for each."""
+        for kind, child in self.children:
+            body = rename(child, {self.name: name})
+            del body["metadata"]["ownerReferences"]
+            if kind[1] == "services":
+                body["spec"].pop("clusterIP", None)
+                body["spec"].pop("clusterIPs", None)
+            api.request("POST", path_of(kind, namespace), body)
+
+    def delete_children(self, api: Api, namespace: str, name: str) -> None:
+        """What `copy_children` has made."""
+        for kind, _child in self.children:
+            api.request("DELETE", path_of(kind, namespace, name))
+
 
 def in_parallel(items: t.Sequence[t.Any], do: t.Callable[[Api, t.Any], None], what: str) -> None:
     """Do something with each item, over several connections; the first error ends it."""
@@ -194,6 +209,16 @@ def delete_foreign(namespace: str) -> None:
         if item["metadata"]["name"].startswith(FOREIGN)
     ]
     in_parallel(places, delete, "objects of others")
+
+
+def create_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
+    """The children of a settled NIMService under other names, without the NIMServices."""
+    in_parallel(names, lambda api, name: original.copy_children(api, namespace, name), "children")
+
+
+def delete_plain(original: Original, namespace: str, names: t.Sequence[str]) -> None:
+    """What `create_plain` has made."""
+    in_parallel(names, lambda api, name: original.delete_children(api, namespace, name), "children")
 
 
 def copy_settled(original: Original, namespace: str, names: t.Sequence[str]) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from nimops_live.cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
 from nimops_live.errors import LiveError
 from nimops_live.metrics import Snapshot
-from nimops_live.progress import say
+from nimops_live.progress import Deadline, say
 from nimops_live.runtime import Side
 from nimops_live.workload import state_of
 
+from .bulk import Original, create_plain, delete_plain
 from .changes import Changes, tell_changes
 from .results import SIDES, Few, Restart, Samples, Seen, is_share_right
 from .runtime import MeasuredOperator, MemoryWatch
@@ -210,7 +211,36 @@ class Bench:
             memory = operator.memory()
             self._note_share(operator)
             say(f"  idle: {memory.pss:.0f} MiB (PSS)")
-        return Few(ready, memory)
+        return Few(ready, memory, self._create_plain())
+
+    def _create_plain(self) -> float:
+        """Seconds until as many children are there and their pods ready, without an operator.
+
+        What the machine and its control plane need for them, to compare with.
+        """
+        namespace = self.work.namespace
+        original = Original(self._api, namespace, self.names(0, 1)[0])
+        names = [f"plain-{number:04}" for number in range(self.sizes.few)]
+        began = time.monotonic()
+        create_plain(original, namespace, names)
+        deadline = Deadline(limit_for(self.sizes.few), "pods of children without an operator")
+        while not self._are_ready(set(names)):
+            deadline.check()
+            time.sleep(0.1)
+        seconds = time.monotonic() - began
+        say(f"  their children alone, by a plain client: {seconds:.1f} s")
+        delete_plain(original, namespace, names)
+        return seconds
+
+    def _are_ready(self, names: set[str]) -> bool:
+        """Whether these Deployments have all their pods."""
+        found = self._api.get(path_of(DEPLOYMENTS, self.work.namespace))["items"]
+        ready = {
+            item["metadata"]["name"]
+            for item in found
+            if (item.get("status") or {}).get("readyReplicas")
+        }
+        return names <= ready
 
     def apply_rest(self) -> None:
         """The rest of the NIMServices, which are only there to be many."""

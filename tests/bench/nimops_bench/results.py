@@ -68,10 +68,14 @@ class Samples:
 
 @dataclass(frozen=True)
 class Few:
-    """When each NIMService became Ready, in seconds since they were applied; memory afterwards."""
+    """When each NIMService became Ready, in seconds since they were applied; memory afterwards.
+
+    `plain` are the seconds that their children alone took, without an operator.
+    """
 
     ready: list[float]
     idle: Memory
+    plain: float
 
 
 @dataclass(frozen=True)
@@ -239,6 +243,7 @@ def describe_many(seen: Seen) -> Results:
     if few:
         results["hundred_ready_s"] = few.ready[-1]
         results["hundred_ready_median_s"] = median(few.ready)
+        results["hundred_plain_s"] = few.plain
         results["rss_idle_mib"] = few.idle.pss
         results["rss_idle_sum_mib"] = few.idle.rss
     if some:

@@ -27,6 +27,7 @@ REQUIRED = {
     "unchanged_median_s",
     "nemo_ratio",
     "hundred_ready_s",
+    "hundred_plain_s",
     "restart_100_s",
     "restart_500_s",
     "change_during_restart_s",

@@ -44,7 +44,7 @@ def make_seen() -> Seen:
         },
         shares={"stock": [0.9], "prefork": [0.03]},
         kinds={"NIMService": [0.2], "NemoDatastore": [0.1]},
-        few=Few([1.0, 2.0, 9.0], Memory(150, 200)),
+        few=Few([1.0, 2.0, 9.0], Memory(150, 200), 4.0),
         restart_few=make_restart(10.0, [1.0]),
         restart_many=make_restart(60.0, [1.0, 7.0, 2.0]),
     )
@@ -65,6 +65,7 @@ def test_all_figures() -> None:
         "create_stock_median_s": 6.0,
         "hundred_ready_s": 9.0,
         "hundred_ready_median_s": 2.0,
+        "hundred_plain_s": 4.0,
         "rss_idle_mib": 150,
         "rss_idle_sum_mib": 200,
         "restart_100_s": 10.0,

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import pytest
@@ -139,43 +138,36 @@ def test_nothing_follows_when_all_is_said(passes):
 
 
 CHILD = "/api/v1/namespaces/nim/services/llm"
+TOLD = 'Service "llm" exists and was not created by this NIMService'
 
 
 @pytest.fixture(scope="module")
-def first_passes(play, new_cluster, tmp_path_factory):
-    """(cluster, requests of each pass): two over a new NIMService whose Service is another's."""
+def contested(play, new_cluster, tmp_path_factory):
+    """(cluster, requests): the first pass of a NIMService whose Service is somebody else's."""
     cluster = new_cluster()
     cluster.put(f"{SERVICES}/llm", LLM)
     foreign = {"apiVersion": "v1", "kind": "Service"}
     cluster.put(CHILD, foreign | {"metadata": {"name": "llm", "namespace": "nim"}})
-    found = []
+    meta = {"name": "llm", "namespace": "nim"}
     try:
-        for failure in ("", 'Service "llm" exists and was not created by this NIMService'):
-            count = len(cluster.server.requests)
-            meta = {"name": "llm", "namespace": "nim"}
-            folder = tmp_path_factory.mktemp("first")
-            expected = pytest.raises(AssertionError, match=failure) if failure else nullcontext()
-            with expected:
-                play("operator", cluster, folder, ansible_operator_meta=meta)
-            asked = [(item.method, item.path) for item in cluster.server.requests[count:]]
-            found.append((asked, cluster.objects[f"{SERVICES}/llm"]["status"]))
-        yield cluster, found
+        with pytest.raises(AssertionError, match=TOLD):
+            play("operator", cluster, tmp_path_factory.mktemp("first"), ansible_operator_meta=meta)
+        yield cluster, [(item.method, item.path) for item in cluster.server.requests]
     finally:
         cluster.server.close()
 
 
-def test_the_first_pass_creates_without_asking(first_passes):
-    _cluster, ((asked, _status), _second) = first_passes
+def test_children_are_created_without_asking_first(contested):
+    _cluster, asked = contested
     writes = [path for method, path in asked if method == "PATCH"]
     before = [path for method, path in asked[: asked.index(("PATCH", writes[0]))]]
-    assert CHILD in writes
-    assert DEPLOYMENT in writes
+    assert {CHILD, DEPLOYMENT} <= {*writes}
     assert not {CHILD, DEPLOYMENT} & {*before}
 
 
-def test_what_another_one_has_made_is_not_overwritten_and_told_in_the_next_pass(first_passes):
-    cluster, (_first, (second, status)) = first_passes
+def test_what_somebody_else_has_made_is_not_overwritten_and_told_at_once(contested):
+    cluster, asked = contested
     assert "labels" not in cluster.objects[CHILD]["metadata"]
-    assert ("GET", CHILD) in second
-    told = [item["message"] for item in status["conditions"] if item["status"] == "True"]
-    assert [text for text in told if 'Service "llm" exists and was not created by this' in text]
+    assert ("GET", CHILD) in asked
+    conditions = cluster.objects[f"{SERVICES}/llm"]["status"]["conditions"]
+    assert [item for item in conditions if TOLD in item["message"]]
