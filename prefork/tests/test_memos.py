@@ -42,6 +42,7 @@ FIRST_PLAY = {
     r"_get_builtin_routing_metadata!cached$": "redirections of names, from files",
     r"^process:modules$": "modules imported",
     r"^ansible_prefork\.templates:_codes": "the code of templates, by their text",
+    r"^ansible_prefork\.templates:_compile_context!cached$": "a class of ansible-core, or that there is none",
     r"^ansible_prefork\.plugin_docs:_without_options": "the documentation of plugins, by path",
 }
 # Since ansible-core 2.21 the first task that adds a host starts a server in the process; the warm-up has none.
