@@ -138,7 +138,7 @@ def test_nothing_follows_when_all_is_said(passes):
 
 
 CHILD = "/api/v1/namespaces/nim/services/llm"
-TOLD = 'Service "llm" exists and was not created by this NIMService'
+TOLD = "exists and was not created by this NIMService"
 
 
 @pytest.fixture(scope="module")
