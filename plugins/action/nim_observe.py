@@ -55,7 +55,8 @@ class ActionModule(Action):
             _mark_work_folder_unused()
         is_dry, writes = self._task.check_mode, arguments["write"]
         if resource is None:
-            return _described({}, Plan()) | (asdict(EMPTY_REPORT) if writes else {})
+            nothing = {**asdict(EMPTY_REPORT), "written": [], "deleted": []}
+            return nothing if writes else _described({}, Plan())
         namespace = resource["metadata"].get("namespace") or ""
         is_new = writes and not is_dry and not resource.get("status")
         with LiveCluster(client, namespace, is_dry=is_dry, is_new=is_new) as cluster:

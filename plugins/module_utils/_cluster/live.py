@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import types
 import typing as t
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from .._base.environment import count_from
 from .._base.errors import ApiError
+from .._base.reserved_keys import refuse_reserved_keys
 from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read
@@ -86,7 +88,13 @@ class LiveCluster:
             raise
 
     def write(self, plan: Plan) -> Outcome:
-        """Execute a plan; in a dry run, only the planned refusals are known."""
+        """Execute a plan; in a dry run, only the planned refusals are known.
+
+        Raises NimError for keys that Ansible reserves, from whatever source: they are removed from
+        all that is read, so a child with one would be written in each pass.
+        """
+        if not plan.is_empty:
+            refuse_reserved_keys(asdict(plan))
         if not self._is_dry:
             return execute_plan(self.client, plan)
         return Outcome(

@@ -6,7 +6,10 @@ from __future__ import annotations
 import tempfile
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import (
+    ApiError,
+    NimError,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
@@ -129,3 +132,16 @@ def test_children_of_a_new_resource_are_not_asked_for(cluster, live):
         assert new.answer(child) is None
         assert new.answer(other)["metadata"]["name"] == "llm"
         assert known.answer(child) == known.answer(other)
+
+
+def test_keys_that_ansible_reserves_are_not_written(cluster, live):
+    """They are removed from whatever is read, so they would differ in each pass."""
+    child = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "nim"},
+        "data": {"__ansible_unsafe": "x"},
+    }
+    with live() as cluster_of_pass, pytest.raises(NimError, match="__ansible_unsafe"):
+        cluster_of_pass.write(Plan(apply=[child]))
+    assert cluster.calls("PATCH") == []
