@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the files that name our kinds, from the declarations in plugins/module_utils/_*/kind.py.
 
-These are: watches.yaml, a playbook and a role for each kind, the RBAC of the operator and of users,
+These are: watches.yaml, a role for each kind, the RBAC of the operator and of users,
 the lists of config/*/kustomization.yaml, and the tables of kinds of the engine and the plugins.
 --check writes nothing, and exits 1 if a file would change. This needs no cluster.
 """
@@ -158,10 +158,10 @@ def watches(kinds: Kinds) -> str:
             f"- group: {kind.group}\n"
             f"  version: {kind.version}\n"
             f"  kind: {kind.name}\n"
-            f"  playbook: playbooks/{kind.singular}.yml\n"
+            "  playbook: playbooks/reconcile.yml\n"
             "  finalizer:\n"
             f"    name: {kind.finalizer}\n"
-            f"    playbook: playbooks/{kind.singular}.yml\n"
+            "    playbook: playbooks/finalize.yml\n"
             f"  reconcilePeriod: {kind.reconcile_period}\n"
             "  maxRunnerArtifacts: 5\n"
             "  manageStatus: false\n"
@@ -182,29 +182,6 @@ def watches(kinds: Kinds) -> str:
 def kinds_of(kind: Any) -> set[str]:
     """The kinds of objects that a kind accesses."""
     return {access.kind for access in kind.access}
-
-
-def playbook(kind: Any) -> str:
-    """The playbook that watches.yaml runs."""
-    scope = "name and namespace" if kind.is_namespaced else "name"
-    return f"""\
----
-# watches.yaml runs this for each {kind.name}; it only gets the {scope}
-# of the resource. {GENERATED}
-- name: Reconcile the {kind.name}
-  hosts: localhost
-  connection: local
-  gather_facts: false
-  tasks:
-    - name: Reconcile the {kind.name}
-      ansible.builtin.import_role:
-        name: nimops.nim.reconcile
-        rolespec_validate: false
-      vars:
-        reconcile_resource:
-          kind: {kind.name}
-          metadata: "{{{{ ansible_operator_meta }}}}"
-"""
 
 
 def role(kind: Any, about: str) -> Iterator[tuple[str, str]]:
@@ -267,8 +244,8 @@ argument_specs:
 
 {about}
 
-One pass over one {kind.name}: reads what it depends on, writes what differs, and reports the status. The operator runs this
-role for each event. Some work takes several passes: a playbook repeats the role until `status` says that it is done.
+One pass over one {kind.name}: reads what it depends on, writes what differs, and reports the status, as the
+operator does for each event. Some work takes several passes: a playbook repeats the role until `status` says that it is done.
 
 | variable | meaning |
 |---|---|
@@ -508,7 +485,6 @@ def generate(kinds: Kinds) -> dict[str, str]:
         ANNOTATIONS_POLICY: annotations_policy(kinds),
     }
     for kind in kinds.declared:
-        files[f"playbooks/{kind.singular}.yml"] = playbook(kind)
         files |= dict(role(kind, kinds.abouts[kind.name]))
         files |= dict(people_roles(kind))
     return files | dict(operator_roles(kinds)) | dict(kustomizations(kinds))

@@ -21,18 +21,9 @@ description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the
     response of a running model.
-  - From these it plans what to write, claim and delete.
-  - Writes nothing unless O(write) is set. Secrets are read only to query an image registry, and are not returned; for a
-    Secret that contains a key, only whether it exists.
-options:
-  write:
-    description:
-      - Whether to do the whole pass in this task, which is what the operator does. That is to carry out the plan by
-        server-side apply, merge patches and deletions, and then to do what M(nimops.nim.nim_report) does.
-      - The children of a resource without a status are not read before they are created. If there is one all the same, its
-        creation is refused, and the pass begins again and reads them.
-    type: bool
-    default: false
+  - From these it plans what to write, claim and delete. Writes nothing; M(nimops.nim.nim_reconcile) does.
+  - Secrets are read only to query an image registry, and are not returned; for a Secret that contains a key, only whether
+    it exists.
 """
 
 EXAMPLES = r"""
@@ -48,16 +39,6 @@ EXAMPLES = r"""
 - name: Show the Service
   ansible.builtin.debug:
     msg: "{{ (seen.observed | from_json)['Service/' ~ nim.metadata.namespace ~ '/' ~ nim.metadata.name] }}"
-
-- name: Create or correct its children, and write its status
-  nimops.nim.nim_observe:
-    resource: "{{ nim }}"
-    write: true
-  register: done
-
-- name: Show what was written, and whether another pass is needed
-  ansible.builtin.debug:
-    msg: "{{ done.written }}, {{ done.deleted }}; again after {{ done.period or 'a change' }}"
 """
 
 RETURN = r"""
@@ -69,11 +50,11 @@ observed:
     - The key of an object is C(Kind/namespace/name), or C(Kind/name) if it has no namespace; its value is null if the
       object does not exist. The custom resource itself is under C(resource), and what
       P(nimops.nim.plan_resource#filter) would return under C(plan).
-  returned: success and O(write=false)
+  returned: success
   type: str
 plan:
   description: What has to be written. All lists are empty if nothing differs.
-  returned: success and O(write=false)
+  returned: success
   type: dict
   contains:
     adopt:
@@ -93,26 +74,4 @@ plan:
       description: References to objects to delete, each with the C(uid) that was read.
       type: list
       elements: dict
-written:
-  description: Keys of the objects that were applied, as in RV(observed). None in check mode.
-  returned: success and O(write=true)
-  type: list
-  elements: str
-deleted:
-  description: Keys of the objects that were deleted. None in check mode.
-  returned: success and O(write=true)
-  type: list
-  elements: str
-status:
-  description: As RV(nimops.nim.nim_report#module:status).
-  returned: success and O(write=true)
-  type: dict
-error:
-  description: As RV(nimops.nim.nim_report#module:error).
-  returned: success and O(write=true)
-  type: str
-period:
-  description: As RV(nimops.nim.nim_report#module:period).
-  returned: success and O(write=true)
-  type: str
 """

@@ -11,44 +11,44 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: requeue_after
 author: The nimops.nim authors (@nimops)
-short_description: Make the operator reconcile again after a while, or after an error
+short_description: Do one reconcile of a custom resource in the operator
 version_added: 0.1.0
 extends_documentation_fragment:
+  - nimops.nim._cluster
+  - nimops.nim._cluster.connection
   - nimops.nim._cluster.attributes
 description:
-  - The Ansible operator runtime looks for a task of exactly this name, without a collection, in the events of a run,
-    reads its period, and ends the reconcile at once. It must therefore be the last task of a role, be called
-    by its short name, and never be skipped.
-  - If the task fails, the runtime does not read its period, and treats it like any failed task.
-  - Outside the operator it has no effect.
-options:
-  period:
-    description:
-      - How long to wait, as a Go duration such as C(3s) or C(1m30s).
-      - Required unless there is an O(error).
-    type: str
-    default: ""
-  error:
-    description:
-      - Fail with this text instead. The operator then retries with back-off.
-    type: str
-    default: ""
+  - Does what M(nimops.nim.nim_reconcile) does, and tells the Ansible operator runtime when to look again.
+  - The runtime looks for a task of exactly this name, without a collection, in the events of a run, reads RV(period) from
+    its result, and ends the reconcile at once. It does not survive a result without one, so the task must never be
+    skipped.
+  - If the task fails, the runtime does not read its period, and retries with back-off.
+  - The runtime removes no finalizer after this task. The playbook of a finalizer uses M(nimops.nim.nim_reconcile).
 """
 
 EXAMPLES = r"""
-- name: Reconcile again in five seconds
+- name: Reconcile a NIMService in the operator
   nimops.nim.requeue_after:
-    period: 5s
-
-- name: Fail if there was an error, otherwise reconcile again in five seconds
-  nimops.nim.requeue_after:
-    period: 5s
-    error: "{{ said.error }}"
+    resource: "{{ nim }}"
 """
 
 RETURN = r"""
 period:
-  description: The period given.
+  description:
+    - When to look again, as a Go duration. If nothing is under way, that is the annotation
+      C(ansible.sdk.operatorframework.io/reconcile-period) of the resource or the C(reconcilePeriod) of its kind in
+      C(watches.yaml); C(0s), which is never, if the resource is gone.
   returned: success
   type: str
+  sample: 10m
+written:
+  description: As RV(nimops.nim.nim_reconcile#module:written).
+  returned: success
+  type: list
+  elements: str
+deleted:
+  description: As RV(nimops.nim.nim_reconcile#module:deleted).
+  returned: success
+  type: list
+  elements: str
 """

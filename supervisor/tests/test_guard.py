@@ -37,21 +37,21 @@ def run(folder):
 
 
 @pytest.mark.parametrize(
-    ("below", "name", "namespace"),
+    ("below", "kind", "metadata"),
     [
-        (f"{GROUP}/nim/llm", "llm", "nim"),
-        (f"{GROUP}/nim/llm.v1-a", "llm.v1-a", "nim"),
-        ("nvidia.com/v1/ClusterPolicy/gpu", "gpu", ""),
+        (f"{GROUP}/nim/llm", "NIMService", {"name": "llm", "namespace": "nim"}),
+        (f"{GROUP}/nim/llm.v1-a", "NIMService", {"name": "llm.v1-a", "namespace": "nim"}),
+        ("nvidia.com/v1/ClusterPolicy/gpu", "ClusterPolicy", {"name": "gpu"}),
     ],
 )
-def test_only_name_and_namespace_are_left(root, below, name, namespace):
-    wanted = {"ansible_operator_meta": {"name": name, "namespace": namespace}}
+def test_only_kind_name_and_namespace_are_left(root, below, kind, metadata):
+    wanted = {"nimops_resource": {"kind": kind, "metadata": metadata}}
     assert run(make_folder(root, below)) == wanted
 
 
 @pytest.mark.parametrize("text", [RAW, "", "{", "[" * 100_000, "\0", '{"a": 1e999}'])
 def test_what_was_there_is_not_even_parsed(root, text):
-    assert set(run(make_folder(root, extravars=text))) == {"ansible_operator_meta"}
+    assert set(run(make_folder(root, extravars=text))) == {"nimops_resource"}
 
 
 def test_nobody_else_may_read_the_result(root):
@@ -159,7 +159,7 @@ def test_the_next_program_runs_with_limits(root):
     folder = make_folder(root)
     process = start_program(root, folder, NIMOPS_RUN_MEMORY_MIB="100")
     assert process.stdout == f"seen ['run', '{folder}'] {100 << 20}\n"
-    assert set(json.loads((folder / "env/extravars").read_text())) == {"ansible_operator_meta"}
+    assert set(json.loads((folder / "env/extravars").read_text())) == {"nimops_resource"}
 
 
 def test_a_run_that_takes_too_much_memory_fails_alone(root):

@@ -33,6 +33,7 @@ pytestmark = [
 ROOT = Path(__file__).resolve().parents[2]
 NIM_FILE = ROOT / "tests/nimservice.json"
 NIM = json.loads(NIM_FILE.read_text())
+RECONCILE = "ansible_collections.nimops.nim.plugins.plugin_utils._reconcile"
 MANIFEST = "{big: {model: m, tags: {precision: fp8}}, small: {model: m, tags: {precision: bf16}}}"
 
 
@@ -66,10 +67,37 @@ def test_observe_and_report(run, cluster):
     assert wrong["msg"] == "the variable inventory_hostname is not the result of a task"
 
 
-def test_requeue_after(run):
-    assert run("nimops.nim.requeue_after", period="5s")["period"] == "5s"
-    failed = run("nimops.nim.requeue_after", error="so it is")
-    assert (failed["failed"], failed["msg"]) == (True, "so it is")
+def test_reconcile(run, cluster):
+    path = api_path("NIMService", "nim", "llm")
+    stored = cluster.put(path, NIM)
+    done = run("nimops.nim.nim_reconcile", resource=stored)
+    assert (done["changed"], done["status"]["state"], done["period"]) == (True, "NotReady", "1s")
+    assert "Deployment/nim/llm" in done["written"]
+    told = run("nimops.nim.requeue_after", resource=cluster.objects[path])
+    assert (told["changed"], told["written"], bool(told["period"])) == (False, [], True)
+
+
+def test_what_stops_a_pass_is_in_the_status(run, cluster, servers):
+    path = api_path("NIMService", "nim", "llm")
+    stored = cluster.put(path, {**NIM, "status": {"state": "Ready"}})
+    cluster.refuse["GET", api_path("Deployment", "nim", "llm")] = [
+        servers.kube_status(403, "not for you")
+    ]
+    found = run("nimops.nim.requeue_after", resource=stored)
+    assert (found["failed"], "period" in found) == (True, True)
+    assert "not for you" in found["msg"]
+    said = cluster.objects[path]["status"]["conditions"]
+    assert [item for item in said if "not for you" in item["message"]]
+
+
+def test_an_error_of_ours_is_in_the_status_and_in_the_log(run, cluster, monkeypatch):
+    path = api_path("NIMService", "nim", "llm")
+    stored = cluster.put(path, NIM)
+    monkeypatch.setattr(f"{RECONCILE}.reconcile", lambda *_: {}["lost"])
+    found = run("nimops.nim.nim_reconcile", resource=stored)
+    assert found["failed"] is True
+    said = cluster.objects[path]["status"]["conditions"]
+    assert [item for item in said if "unexpected KeyError: 'lost'" in item["message"]]
 
 
 WRONG = {

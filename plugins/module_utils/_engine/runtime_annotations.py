@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 PREFIX = "ansible.sdk.operatorframework.io/"
+PERIOD = f"{PREFIX}reconcile-period"
 
 # The digit limits keep every value below Go's maximum of 292 years, the policy's limit too.
 NUMBER = r"[0-9]{1,9}"
@@ -61,7 +62,7 @@ RANGES = {
     # A shorter period is a busy loop that occupies workers; during a change the operator requeues
     # sooner anyway. At 0 or below it never requeues, and with an invalid duration the runtime
     # even blocks deletion of the resource.
-    f"{PREFIX}reconcile-period": Range("30s", "8760h", is_duration=True),
+    PERIOD: Range("30s", "8760h", is_duration=True),
 }
 
 

@@ -3,8 +3,8 @@
 """Prepare each run of ansible-runner: no text of a custom resource reaches Ansible's variables.
 
 The runtime writes the whole resource into `env/extravars`, where a key of a map can make ansible-core evaluate all text
-as templates. The guard replaces the file by the name and namespace of the resource, taken from the path of the work
-folder; it does not even parse what the runtime wrote.
+as templates. The guard replaces the file by the kind, name and namespace of the resource, taken from the path of the
+work folder; it does not even parse what the runtime wrote.
 
 With prefork, this is the hook PREFORK_BEFORE_RUN; without, a program named `ansible-runner`, the first on PATH.
 """
@@ -29,6 +29,7 @@ LAST_RUN = "last-run"
 """A file in a work folder: its resource is gone or about to go. The collection creates it."""
 
 _NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
+_KIND_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 _NO_PROGRAM = 127
 
 
@@ -44,13 +45,13 @@ def before_run(arguments: list[str]) -> Path:
     if arguments[1:2] != ["run"] or len(arguments) < 3:
         raise GuardError(f"{NAME} is guarded: only `run` with a work folder of the runtime is allowed")
     folder = Path(arguments[2])
-    write(folder / "env/extravars", {"ansible_operator_meta": identify(folder)})
+    write(folder / "env/extravars", {"nimops_resource": identify(folder)})
     (folder / LAST_RUN).unlink(missing_ok=True)
     return folder
 
 
-def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
-    """The name and namespace of the resource that a work folder belongs to.
+def identify(folder: Path, root: Path | None = None) -> dict[str, object]:
+    """The kind, name and namespace, as in a manifest, of the resource that a work folder belongs to.
 
     The runtime's folder is `<root>/<group>/<version>/<kind>/[<namespace>/]<name>`.
     """
@@ -58,9 +59,12 @@ def identify(folder: Path, root: Path | None = None) -> dict[str, str]:
         parts = folder.relative_to(root or ROOT).parts
     except ValueError:
         parts = ()
-    if len(parts) not in {4, 5} or not all(_NAME_PATTERN.fullmatch(part) for part in parts[3:]):
+    names = parts[3:]
+    is_valid = len(names) in {1, 2} and all(_NAME_PATTERN.fullmatch(name) for name in names)
+    if not is_valid or not _KIND_PATTERN.fullmatch(parts[2]):
         raise GuardError(f"{folder} is not a work folder of the runtime")
-    return {"name": parts[-1], "namespace": parts[3] if len(parts) == 5 else ""}
+    namespace = {"namespace": names[0]} if len(names) == 2 else {}
+    return {"kind": parts[2], "metadata": {"name": names[-1], **namespace}}
 
 
 def limit_time(file: Path, seconds: int) -> None:

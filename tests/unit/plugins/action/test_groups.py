@@ -12,6 +12,7 @@ import pytest
 SERVICE = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
 SECRET = "/api/v1/namespaces/nim/secrets/llm-ssh-pk"
 LWS = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/nim/leaderworkersets/llm-lws"
+RESOURCE = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
 LLM = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
     "kind": "NIMService",
@@ -28,19 +29,18 @@ LLM = {
 
 @pytest.fixture(scope="module")
 def passes(play, new_cluster, tmp_path_factory):
-    """(cluster, output and writes of each pass, keys): new, unchanged, and with nothing hidden."""
+    """(cluster, output and writes of each pass, keys): new, unchanged, and talkative."""
     cluster = new_cluster()
     cluster.put(SERVICE, LLM)
     found = []
 
-    def make_pass(**variables):
+    def make_pass():
         count = len(cluster.calls("PATCH"))
         process, _results = play(
             "operator",
             cluster,
             tmp_path_factory.mktemp("pass"),
-            ansible_operator_meta={"name": "llm", "namespace": "nim"},
-            **variables,
+            nimops_resource=RESOURCE,
         )
         writes = [item.path.rpartition("/")[2] for item in cluster.calls("PATCH")[count:]]
         found.append((process.stdout + process.stderr, writes))
@@ -52,7 +52,7 @@ def passes(play, new_cluster, tmp_path_factory):
         keys.append(cluster.objects.pop(SECRET)["data"]["private.key"])
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("ANSIBLE_VERBOSITY", "3")
-            make_pass(reconcile_no_log=False)
+            make_pass()
         keys.append(cluster.objects[SECRET]["data"]["private.key"])
         yield cluster, found, keys
     finally:
@@ -79,7 +79,7 @@ def test_the_key_is_made_when_it_is_written_and_shown_nowhere(passes):
     assert keys[2] != keys[1], "a new one where the old one is lost"
     for output, _writes in outputs:
         assert not [key for key in keys if key[200:240] in output]
-    assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "results are shown, so what was written"
+    assert '"Secret/nim/llm-ssh-pk"' in outputs[-1][0], "the result says what was written"
 
 
 def test_a_missing_api_is_a_condition(play, new_cluster, tmp_path_factory):
@@ -93,7 +93,7 @@ def test_a_missing_api_is_a_condition(play, new_cluster, tmp_path_factory):
                 cluster,
                 # Short: since ansible-core 2.21 a run has a socket there.
                 tmp_path_factory.mktemp("missing"),
-                ansible_operator_meta={"name": "llm", "namespace": "nim"},
+                nimops_resource=RESOURCE,
             )
         said = cluster.objects[SERVICE]["status"]
         failed = next(item for item in said["conditions"] if item["type"] == "Failed")

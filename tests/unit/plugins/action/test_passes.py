@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
 import pytest
 
 SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
+RESOURCE = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
 LLM = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
     "kind": "NIMService",
@@ -27,26 +29,22 @@ DEPLOYMENT = "/apis/apps/v1/namespaces/nim/deployments/llm"
 TEXT = "{{ lookup('ansible.builtin.env', 'PATH') }}{% raw %}{# #}!unsafe"
 TEXT_VARIABLE = {"name": "A", "value": TEXT}
 ROCKET = {"name": "A", "value": "to the moon \U0001f680"}
-LOOK, WRITE = (
-    ("Observe the cluster, write what differs, and report", how) for how in ("ok", "changed")
-)
-LOOK_AGAIN = ("Requeue soon, or fail so that the runtime retries", "ok")
 
 
 @dataclass
 class Pass:
-    """``tasks``: (name, what became of it), without meta; ``writes``: paths."""
+    """``results``: what the runtime gets to see of each task; ``writes``: paths."""
 
-    tasks: list[tuple[str, str]]
+    results: list[dict]
     writes: list[str]
     connections: int
     pod: dict = field(default_factory=dict)
 
 
-def tasks_of(output):
-    shown = r"^TASK \[nimops\.nim\.reconcile : (.+?)\] \*+\n(?:(\w+): )?"
-    found = re.findall(shown, output, re.MULTILINE)
-    return [item for item in found if not item[0].startswith("End here if ")]
+def results_of(output):
+    assert output.count("\nTASK [") == 2, "one task, and the one of operator.yml"
+    shown = re.findall(r"^(?:ok|changed): \[localhost\] => (\{.*\})$", output, re.MULTILINE)
+    return [json.loads(item) for item in shown]
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +55,13 @@ def passes(play, new_cluster, tmp_path_factory):
 
     def make_pass():
         requests, connections = len(cluster.server.requests), cluster.server.connections
-        process, _results = play(
-            "operator",
-            cluster,
-            tmp_path_factory.mktemp("pass"),
-            ansible_operator_meta={"name": "llm", "namespace": "nim"},
-        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ANSIBLE_VERBOSITY", "1")
+            folder = tmp_path_factory.mktemp("pass")
+            process, _results = play("operator", cluster, folder, nimops_resource=RESOURCE)
         new = cluster.server.requests[requests:]
         return Pass(
-            tasks_of(process.stdout),
+            results_of(process.stdout),
             [item.path.rpartition("/namespaces/nim/")[2] for item in new if item.method != "GET"],
             cluster.server.connections - connections,
         )
@@ -95,19 +91,22 @@ def passes(play, new_cluster, tmp_path_factory):
 
 def test_a_new_resource_gets_its_children(passes):
     new = passes["new"]
-    assert new.tasks == [WRITE, LOOK_AGAIN]
     assert {"services/llm", "deployments/llm", "nimservices/llm/status"} <= set(new.writes)
+    (result,) = new.results
+    assert set(result) == {"changed", "written", "deleted", "period"}
+    assert (result["changed"], result["period"]) == (True, "1s")
+    assert "Deployment/nim/llm" in result["written"]
 
 
 def test_an_unchanged_resource_costs_no_more_than_a_look(passes):
     unchanged = passes["unchanged"]
-    assert unchanged.tasks == [LOOK, LOOK_AGAIN]
+    assert [item["changed"] for item in unchanged.results] == [False]
     assert (unchanged.writes, unchanged.connections) == ([], 1)
 
 
 def test_drift_is_found_in_each_pass(passes):
     drifted = passes["drifted"]
-    assert drifted.tasks == [WRITE, LOOK_AGAIN]
+    assert [item["written"] for item in drifted.results] == [["Service/nim/llm"]]
     assert drifted.writes == ["services/llm"]
 
 
@@ -127,14 +126,19 @@ def test_characters_that_the_official_client_cannot_apply(passes):
 
 def test_a_resource_that_is_gone_is_left_alone(passes):
     gone = passes["gone"]
-    assert (gone.tasks, gone.writes) == ([LOOK], [])
+    assert (gone.results[0]["period"], gone.writes) == ("0s", [])
 
 
-def test_nothing_follows_when_all_is_said(passes):
-    """Least of all a skipped requeue_after, which the runtime does not survive."""
+def test_the_runtime_comes_again_for_the_finalizer(passes):
+    """It does not remove the finalizer itself after requeue_after."""
     deleted = passes["deleted"]
-    assert deleted.tasks == [LOOK]
+    assert deleted.results == [{"changed": False, "written": [], "deleted": [], "period": "1s"}]
     assert deleted.writes == []
+
+
+def test_there_is_always_a_period(passes):
+    """The runtime does not survive a result of requeue_after without one."""
+    assert all(item["period"] for found in passes.values() for item in found.results)
 
 
 CHILD = "/api/v1/namespaces/nim/services/llm"
@@ -148,10 +152,9 @@ def contested(play, new_cluster, tmp_path_factory):
     cluster.put(f"{SERVICES}/llm", LLM)
     foreign = {"apiVersion": "v1", "kind": "Service"}
     cluster.put(CHILD, foreign | {"metadata": {"name": "llm", "namespace": "nim"}})
-    meta = {"name": "llm", "namespace": "nim"}
     try:
         with pytest.raises(AssertionError, match=TOLD):
-            play("operator", cluster, tmp_path_factory.mktemp("first"), ansible_operator_meta=meta)
+            play("operator", cluster, tmp_path_factory.mktemp("first"), nimops_resource=RESOURCE)
         yield cluster, [(item.method, item.path) for item in cluster.server.requests]
     finally:
         cluster.server.close()

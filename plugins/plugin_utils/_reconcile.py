@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A whole pass over a custom resource in one task, which also reports its own failure."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
+    EMPTY_REPORT,
+    Report,
+    conclude,
+    is_deleted,
+    reconcile,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
+
+Json = dict[str, t.Any]
+
+_LAST_RUN = "last-run"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a pass has come to. ``resource``: as it was read, None if it is gone."""
+
+    resource: Json | None
+    report: Report = EMPTY_REPORT
+    outcome: Outcome = field(default_factory=Outcome)
+    is_changed: bool = False
+
+    @property
+    def result(self) -> Json:
+        """The result of a task: failed if an error remains, so that somebody tries again."""
+        error = self.report.error
+        return {
+            "changed": self.is_changed,
+            "written": sorted(self.outcome.written),
+            "deleted": sorted(self.outcome.deleted),
+            **({"failed": True, "msg": error} if error else {}),
+        }
+
+
+class ReconcileAction(Action):
+    """Runs passes; in check mode nothing is written."""
+
+    spec = CLUSTER_SPEC
+
+    def reconcile(self, arguments: Json) -> Done:
+        """A pass over the resource; if it raises, that is reported in the status of the resource.
+
+        The error of a pass that could not be reported, or that is no error of ours, is raised.
+        """
+        client = self.connect(arguments)
+        try:
+            return self._pass(client, arguments["resource"])
+        except Exception as error:
+            is_known = isinstance(error, (ApiError, NimError))
+            name = "" if is_known else f"unexpected {type(error).__name__}: "
+            done = self._report_failure(client, arguments["resource"], f"{name}{error}")
+            if done is None or not is_known:
+                raise
+            return done
+
+    def _pass(self, client: Client, given: Json) -> Done:
+        kind, resource = kind_of(given), find_subject(client, given)
+        if resource is None or is_deleted(resource):
+            _mark_work_folder_unused()
+        if resource is None:
+            return Done(None)
+        is_dry = self._task.check_mode
+        namespace = resource["metadata"].get("namespace") or ""
+        is_new = not is_dry and not resource.get("status")
+        with LiveCluster(client, namespace, is_dry=is_dry, is_new=is_new) as cluster:
+            done = reconcile(kind, resource, cluster)
+        is_changed = done.report.changed or not done.look.plan.is_empty
+        return Done(resource, done.report, done.outcome, is_changed)
+
+    def _report_failure(self, client: Client, given: Json, failure: str) -> Done | None:
+        with contextlib.suppress(ApiError, NimError):
+            kind, resource = kind_of(given), find_subject(client, given, strict=False)
+            if resource is None:
+                return Done(None)
+            cluster = LiveCluster(client, is_dry=self._task.check_mode, is_shared=False)
+            report = conclude(kind, resource, {}, Outcome(failure=failure), cluster)
+            return Done(resource, report, is_changed=report.changed)
+        return None
+
+
+def _mark_work_folder_unused() -> None:
+    """Signal that the operator's work folder of this run is no longer needed."""
+    if artifacts := os.environ.get("AWX_ISOLATED_DATA_DIR"):  # <work folder>/artifacts/<run>
+        with contextlib.suppress(OSError):
+            Path(artifacts).parents[1].joinpath(_LAST_RUN).touch(mode=0o600)
