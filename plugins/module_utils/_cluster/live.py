@@ -22,7 +22,7 @@ from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
 from .reader import answer, secret_finder
-from .recall import recall
+from .recall import recall, recall_fact
 from .settings import read_settings
 from .status_writer import emit, refetch, write_status
 from .writer import execute_plan
@@ -117,10 +117,12 @@ class LiveCluster:
             emit(self.client, resource, assessment, self.now())
 
     def hears_of(self, child: Json) -> bool:
-        """Whether the runtime has seen the child; from then on it watches it."""
+        """Whether the runtime has seen the child; from then on it watches such children."""
         metadata = child["metadata"]
         path = api_path(child["kind"], metadata.get("namespace", ""), metadata["name"])
-        return self.client.is_cached(path)
+        owners = " ".join(sorted(item["kind"] for item in metadata.get("ownerReferences") or []))
+        name = f"watched: {child['kind']} of {owners}"
+        return recall_fact(name, lambda: self.client.is_cached(path))
 
     def now(self) -> datetime:
         """The current time."""

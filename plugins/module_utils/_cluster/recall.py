@@ -28,12 +28,26 @@ _LONG_LIVED = frozenset({"any"})
 _LIMIT = 1 << 16
 
 
+def recall_fact(name: str, ask: t.Callable[[], bool]) -> bool:
+    """Whether something is so that stays so for as long as the runtime runs; asked until it is."""
+    folder = os.environ.get(FOLDER_VARIABLE, "")
+    if not folder:
+        return ask()
+    file = _file(folder, name)
+    if file.exists():
+        return True
+    if is_so := ask():
+        with contextlib.suppress(OSError):
+            _keep(file, "true")
+    return is_so
+
+
 def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
     """The answer that an earlier pass was given, or a new one; kept if it holds for all passes."""
     folder = os.environ.get(FOLDER_VARIABLE, "")
     if read.how not in _LONG_LIVED or not folder:
         return ask(read)
-    file = Path(folder, hashlib.sha256(read.key.encode()).hexdigest())
+    file = _file(folder, read.key)
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if 0 <= time.time() - file.stat().st_mtime < SECONDS:
             return json.loads(file.read_bytes()[:_LIMIT])
@@ -41,6 +55,10 @@ def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
     with contextlib.suppress(OSError):
         _keep(file, json.dumps(answer))
     return answer
+
+
+def _file(folder: str, key: str) -> Path:
+    return Path(folder, hashlib.sha256(key.encode()).hexdigest())
 
 
 def _keep(file: Path, text: str) -> None:

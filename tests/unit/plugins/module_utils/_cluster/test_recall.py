@@ -10,6 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.recall import 
     FOLDER_VARIABLE,
     SECONDS,
     recall,
+    recall_fact,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     read_child,
@@ -77,3 +78,15 @@ def test_what_belongs_to_one_resource_is_asked_each_time(folder):
     read = read_child("Service", "nim", "llm")
     assert [recall(read, asked), recall(read, asked)] == [None, {"kind": "Service"}]
     assert list(folder.iterdir()) == []
+
+
+def test_a_fact_is_asked_until_it_is_so(folder):
+    asked = iter([False, True])
+    assert [recall_fact("a", lambda: next(asked)) for _ in range(3)] == [False, True, True]
+    assert recall_fact("b", lambda: False) is False
+
+
+def test_without_a_folder_a_fact_is_asked_each_time(monkeypatch):
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    asked = iter([True, False])
+    assert [recall_fact("a", lambda: next(asked)) for _ in range(2)] == [True, False]
