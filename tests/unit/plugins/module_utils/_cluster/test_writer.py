@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import base64
+import threading
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import (
     execute_plan,
@@ -95,6 +97,47 @@ def test_refusals_do_not_stop_the_rest(cluster, write, refused):
     assert (list(found.written), found.raced) == (["ConfigMap/nim/b"], [])
     assert found.deleted == ["ConfigMap/nim/c", "ConfigMap/nim/d"]
     assert [(item.name, item.message) for item in found.refusals] == [("a", NO)]
+
+
+class Meeting:
+    """A client whose first writes wait for each other: the first barrier is broken otherwise."""
+
+    def __init__(self, *meet):
+        self.meet = meet
+        self.barrier = threading.Barrier(len(meet), timeout=5)
+        self.written = []
+
+    def apply(self, path, body, _manager):
+        kind = path.rsplit("/", 2)[1]
+        if kind in self.meet:
+            self.barrier.wait()
+        self.written.append(kind)
+        return body
+
+
+def child(kind, version):
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "a", "namespace": "nim"}}
+
+
+def test_what_starts_nothing_is_written_side_by_side_and_first():
+    client = Meeting("serviceaccounts", "services", "roles")
+    given = [
+        child("ServiceAccount", "v1"),
+        child("Role", "rbac.authorization.k8s.io/v1"),
+        child("RoleBinding", "rbac.authorization.k8s.io/v1"),
+        child("Service", "v1"),
+        child("Deployment", "apps/v1"),
+    ]
+    found = execute_plan(client, Plan(apply=given))
+    assert sorted(client.written[:3]) == ["roles", "serviceaccounts", "services"]
+    assert client.written[3:] == ["rolebindings", "deployments"]
+    assert list(found.written)[-1] == "Deployment/nim/a", "the workload, last"
+
+
+def test_an_api_server_that_is_gone_is_told_from_any_thread(cluster, write):
+    cluster.server.close()
+    with pytest.raises(ApiError, match="cannot be reached"):
+        write(apply=[config_map("a"), config_map("b")])
 
 
 def test_kind_that_is_not_served(cluster, write, answer):
