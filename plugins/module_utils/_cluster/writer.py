@@ -81,15 +81,15 @@ def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:
     A Service takes as long as the three objects that it would wait for.
     """
     first = [item for item in manifests if item["kind"] in _INERT]
-    rest = [item for item in manifests if item["kind"] not in _INERT]
 
     def apply(manifest: Json) -> Tried:
         return manifest, *_try(_apply, client, manifest)
 
     if len(first) < 2:
-        return [apply(item) for item in [*first, *rest]]
+        return [apply(item) for item in manifests]
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        return [*pool.map(apply, first), *map(apply, rest)]
+        done = iter([*pool.map(apply, first)])
+    return [next(done) if item["kind"] in _INERT else apply(item) for item in manifests]
 
 
 def _apply(client: Client, manifest: Json) -> Json:
