@@ -10,8 +10,8 @@ would change.
 A source file describes one kind (kind, plural, doc, columns, spec, status, types) or has only
 types and templates. A type, a field, spec and status are all nodes:
 
-  type       string, bool, int, int32, int64, number, quantity, object, any; a name under types;
-             a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
+  type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
+             under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
              and then ! for a required field
   doc        the description; by default that of the type
   fields     name: node. A node without a type amends that field of its parent's type
@@ -88,6 +88,7 @@ SCALARS: dict[str, Schema] = {
     "int64": {"type": "integer", "format": "int64"},
     "number": {"type": "number"},
     "quantity": QUANTITY,
+    "intOrString": INT_OR_STRING,
     "object": {"type": "object"},
     "any": {"x-kubernetes-preserve-unknown-fields": True},
 }
