@@ -11,8 +11,8 @@ A source file describes one kind (kind, plural, doc, columns, spec, status, type
 types and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
-             under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
-             and then ! for a required field
+             under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
+             a map, and then ! for a required field
   doc        the description; by default that of the type
   fields     name: node. A node without a type amends that field of its parent's type
   items      node that amends the items of a list
