@@ -213,7 +213,7 @@ class FakeCluster:
             everywhere = re.compile(f"{re.escape(folder)}(/namespaces/[^/]+)?/{plural}/[^/]+")
             below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
             if selector := request.query.get("fieldSelector"):
-                below = [x for x in below if _has_name(x["metadata"]["name"], selector)]
+                below = [x for x in below if _has_fields(x, selector)]
             if selector := request.query.get("labelSelector"):
                 wanted = set(selector.split(","))
                 below = [x for x in below if wanted <= _labels_of(x)]
@@ -256,6 +256,18 @@ class FakeCluster:
         del self.objects[request.path]
         return Answer(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
+    def _post(self, request: Request) -> Answer:
+        """Evict a pod: that is the only thing that anybody posts."""
+        path, _slash, what = request.path.rpartition("/")
+        live = self.objects.get(path)
+        if what != "eviction" or live is None:
+            return kube_status(404, f"{request.path} not found", "NotFound")
+        uid = (request.body.get("deleteOptions") or {}).get("preconditions", {}).get("uid")
+        if uid and uid != live["metadata"]["uid"]:
+            return kube_status(409, "the UID in the precondition does not match", "Conflict")
+        del self.objects[path]
+        return Answer(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+
     def _discover(self, path: str) -> Json | None:
         groups = sorted({version for version, _plural in self._kinds().values()} - {"v1"})
         if path == "/version":
@@ -283,11 +295,17 @@ class FakeCluster:
         return {kind: item for kind, item in self.kinds.items() if kind not in self.missing_kinds}
 
 
-def _has_name(name: str, selector: str) -> bool:
-    """Whether an object of this name matches `metadata.name=…` or `metadata.name!=…`."""
-    operator = "!=" if "!=" in selector else "="
-    wanted = selector.removeprefix(f"metadata.name{operator}")
-    return (name == wanted) is (operator == "=")
+def _has_fields(item: Json, selector: str) -> bool:
+    """Whether an object matches `metadata.name=…`, `metadata.name!=…`, or such of other fields."""
+    for part in selector.split(","):
+        operator = "!=" if "!=" in part else "="
+        path, wanted = part.split(operator)
+        found: t.Any = item
+        for name in path.split("."):
+            found = (found or {}).get(name)
+        if (found == wanted) is not (operator == "="):
+            return False
+    return True
 
 
 def _labels_of(item: Json) -> set[str]:

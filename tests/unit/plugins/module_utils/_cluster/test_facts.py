@@ -18,9 +18,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_nodes,
     read_object,
     read_objects,
+    read_outlines,
     read_pods,
     read_presence,
     read_sealed,
+    read_time,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
@@ -100,3 +102,13 @@ def test_a_secret_of_a_file_has_maps(field: str) -> None:
     given = {"kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}, field: ["a"]}
     with pytest.raises(NimError, match=f'Secret "s": {field} must be a map'):
         Facts([given])
+
+
+def test_outlines_of_what_is_known(gpu):
+    here, there = ({"kind": "Pod", **gpu.replica(name, node)} for name, node in ("ax", "by"))
+    facts = Facts([here, there])
+    (found,) = facts.ask(read_outlines("Pod", field="spec.nodeName=x"))
+    assert found == {key: here[key] for key in ("metadata", "spec", "status")}
+    assert len(facts.ask(read_outlines("Pod", selector="app=llm"))) == 2
+    assert facts.ask(read_outlines("Pod", selector="app=other")) == []
+    assert facts.ask(read_time()) == ""

@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Child,
+    Desired,
+    Eviction,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
@@ -130,3 +134,16 @@ def test_make_plan_refusal_says_what_to_do():
     plan = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
     assert "controlled by NIMPipeline p" in plan.refusals[0].message
     assert "delete or rename it" in plan.refusals[0].message
+
+
+def test_pods_are_ended_by_uid(gpu):
+    evicted, deleted, leaving = (gpu.pod(name) for name in "abc")
+    leaving["metadata"]["deletionTimestamp"] = "now"
+    wanted = Desired(
+        evictions=[Eviction(evicted), Eviction(deleted, is_deletion=True), Eviction(leaving)]
+    )
+    plan = make_plan(CR, wanted, Observed({}))
+    assert [item["metadata"]["uid"] for item in plan.evict] == ["uid-nim-a"]
+    assert [item["metadata"]["uid"] for item in plan.prune] == ["uid-nim-b"]
+    assert plan.evict[0]["kind"] == "Pod"
+    assert not plan.is_empty
