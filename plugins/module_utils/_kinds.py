@@ -11,6 +11,7 @@ from ._base.errors import NimError
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
+from ._clusterpolicy.kind import KIND as CLUSTERPOLICY
 from ._nemocustomizer.kind import KIND as NEMOCUSTOMIZER
 from ._nemodatastore.kind import KIND as NEMODATASTORE
 from ._nemoentitystore.kind import KIND as NEMOENTITYSTORE
@@ -22,6 +23,7 @@ from ._nimpipeline.kind import KIND as NIMPIPELINE
 from ._nimservice.kind import KIND as NIMSERVICE
 
 _ALL: tuple[AnyKind, ...] = (
+    CLUSTERPOLICY,
     NIMBUILD,
     NIMCACHE,
     NIMPIPELINE,

@@ -46,6 +46,7 @@ _MAX_PLAIN_ERROR = 300
 _MARKER = PREFIX.encode()
 
 _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
+_ACCEPT_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
 """Excludes annotations: `kubectl apply` stores the whole applied object there."""
 
@@ -164,6 +165,18 @@ class Client:
             items += [{"metadata": item["metadata"]} for item in page.get("items") or []]
             if not (token := (page.get("metadata") or {}).get("continue")):
                 return items
+            query["continue"] = token
+
+    def list_table(self, path: str) -> Json:
+        """The table that the API server makes of a collection: columns, and rows with metadata."""
+        table: Json = {}
+        query = {"limit": "500"}
+        while True:
+            page = self._call_json("GET", path, query=query, accept=_ACCEPT_TABLE)
+            page["rows"] = (table.get("rows") or []) + (page.get("rows") or [])
+            table = page
+            if not (token := (page.get("metadata") or {}).get("continue")):
+                return table
             query["continue"] = token
 
     def list_objects(self, path: str, **query: str) -> list[Json] | None:

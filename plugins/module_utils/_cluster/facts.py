@@ -13,6 +13,7 @@ import typing as t
 from .._base.errors import NimError
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.digests import ASSUMED, answer_digest
+from .._engine.node_rows import row_of_node
 from .._engine.observed import Read
 from .._engine.outlines import outline
 from .._engine.sealed import seal
@@ -23,7 +24,7 @@ Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
 SINGLE = ("object", "presence", "sealed")
-LISTS = ("list", "any", "objects", "pods", "outlines")
+LISTS = ("list", "any", "objects", "pods", "outlines", "node_rows")
 
 
 class Facts:
@@ -123,6 +124,8 @@ def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.
         return seal(found, json.loads(read.sealed), find)
     if read.how == "outlines":
         return copy.deepcopy(outline(read.kind, found))
+    if read.how == "node_rows":
+        return copy.deepcopy(row_of_node(found))
     if read.how == "pods":
         return copy.deepcopy({"metadata": found["metadata"], "status": found.get("status") or {}})
     return {"metadata": copy.deepcopy(found["metadata"])}

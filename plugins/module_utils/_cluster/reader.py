@@ -13,6 +13,7 @@ from functools import cache, partial
 from .._base.errors import ApiError
 from .._engine.api_resources import api_path
 from .._engine.digests import answer_digest
+from .._engine.node_rows import nodes_of_table
 from .._engine.observed import Read
 from .._engine.outlines import outline
 from .._engine.sealed import seal
@@ -115,6 +116,10 @@ def _read_outlines(client: Client, read: Read) -> list[Json] | None:
     return None if found is None else [outline(read.kind, item) for item in found]
 
 
+def _read_node_rows(client: Client, read: Read) -> list[Json]:
+    return nodes_of_table(client.list_table(api_path(read.kind)))
+
+
 def _read_time(_client: Client, _read: Read) -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -148,6 +153,7 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "any": _read_any,
     "log": _read_log,
     "outlines": _read_outlines,
+    "node_rows": _read_node_rows,
     "time": _read_time,
 }
 _OF_SECRETS: dict[str, t.Callable[[Client, Read, FindSecret], t.Any]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._components.gpu_stack.settings import read_gpu_settings
 from .._components.policy import read_switches
 
 
@@ -21,4 +22,5 @@ def read_settings() -> dict[str, t.Any]:
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
         **read_switches(os.environ),
+        **read_gpu_settings(os.environ),
     }

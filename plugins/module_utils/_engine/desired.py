@@ -98,6 +98,7 @@ class Desired:
     Unwanted children are looked up in the namespace where the custom resource's children usually
     are. ``patches``: fields to set on others' objects. ``evictions``: pods to end, after all that.
     ``failure``: why the children are incomplete, when those listed are to be written all the same.
+    ``home``: the namespace of the unwanted ones, if it is another.
     """
 
     children: list[Child] = field(default_factory=list)
@@ -105,6 +106,7 @@ class Desired:
     failure: NimError | None = None
     patches: list[Patch] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
+    home: str = ""
 
 
 @dataclass(frozen=True)

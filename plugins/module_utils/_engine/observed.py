@@ -56,9 +56,10 @@ class Read:
     ``pods`` (metadata and status of the pods of a namespace with such a label, of the first
     hundreds if there are more; answer: a list), ``outlines`` (of the objects of a namespace, or of
     all, that have the label ``selector`` and what ``field`` says, as `_engine/outlines.py` makes
-    them; answer: a list, None if the API server does not serve the kind), ``time`` (answer: the
-    current one in ISO 8601; empty where no time passes), ``log`` (of a pod's container; answer:
-    text, empty while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
+    them; answer: a list, None if the API server does not serve the kind), ``node_rows`` (of all
+    nodes, as `_engine/node_rows.py` makes them; answer: a list), ``time`` (answer: the current one
+    in ISO 8601; empty where no time passes), ``log`` (of a pod's container; answer: text, empty
+    while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
     behind the Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str,
     "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
     the registry gave no answer, or `LATER`).
@@ -134,6 +135,11 @@ def read_outlines(kind: str, namespace: str = "", selector: str = "", field: str
     """A read of objects in outline, by a label and by a field such as `spec.nodeName=a`."""
     key = f"{list_key(kind, namespace, selector)}#{field}"
     return Read(key, "outlines", kind, namespace, selector=selector, field=field)
+
+
+def read_node_rows() -> Read:
+    """A read of all nodes: their labels, annotations, state and container runtime."""
+    return Read(list_key("Node", selector="rows"), "node_rows", "Node")
 
 
 def read_time() -> Read:

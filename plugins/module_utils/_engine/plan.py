@@ -73,7 +73,7 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
             plan.apply.append(_with_metadata(child.to_apply, bound))
         elif not child.create_only and not live["metadata"].get("deletionTimestamp"):
             _plan_update(plan, cr, child, live)
-    home = cr["metadata"].get("namespace") or observed.operator_namespace
+    home = desired.home or cr["metadata"].get("namespace") or observed.operator_namespace
     for kind, name in desired.unwanted:
         live = observed.object(kind, home, name)
         if live and is_controlled_by(live, cr) and not live["metadata"].get("deletionTimestamp"):
