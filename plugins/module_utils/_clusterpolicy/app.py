@@ -18,6 +18,9 @@ from .._engine.observed import read_node_rows, read_objects, read_presence
 from .node_labels import labelled, node_patch
 from .nodes import Nodes
 from .spec import Policy
+from .upgrade.policy import UpgradePolicy, parse_policy
+from .upgrade.reads import upgrade_step
+from .upgrade.step import Step
 
 POLICIES = read_objects("ClusterPolicy", "")
 GPU_CLUSTERS = read_objects("GPUCluster", "")
@@ -99,6 +102,18 @@ class PolicyApp(App):
     def nodes(self) -> Nodes:
         """The nodes, labelled."""
         return Nodes([labelled(patch) for patch in self.node_patches])
+
+    @property
+    def upgrade_policy(self) -> UpgradePolicy | None:
+        """How drivers are upgraded, None if they are not; NimError if the spec is invalid."""
+        if not self.spec.upgrades_drivers:
+            return None
+        return parse_policy(self.spec.block("driver", "upgradePolicy"))
+
+    @property
+    def upgrade(self) -> Step:
+        """What an upgrade of drivers does now; NimError if the spec is invalid."""
+        return upgrade_step(self.observed, self.namespace, self.upgrade_policy)
 
     # images
 

@@ -30,6 +30,7 @@ APP, PART_OF = "app", "app.kubernetes.io/part-of"
 DRIVER_VALIDATION, TOOLKIT_VALIDATION = "driver-validation", "toolkit-validation"
 HOST_ROOT = "HOST_ROOT"
 
+_ENV_FIELDS = {DRIVER_VALIDATION: "driver", TOOLKIT_VALIDATION: "toolkit"}
 _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _CDI_DEVICES = "management.nvidia.com/gpu=all"
 
@@ -131,6 +132,12 @@ def place_on_host(app: PolicyApp, pod: Item) -> None:
         for container in containers_of(pod):
             set_env(container, HOST_ROOT, spec.root)
     set_path(pod, "driver-install-dir", spec.driver_dir)
+    for container in pod.get("initContainers") or []:
+        if container["name"] == DRIVER_VALIDATION and spec.moves_driver_dir:
+            set_env(container, "DRIVER_INSTALL_DIR", spec.driver_dir)
+            set_env(container, "DRIVER_INSTALL_DIR_CTR_PATH", spec.driver_dir)
+        if field := _ENV_FIELDS.get(container["name"]):
+            put_envs(container, spec.env_of("validator", field))
 
 
 def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/run/nvidia") -> Item:
@@ -141,6 +148,7 @@ def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/r
             "name": TOOLKIT_VALIDATION,
             "command": ["sh", "-c"],
             "args": [scripts.WAIT_FOR_TOOLKIT],
+            "env": [],
             "securityContext": AS_ROOT,
             "volumeMounts": [mount(volume, path, FROM_HOST)],
         },
@@ -160,14 +168,6 @@ def validate(app: PolicyApp, name: str, env: list[Item], mounts: list[Item]) -> 
             "volumeMounts": mounts,
         },
     )
-
-
-def finish_driver_validation(app: PolicyApp, container: Container) -> None:
-    """Tell the validation of the driver where the driver is, and what the user adds."""
-    if app.spec.moves_driver_dir:
-        set_env(container, "DRIVER_INSTALL_DIR", app.spec.driver_dir)
-        set_env(container, "DRIVER_INSTALL_DIR_CTR_PATH", app.spec.driver_dir)
-    put_envs(container, app.spec.env_of("validator", "driver"))
 
 
 def _of_validator(app: PolicyApp, container: Container) -> Container:

@@ -32,7 +32,19 @@ def desired(app: PolicyApp) -> Desired:
         except NimError as error:
             failure = NimError(f"Failed to reconcile {state.name}: {error}", reason=error.reason)
             break
-    return Desired(children, unwanted, failure, _patches(app), home=app.namespace)
+    patches = _patches(app)
+    try:
+        upgrade = app.upgrade
+    except NimError as error:
+        return Desired(children, unwanted, failure or error, patches, home=app.namespace)
+    return Desired(
+        children,
+        unwanted,
+        failure,
+        [*patches, *upgrade.patches],
+        upgrade.evictions,
+        home=app.namespace,
+    )
 
 
 def is_served(app: PolicyApp, state: State) -> bool:

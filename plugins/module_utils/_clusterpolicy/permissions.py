@@ -56,11 +56,20 @@ def permissions(
 
 
 def cluster_role(
-    app: PolicyApp, name: str, rules: t.Sequence[Rule], account: str
+    app: PolicyApp,
+    name: str,
+    rules: t.Sequence[Rule],
+    account: str,
+    labels: dict[str, str] | None = None,
 ) -> t.Iterator[Manifest]:
     """A ClusterRole for a ServiceAccount."""
-    yield app.child("ClusterRole", name=name, rules=list(rules))
-    yield app.child("ClusterRoleBinding", name=name, **_binding(app, "ClusterRole", name, account))
+    yield app.child("ClusterRole", name=name, labels=labels, rules=list(rules))
+    yield app.child(
+        "ClusterRoleBinding",
+        name=name,
+        labels=labels,
+        **_binding(app, "ClusterRole", name, account),
+    )
 
 
 def _binding(app: PolicyApp, kind: str, name: str, account: str = "") -> dict[str, t.Any]:

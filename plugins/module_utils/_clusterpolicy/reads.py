@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .._base.errors import NimError
 from .._engine.observed import Read, read_child, read_object, read_presence
 from .app import (
     CLUSTER_VERSIONS,
@@ -19,6 +20,7 @@ from .order import STATES
 from .readiness import is_ready
 from .states.driver import DAEMON_SETS
 from .states.prerequisites import RUNTIME_CLASSES
+from .upgrade.reads import upgrade_reads
 from .why import pods_of
 
 _OF_CLUSTER = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS)
@@ -35,7 +37,7 @@ def reads(app: PolicyApp) -> list[Read]:
     found += _OF_STACK
     if not all(app.observed.has(read.key) for read in _OF_STACK):
         return found
-    return [*found, *_inputs(app), *_children(app), *_pods(app)]
+    return [*found, *_inputs(app), *_children(app), *_pods(app), *_upgrade(app)]
 
 
 def _inputs(app: PolicyApp) -> list[Read]:
@@ -59,6 +61,15 @@ def _children(app: PolicyApp) -> list[Read]:
         for kind, name in state.names(app)
         if kind != "ServiceMonitor" or app.has_service_monitors
     ]
+
+
+def _upgrade(app: PolicyApp) -> list[Read]:
+    """What an upgrade of drivers must know; nothing if the spec says it wrong."""
+    try:
+        policy = app.upgrade_policy
+    except NimError:
+        return []
+    return upgrade_reads(app.observed, app.namespace, policy)
 
 
 def _pods(app: PolicyApp) -> list[Read]:

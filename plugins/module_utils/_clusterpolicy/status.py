@@ -36,6 +36,8 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         _wait(builder, now, waiting)
     else:
         _succeed(builder, app)
+    if not outcome.failure and not app.upgrade.is_over:
+        builder.is_polled = True
     return builder.finish()
 
 

@@ -139,7 +139,7 @@ def read_outlines(kind: str, namespace: str = "", selector: str = "", field: str
 
 def read_node_rows() -> Read:
     """A read of all nodes: their labels, annotations, state and container runtime."""
-    return Read(list_key("Node", selector="rows"), "node_rows", "Node")
+    return Read(_NODES, "node_rows", "Node")
 
 
 def read_time() -> Read:

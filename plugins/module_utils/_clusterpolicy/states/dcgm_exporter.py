@@ -45,7 +45,7 @@ _LABELS = {"app": _NAME}
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     yield from permissions(app, _NAME, [rule("configmaps", "get list")], labels=_LABELS)
     if _reads_pods(app):
-        yield from cluster_role(app, _READER, [rule("pods", "get list watch")], _NAME)
+        yield from cluster_role(app, _READER, [rule("pods", "get list watch")], _NAME, _LABELS)
     yield _service(app)
     monitor = app.spec.block("dcgmExporter", "serviceMonitor")
     if monitor.get("enabled") and app.has_service_monitors:

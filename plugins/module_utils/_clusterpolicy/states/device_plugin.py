@@ -130,12 +130,12 @@ def _main() -> Container:
 def _add_features(app: PolicyApp, main: Container) -> None:
     """What the spec enables elsewhere and the plugin must know."""
     spec = app.spec
-    add_mig_env(app, main)
     if spec.driver.gds.is_enabled:
         set_env(main, "GDS_ENABLED", "true")
         set_env(main, "MOFED_ENABLED", "true")
     if spec.driver.gdrcopy.is_enabled:
         set_env(main, "GDRCOPY_ENABLED", "true")
+    add_mig_env(app, main)
     if spec.has_cdi:
         set_env(main, "CDI_ENABLED", "true")
         set_env(main, "DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri")

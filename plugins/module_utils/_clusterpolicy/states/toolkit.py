@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._components.gpu_stack.pods import (
     BOTH_WAYS,
@@ -34,7 +34,6 @@ from ..daemonset import (
     DRIVER_VALIDATION,
     Workload,
     build_daemon_set,
-    finish_driver_validation,
     place_on_host,
     validate,
 )
@@ -80,16 +79,15 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
 
 def _pod(app: PolicyApp) -> Item:
     spec, toolkit = app.spec, app.spec.toolkit
-    main, validation = _main(app), _validation(app)
+    main = _main(app)
     pod: Item = {
         "hostPID": True,
-        "initContainers": [validation],
+        "initContainers": [_validation(app)],
         "containers": [main],
         "volumes": _volumes(app),
     }
     place_on_host(app, pod)
-    finish_driver_validation(app, validation)
-    dress(main, toolkit, app.image(toolkit, "CONTAINER_TOOLKIT_IMAGE"))
+    dress(main, replace(toolkit, args=()), app.image(toolkit, "CONTAINER_TOOLKIT_IMAGE"))
     _set_modes(app, main)
     put_envs(main, toolkit.env)
     _use_runtime(app, pod, main)
@@ -184,14 +182,14 @@ def _use_runtime(app: PolicyApp, pod: Item, main: Container) -> None:
     runtime = app.nodes.runtime
     name, known = runtime.upper(), _RUNTIMES[runtime]
     set_env(main, "RUNTIME", runtime)
-    if runtime == "containerd":
+    if runtime == "containerd" and not app.spec.has_nri:
         set_env(main, "CONTAINERD_RUNTIME_CLASS", app.spec.runtime_class)
     if source := env_value(main, "RUNTIME_CONFIG_SOURCE"):
         set_env(main, "RUNTIME_CONFIG_SOURCE", _on_host(source))
     if app.spec.has_nri:
         path = _given(app, "NRI_SOCKET") or "/var/run/nri/nri.sock"
         set_env(main, "NRI_SOCKET", f"/runtime/nri-sock-dir/{posixpath.basename(path)}")
-        _add(pod, main, "nri-socket", posixpath.dirname(path), "/runtime/nri-sock-dir/")
+        _add(pod, main, "nri-socket", posixpath.dirname(path), "/runtime/nri-sock-dir/", CREATE)
         return
     path = _given(app, f"{name}_CONFIG", "RUNTIME_CONFIG") or known.config
     inside = f"/runtime/config-dir/{posixpath.basename(path)}"

@@ -33,7 +33,6 @@ from ..daemonset import (
     TOOLKIT_VALIDATION,
     Workload,
     build_daemon_set,
-    finish_driver_validation,
     place_on_host,
     validate,
 )
@@ -90,12 +89,7 @@ def _pod(app: PolicyApp) -> Item:
         ],
     }
     place_on_host(app, pod)
-    finish_driver_validation(app, checks[DRIVER_VALIDATION])
-    for name, field in (
-        (TOOLKIT_VALIDATION, "toolkit"),
-        ("cuda-validation", "cuda"),
-        ("plugin-validation", "plugin"),
-    ):
+    for name, field in (("cuda-validation", "cuda"), ("plugin-validation", "plugin")):
         if name in checks:
             _add_workload_env(app, checks[name])
             put_envs(checks[name], app.spec.env_of("validator", field))
@@ -134,8 +128,6 @@ def _checks(app: PolicyApp) -> t.Iterator[Container]:
 
 def _add_workload_env(app: PolicyApp, container: Container) -> None:
     """How the pods that a validation starts are to run."""
-    if container["name"] == TOOLKIT_VALIDATION:
-        return
     validator = app.spec.validator
     set_env(container, "VALIDATOR_IMAGE", app.validator_image)
     set_env(container, "VALIDATOR_IMAGE_PULL_POLICY", validator.given_policy)

@@ -9,6 +9,7 @@ import copy
 import typing as t
 from dataclasses import dataclass, field
 
+from ..env import field_env
 from .component import Component, Fields
 from .driver_files import Files
 from .pods import (
@@ -23,7 +24,6 @@ from .pods import (
     Item,
     config_map,
     dress,
-    field_env,
     host_path,
     mount,
     namespace_env,

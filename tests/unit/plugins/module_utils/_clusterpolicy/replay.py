@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import copy
 import datetime
+import hashlib
 import json
 import re
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import (
     SimulatedCluster,
     grow,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     KINDS,
     identity,
@@ -33,9 +34,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile impor
 Json = dict[str, t.Any]
 
 NAMESPACE = "gpu-operator"
-_REQUIRED = "operator daemonsets driver toolkit devicePlugin dcgmExporter dcgm nodeStatusExporter gfd"
+_REQUIRED = (
+    "operator daemonsets driver toolkit devicePlugin dcgmExporter dcgm nodeStatusExporter gfd"
+)
 _MONITORS = "servicemonitors.monitoring.coreos.com"
-_PASSES = 12
+_PASSES = 30
+_REVISION = "controller-revision-hash"
+_UNRECORDED = ("CustomResourceDefinition", "Pod", "ControllerRevision")
 _START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 _PLURALS = {item.plural.removesuffix("s"): kind for kind, item in KINDS.items()}
 _PLURALS |= {"clusterpolicy": "ClusterPolicy", "clusterpolicies.nvidia.com": "ClusterPolicy"}
@@ -46,7 +51,6 @@ class Cluster(SimulatedCluster):
 
     def __init__(self) -> None:
         super().__init__(Facts([]).ask)
-        self._pods: dict[str, dict[str, str]] = {}
         self._clock = 0
 
     def settings(self) -> Json:
@@ -66,14 +70,13 @@ class Cluster(SimulatedCluster):
             adopt=[],
             prune=plan.prune,
             patch=plan.patch,
+            evict=plan.evict,
             refusals=plan.refusals,
             failure=plan.failure,
             failure_reason=plan.failure_reason,
         )
         found = super().write(rest)
-        return Outcome(
-            written, found.deleted, found.refusals, found.failure, found.failure_reason
-        )
+        return Outcome(written, found.deleted, found.refusals, found.failure, found.failure_reason)
 
     def create(self, manifest: Json) -> None:
         """Create or replace an object, as a user does."""
@@ -108,8 +111,9 @@ class Cluster(SimulatedCluster):
                 self.remove(identity(item))
 
     def _schedule(self, item: Json) -> None:
-        template = item["spec"]["template"]
-        revision = json.dumps(template, sort_keys=True)
+        """Make the pods of a DaemonSet, and replace outdated ones, unless that is left to others."""
+        meta, template = item["metadata"], item["spec"]["template"]
+        revision = self._revision_of(item)
         wanted = template["spec"].get("nodeSelector") or {}
         nodes = [
             node["metadata"]["name"]
@@ -117,17 +121,81 @@ class Cluster(SimulatedCluster):
             if node["kind"] == "Node"
             and wanted.items() <= (node["metadata"].get("labels") or {}).items()
         ]
-        old = self._pods.get(item["metadata"]["uid"], {})
         is_manual = item["spec"]["updateStrategy"]["type"] == "OnDelete"
-        pods = {node: old.get(node, revision) if is_manual else revision for node in nodes}
-        self._pods[item["metadata"]["uid"]] = pods
+        updated = 0
+        for node in nodes:
+            name = f"{meta['name']}-{node}"
+            pod = self.find(object_identity("Pod", NAMESPACE, name))
+            if pod is None or not is_manual:
+                pod = _pod(item, name, node, revision)
+                self.put(pod)
+            updated += pod["metadata"]["labels"][_REVISION] == revision
+        for pod in self.objects:
+            is_own = pod["kind"] == "Pod" and _owner(pod) == meta["uid"]
+            if is_own and pod["spec"]["nodeName"] not in nodes:
+                self.remove(identity(pod))
         status = {
-            "observedGeneration": item["metadata"]["generation"],
+            "observedGeneration": meta["generation"],
             "desiredNumberScheduled": len(nodes),
-            "updatedNumberScheduled": sum(pod == revision for pod in pods.values()),
+            "updatedNumberScheduled": updated,
             "numberAvailable": len(nodes),
         }
         self.put({**item, "status": status})
+
+    def _revision_of(self, item: Json) -> str:
+        """The revision of a DaemonSet's template, as a ControllerRevision records it."""
+        meta, template = item["metadata"], item["spec"]["template"]
+        revision = hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:10]
+        known = [
+            other
+            for other in self.objects
+            if other["kind"] == "ControllerRevision" and _owner(other) == meta["uid"]
+        ]
+        newest = max((other["revision"] for other in known), default=0)
+        name = f"{meta['name']}-{revision}"
+        found = self.find(object_identity("ControllerRevision", NAMESPACE, name))
+        if found is None or found["revision"] != newest:
+            self.put(
+                {
+                    "kind": "ControllerRevision",
+                    "metadata": _metadata(item, name, revision),
+                    "revision": newest + 1,
+                    "data": {"spec": {"template": template}},
+                }
+            )
+        return revision
+
+
+def _metadata(owner: Json, name: str, revision: str) -> Json:
+    """The metadata of what a DaemonSet makes."""
+    reference = {
+        "kind": "DaemonSet",
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+    }
+    labels = owner["spec"]["template"]["metadata"]["labels"]
+    return {
+        "name": name,
+        "namespace": NAMESPACE,
+        "uid": f"{name}-{revision}",
+        "labels": {**labels, _REVISION: revision},
+        "ownerReferences": [reference],
+    }
+
+
+def _pod(owner: Json, name: str, node: str, revision: str) -> Json:
+    ready = [{"type": "Ready", "status": "True"}]
+    return {
+        "kind": "Pod",
+        "metadata": _metadata(owner, name, revision),
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running", "conditions": ready},
+    }
+
+
+def _owner(item: Json) -> str:
+    return str(item["metadata"]["ownerReferences"][0]["uid"])
 
 
 class Replay:
@@ -148,7 +216,10 @@ class Replay:
         self._baseline = {identity(item) for item in self.cluster.objects}
 
     def play(self) -> Json:
-        steps = [*self._case["steps"], {"name": "deleted", "delete": ["clusterpolicies.nvidia.com --all"]}]
+        steps = [
+            *self._case["steps"],
+            {"name": "deleted", "delete": ["clusterpolicies.nvidia.com --all"]},
+        ]
         return {"steps": [self._step(step) for step in steps]}
 
     def _step(self, step: Json) -> Json:
@@ -171,7 +242,7 @@ class Replay:
         return {"name": step["name"], "refused": [], "objects": objects}
 
     def _delete(self, what: str) -> None:
-        kind, _sign, name = what.split()[0].partition("/")
+        kind, _sign, name = what.split(maxsplit=1)[0].partition("/")
         for item in self.cluster.objects:
             metadata = item["metadata"]
             if item["kind"] == _PLURALS[kind] and name in ("", metadata["name"]):
@@ -192,9 +263,8 @@ class Replay:
         found: Json = {}
         scheduled: Json = {}
         for item in sorted(self.cluster.objects, key=lambda item: str(identity(item))):
-            if item["kind"] == "CustomResourceDefinition" or (
-                identity(item) in self._baseline and item["kind"] not in ("Node", "Namespace")
-            ):
+            is_ours = identity(item) not in self._baseline or item["kind"] in ("Node", "Namespace")
+            if item["kind"] in _UNRECORDED or not is_ours:
                 continue
             shown = with_defaults(item)
             if item["kind"] == "DaemonSet":
@@ -239,6 +309,8 @@ def with_defaults(item: Json) -> Json:
     item.setdefault("apiVersion", KINDS[item["kind"]].version)
     if item["kind"] == "DaemonSet":
         _default_daemon_set(item["spec"])
+    if item["kind"] == "Service" and item["spec"]["type"] == "NodePort":
+        item["spec"]["externalTrafficPolicy"] = "Cluster"
     return item
 
 
@@ -254,20 +326,23 @@ def _default_daemon_set(spec: Json) -> None:
     for volume in pod.get("volumes") or []:
         if "hostPath" in volume:
             volume["hostPath"].setdefault("type", "")
-        for kind in ("configMap", "secret"):
-            if kind in volume:
-                volume[kind].setdefault("defaultMode", 0o644)
+        for kind in {"configMap", "secret"} & volume.keys():
+            volume[kind].setdefault("defaultMode", 0o644)
     for container in [*pod.get("initContainers", []), *pod["containers"]]:
         for item in container.get("env") or []:
             if "fieldRef" in item.get("valueFrom", {}):
                 item["valueFrom"]["fieldRef"].setdefault("apiVersion", "v1")
-        for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
-            if probe in container:
-                _default_probe(container[probe])
+        for probe in {"livenessProbe", "readinessProbe", "startupProbe"} & container.keys():
+            _default_probe(container[probe])
 
 
 def _default_probe(probe: Json) -> None:
-    defaults = {"failureThreshold": 3, "periodSeconds": 10, "successThreshold": 1, "timeoutSeconds": 1}
+    defaults = {
+        "failureThreshold": 3,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "timeoutSeconds": 1,
+    }
     for key, value in defaults.items():
         probe.setdefault(key, value)
     if "httpGet" in probe:
