@@ -46,13 +46,17 @@ class Access:
 
 @dataclass(frozen=True)
 class Rule:
-    """An RBAC rule beyond those derived from `Access`; lists are space-separated words."""
+    """An RBAC rule beyond those derived from `Access`; lists are space-separated words.
+
+    ``is_local``: only in the operator's namespace; for kinds with a `component`.
+    """
 
     group: str
     resources: str
     verbs: str
     why: str
     names: str = ""
+    is_local: bool = False
 
 
 @dataclass(frozen=True)
