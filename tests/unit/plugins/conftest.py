@@ -372,3 +372,119 @@ def cluster() -> Iterator[FakeCluster]:
     fake = FakeCluster()
     yield fake
     fake.server.close()
+
+
+class GpuObjects:
+    """Nodes and pods as an upgrade of drivers sees them."""
+
+    state = "nvidia.com/gpu-driver-upgrade-state"
+
+    def node(self, name, state="", *, cordoned=False, ready=True, gpus=8, labels=(), **annotations):
+        labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.deploy.driver": "true"} | dict(
+            labels
+        )
+        if state:
+            labels[self.state] = state
+        spec = {"unschedulable": True} if cordoned else {}
+        conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+        return {
+            "metadata": {
+                "name": name,
+                "uid": f"uid-{name}",
+                "labels": labels,
+                "annotations": {
+                    key.replace("__", "/"): value for key, value in annotations.items()
+                },
+            },
+            "spec": spec,
+            "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}, "conditions": conditions},
+        }
+
+    def pod(
+        self, name, node="", *, namespace="nim", owner="ReplicaSet", labels=(), gpus=0, ready=True
+    ):
+        owners = [{"kind": owner, "name": "o", "uid": f"uid-{owner}", "controller": True}]
+        resources = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
+        return {
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "uid": f"uid-{namespace}-{name}",
+                "labels": dict(labels),
+                "ownerReferences": owners if owner else [],
+            },
+            "spec": {"containers": [{"name": "c", "resources": resources}]}
+            | ({"nodeName": node} if node else {}),
+            "status": {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+                "containerStatuses": [{"name": "c", "ready": ready, "restartCount": 0}],
+            },
+        }
+
+    def driver(self, node, revision="new", **options):
+        labels = {
+            "app.kubernetes.io/component": "nvidia-driver",
+            "controller-revision-hash": revision,
+        }
+        return self.pod(
+            f"driver-{node}", node, namespace="gpu", owner="DaemonSet", labels=labels, **options
+        )
+
+    def validator(self, node, **options):
+        labels = {"app": "nvidia-operator-validator"}
+        return self.pod(
+            f"validator-{node}", node, namespace="gpu", owner="DaemonSet", labels=labels, **options
+        )
+
+    def replica(self, name, node="", service="llm", **options):
+        labels = {
+            "app": service,
+            "app.kubernetes.io/name": service,
+            "app.kubernetes.io/part-of": "nim-service",
+        }
+        return self.pod(name, node, labels=labels, **({"gpus": 1} | options))
+
+    def workload(self, replicas, service="llm", gpus=1):
+        labels = {"app.kubernetes.io/name": service, "app.kubernetes.io/part-of": "nim-service"}
+        pod = self.pod("", gpus=gpus)["spec"]
+        return {
+            "metadata": {"name": service, "namespace": "nim", "labels": labels},
+            "spec": {"replicas": replicas, "template": {"spec": pod}},
+        }
+
+    def revision(self, name, number, digest=""):
+        env = [{"name": "DRIVER_CONFIG_DIGEST", "value": digest}] if digest else []
+        return {
+            "metadata": {
+                "name": f"o-{name}",
+                "namespace": "gpu",
+                "labels": {
+                    "controller-revision-hash": name,
+                    "app.kubernetes.io/component": "nvidia-driver",
+                },
+                "ownerReferences": [
+                    {"kind": "DaemonSet", "name": "o", "uid": "uid-DaemonSet", "controller": True}
+                ],
+            },
+            "revision": number,
+            "data": {"spec": {"template": {"spec": {"containers": [{"env": env}]}}}},
+        }
+
+    def budget(self, name="b", *, app="llm", expected=2, wanted=1, healthy=2, **spec):
+        return {
+            "metadata": {"name": name, "namespace": "nim"},
+            "spec": {"selector": {"matchLabels": {"app": app}}, **spec},
+            "status": {
+                "expectedPods": expected,
+                "desiredHealthy": wanted,
+                "currentHealthy": healthy,
+                "disruptionsAllowed": max(0, healthy - wanted),
+            },
+        }
+
+
+@pytest.fixture(scope="session")
+def gpu():
+    """Makes the objects of a cluster with GPUs."""
+    return GpuObjects()

@@ -20,6 +20,8 @@ PLUGINS = "ansible_collections.nimops.nim.plugins"
 MODULES = {
     "apply": "nim_apply",
     "gather": "nim_gather",
+    "gpu_status": "gpu_status_info",
+    "gpu_upgrade_plan": "gpu_upgrade_plan_info",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
@@ -95,12 +97,13 @@ def test_examples_of_requeue_after(run):
 
 
 def test_all_modules_have_their_examples_run():
-    """Here, in test_support_verbs.py, in test_takeover.py, or in test_databases.py."""
+    """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
     known = {"nim_observe", "nim_report", "nim_render", "nim_status_info", "nim_plan_info"}
     known |= {"nim_apply", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
-        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover")
+        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover"),
+        *("gpu_status_info", "gpu_upgrade_plan_info"),
     }
 
 
