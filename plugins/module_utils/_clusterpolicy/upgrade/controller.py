@@ -11,7 +11,6 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ..._base.printable import printable
 from ..._components.pod import has_ended, is_pod_ready
 from ..._components.pod_faults import why_not_ready
 from ..._engine.desired import Eviction
@@ -29,7 +28,7 @@ from .pods import (
 from .policy import Evicting, UpgradePolicy
 from .scene import Node, Scene
 from .slots import count_slots
-from .step import MAX_WHY, NodeStep, Step, driver_of, release
+from .step import NodeStep, Step, driver_of, release, short
 
 Manifest = dict[str, t.Any]
 
@@ -275,8 +274,10 @@ def _failed(current: _Pass, step: NodeStep) -> None:
     if driver and driver.is_ready and all(is_pod_ready(pod) for pod in validators):
         step.finish(current.scene.now)
         return
-    why = printable(step.node.annotation(names.WHY), MAX_WHY)
-    why = why or "the driver pod is not of the newest revision and ready"
+    why = (
+        short(step.node.annotation(names.WHY))
+        or "the driver pod is not of the newest revision and ready"
+    )
     step.hold(f"help: {why}", is_stuck=True)
 
 

@@ -25,8 +25,6 @@ from .step import Step, switch_off
 Manifest = dict[str, t.Any]
 
 GUARD = "upgrade_guard"
-_NODES = read_outlines("Node", selector=names.GPU_PRESENT)
-_MARKED_NODES = read_outlines("Node", selector=names.STATE)
 _VALIDATORS = names.VALIDATOR_PODS
 _BUDGETS = read_objects("PodDisruptionBudget", "")
 _CLAIMS = read_objects("ResourceClaim", "")
@@ -36,17 +34,16 @@ _WORKLOADS = (
     read_outlines("Deployment", selector=names.SERVICE_PODS),
     read_outlines("LeaderWorkerSet", selector=names.SERVICE_PODS),
 )
-_AROUND = (_NODES, _BUDGETS, read_time(), _SERVICE_PODS, *_WORKLOADS)
+_AROUND = (_BUDGETS, read_time(), _SERVICE_PODS, *_WORKLOADS)
 
 
 def upgrade_reads(observed: Observed, namespace: str, policy: UpgradePolicy | None) -> list[Read]:
-    """What to read, given the answers so far, with the metadata of all nodes among them.
+    """What to read, given the answers so far, with the rows of all nodes among them.
 
     ``namespace``: of the driver's pods. ``policy``: None if drivers are not upgraded.
     """
     if policy is None:
-        is_marked = any(names.STATE in labels for labels in observed.node_labels)
-        return [_MARKED_NODES] if is_marked else []
+        return []
     own = _own_reads(namespace)
     if not all(observed.has(read.key) for read in own):
         return own
@@ -65,7 +62,7 @@ def upgrade_reads(observed: Observed, namespace: str, policy: UpgradePolicy | No
 def upgrade_step(observed: Observed, namespace: str, policy: UpgradePolicy | None) -> Step:
     """What to do now, from what `upgrade_reads` has read."""
     if policy is None:
-        return switch_off(_nodes(observed, _MARKED_NODES))
+        return switch_off(_nodes(observed))
     return take_step(scene_of(observed, namespace), policy)
 
 
@@ -73,7 +70,7 @@ def scene_of(observed: Observed, namespace: str) -> Scene:
     """The scene, as far as it was read."""
     pods, revisions = (observed.get(read.key) or [] for read in _own_reads(namespace))
     services = Services(_service_pods(observed), _listed(observed, *_WORKLOADS))
-    nodes = _nodes(observed, _NODES)
+    nodes = _nodes(observed)
     return Scene(
         nodes=nodes,
         drivers=drivers_by_node(pods, Revisions(revisions)),
@@ -121,10 +118,8 @@ def _listed(observed: Observed, *reads: Read) -> list[Manifest]:
     return [item for read in reads for item in observed.get(read.key) or []]
 
 
-def _nodes(observed: Observed, outlines: Read) -> tuple[Node, ...]:
-    """The nodes in outline; before that was read, their metadata."""
-    found = observed.get(outlines.key)
-    return tuple(Node(item) for item in (observed.nodes if found is None else found))
+def _nodes(observed: Observed) -> tuple[Node, ...]:
+    return tuple(Node(item) for item in observed.nodes)
 
 
 def _pods_on(observed: Observed, nodes: t.Iterable[Node]) -> dict[str, list[Manifest]]:

@@ -24,7 +24,7 @@ _SECONDS_MAX = 15
 
 @dataclass(frozen=True)
 class Node:
-    """A node, in outline."""
+    """A node, as a row of a table or in outline."""
 
     live: Manifest
 

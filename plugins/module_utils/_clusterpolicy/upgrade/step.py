@@ -18,7 +18,7 @@ from .scene import Driver, Node, Scene
 
 Manifest = dict[str, t.Any]
 
-MAX_WHY = 500
+_MAX_WHY = 500
 _OWN_ANNOTATIONS = (names.SINCE, names.WHY)
 _LIMITS = (names.JOBS_SINCE, names.VALIDATION_SINCE)
 
@@ -62,7 +62,7 @@ class NodeStep:
     def fail(self, why: str, now: int) -> None:
         """Give up until a person has helped."""
         self.move(names.FAILED, now)
-        self.annotations[names.WHY] = printable(why, MAX_WHY)
+        self.annotations[names.WHY] = short(why)
         self.hold(why, is_stuck=True)
 
     def finish(self, now: int) -> None:
@@ -153,6 +153,11 @@ def switch_off(nodes: t.Iterable[Node]) -> Step:
 def driver_of(scene: Scene, node: Node) -> Driver | None:
     """The driver pod of a node."""
     return scene.drivers.get(node.name)
+
+
+def short(why: str) -> str:
+    """A reason as one printable line that is not too long."""
+    return printable(" ".join(why.split()), _MAX_WHY)
 
 
 def _field(path: tuple[str, ...], value: t.Any) -> Field:

@@ -15,6 +15,7 @@ VARIABLES = {
     "OPERATOR_VERSION": "version",
     "OPERATOR_NAMESPACE": "namespace",
     "KSERVE_NAMESPACE": "kserve",
+    "NIMOPS_DRIVER_UPGRADE_GUARD": "upgrade_guard",
 }
 
 
