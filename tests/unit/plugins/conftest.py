@@ -485,6 +485,12 @@ class GpuObjects:
 
 
 @pytest.fixture(scope="session")
-def gpu():
+def gpu_objects():
     """Makes the objects of a cluster with GPUs."""
     return GpuObjects()
+
+
+@pytest.fixture(scope="session")
+def gpu(gpu_objects):
+    """The same, where no kind has something of its own by that name."""
+    return gpu_objects

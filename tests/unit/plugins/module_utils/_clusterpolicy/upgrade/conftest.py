@@ -21,6 +21,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.
 
 
 @pytest.fixture(scope="session")
+def gpu(gpu_objects):
+    """Objects of a cluster, not those of a ClusterPolicy."""
+    return gpu_objects
+
+
+@pytest.fixture(scope="session")
 def scene(gpu):
     """A scene of these nodes; by default each has an outdated driver, and the pods are known.
 
