@@ -94,11 +94,12 @@ func (p *Proxy) Run(ctx context.Context) {
 	running.Go(func() { p.deferral.run(ctx) })
 	running.Go(func() { p.wakes.run(ctx) })
 	for _, namespace := range namespaces {
-		pods := &podWatch{
-			upstream: p.options.Upstream, namespace: namespace, selector: p.options.Selector,
-			faults: p.wakes.faults, say: p.options.Say,
-		}
+		pods := followPods(p.options.Upstream, namespace, p.options.Selector, p.wakes.faults, p.options.Say)
 		running.Go(func() { pods.run(ctx) })
+	}
+	if told := toldOfNodes(p.options.Primaries); len(told) > 0 {
+		news := newNodeNews(p.options.Upstream, told, p.options.Say)
+		running.Go(func() { news.run(ctx) })
 	}
 	running.Wait()
 }

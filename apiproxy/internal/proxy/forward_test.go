@@ -299,7 +299,7 @@ func TestWithoutAnAPIServer(t *testing.T) {
 					}
 				}()
 			}
-			s := startAt(t, 0, &rest.Config{Host: "http://" + listener.Addr().String()})
+			s := startAt(t, 0, watchesYML, &rest.Config{Host: "http://" + listener.Addr().String()})
 			var status struct {
 				Kind, Reason, Message string
 				Code                  int

@@ -4,6 +4,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,15 +92,22 @@ type statusError int
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
 // open asks for something on the proxy's own behalf.
-func (u *Upstream) open(ctx context.Context, path, query string) (io.ReadCloser, error) {
+func (u *Upstream) open(ctx context.Context, path, query, accept string) (io.ReadCloser, error) {
+	return u.ask(ctx, http.MethodGet, path, query, nil, "Accept", accept)
+}
+
+// ask returns the body of an answer of 200.
+func (u *Upstream) ask(ctx context.Context, method, path, query string, body io.Reader, headers ...string) (io.ReadCloser, error) {
 	target := *u.url.JoinPath(path)
 	target.RawQuery = query
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), body)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", u.userAgent)
+	for at := 0; at < len(headers); at += 2 {
+		request.Header.Set(headers[at], headers[at+1])
+	}
 	response, err := u.transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -113,12 +121,24 @@ func (u *Upstream) open(ctx context.Context, path, query string) (io.ReadCloser,
 
 // get returns an object.
 func (u *Upstream) get(ctx context.Context, path string) ([]byte, error) {
-	body, err := u.open(ctx, path, "")
+	body, err := u.open(ctx, path, "", wholeObjects)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
 	return io.ReadAll(io.LimitReader(body, largestObject))
+}
+
+// mergePatch changes an object.
+func (u *Upstream) mergePatch(ctx context.Context, path, manager string, change []byte) error {
+	body, err := u.ask(ctx, http.MethodPatch, path, url.Values{"fieldManager": {manager}}.Encode(), bytes.NewReader(change),
+		"Accept", metadataOnly, "Content-Type", "application/merge-patch+json")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	_, err = io.Copy(io.Discard, body)
+	return err
 }
 
 // isGone returns whether an error says that there is no such object.
