@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ..._components.pod import has_ended, is_pod_ready
 from ..._components.pod_faults import why_not_ready
 from ..._engine.desired import Eviction
-from ..._engine.disruption import never_lets_go, why_held
+from ..._engine.disruption import budgets_of, never_lets_go, why_held
 from . import names
 from .guard import lost_services, why_never, why_not_begin, why_not_evict
 from .pods import (
@@ -213,6 +213,8 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
             never = never_lets_go(pod, scene.budgets)
             held = held or f"{name_of_pod(pod)}: {never or why}"
             is_stuck = is_stuck or bool(never)
+            if len(budgets_of(pod, scene.budgets)) > 1:
+                continue  # the API server would refuse to evict it, in each pass
         step.evictions.append(Eviction(pod))
         current.chosen.append(pod)
     if is_over and not kept:

@@ -179,10 +179,12 @@ class _Record:
         for item in step.nodes:
             plan = self._nodes[item.node.name]
             plan.state, plan.is_stuck = item.node.state, bool(item.waits)
+            if item.waits and not plan.waits:
+                plan.waits.append(item.waits)
         nodes = [
             plan
             for plan in self._nodes.values()
-            if plan.order or plan.waits or plan.state not in (plan.before, names.UNKNOWN)
+            if plan.order or plan.waits or plan.state not in (names.DONE, names.UNKNOWN)
         ]
         nodes.sort(key=lambda plan: (not plan.order, plan.order, plan.node))
         services = [

@@ -152,14 +152,15 @@ def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[
         found.append("no node has a GPU, says Node Feature Discovery")
     for policy in policies:
         status = policy.get("status") or {}
+        name = f"ClusterPolicy {policy['metadata']['name']}"
+        if not status.get("state"):
+            found.append(f"{name} has no status: see whether the operator runs, and its log")
         error = find_condition(status.get("conditions"), "Error") or {}
         if status.get("state") == "ignored":
-            found.append(
-                f"ClusterPolicy {policy['metadata']['name']} is ignored: there is another one"
-            )
+            found.append(f"{name} is ignored: there is another one")
         elif error.get("status") == "True":
             message = " ".join(str(error.get("message") or "").split())
-            found.append(f"ClusterPolicy {policy['metadata']['name']}: {_short(message)}")
+            found.append(f"{name}: {_short(message)}")
     return found
 
 

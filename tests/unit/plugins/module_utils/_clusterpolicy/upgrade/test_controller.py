@@ -712,6 +712,16 @@ def test_a_budget_that_never_lets_go_is_told(gpu, scene):
     assert step.waits.endswith("(at most 300 s)")
 
 
+def test_a_pod_of_several_budgets_is_not_tried(gpu, scene):
+    pods = [gpu.replica("a", "n"), gpu.pod("b", "n", gpus=1)]
+    around = {"budgets": (gpu.budget("x"), gpu.budget("y")), "is_guarded": False}
+    nodes = [gpu.node("n", names.POD_DELETION)]
+    (step,) = take_step(scene(nodes, pods, **around), parse_policy({})).nodes
+    assert [item.live["metadata"]["name"] for item in step.evictions] == ["b"]
+    assert step.is_stuck
+    assert "let one budget select it" in step.waits
+
+
 def test_a_node_without_a_driver_is_given_back(gpu, scene):
     labels = {"nvidia.com/gpu.deploy.driver": ""}
     node = gpu.node("n", names.DRAIN, cordoned=True, labels=labels)

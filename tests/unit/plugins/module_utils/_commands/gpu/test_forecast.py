@@ -114,6 +114,22 @@ def test_a_budget_that_lets_one_go_at_a_time(gpu, world):
     assert found.services[0].lowest == 2
 
 
+def test_what_nothing_is_done_with_is_not_told(gpu, world):
+    assert foresee(world({"a": "", "b": DONE}, revision="new"), parse_policy({})).nodes == []
+
+
+def test_without_a_validator_an_upgrade_does_not_end(gpu, world):
+    made = world({"a": DONE, "b": DONE})
+    made.pods = [pod for pod in made.pods if not pod["metadata"]["name"].startswith("validator")]
+    first, second = foresee(made, parse_policy({})).nodes
+    assert (first.state, first.waits) == (
+        names.VALIDATION,
+        ["a pod of the DaemonSet nvidia-operator-validator"],
+    )
+    assert (second.state, second.order) == (REQUIRED, 0)
+    assert second.waits[0].startswith("its turn")
+
+
 def test_jobs_are_waited_for(gpu, world):
     job = gpu.pod("train", "a", owner="Job", labels={"job": "yes"}, gpus=1)
     policy = parse_policy({"waitForCompletion": {"podSelector": "job=yes"}})

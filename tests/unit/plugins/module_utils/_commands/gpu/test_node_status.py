@@ -230,6 +230,11 @@ def policy_of(state="ready", **error):
             "ClusterPolicy p: states not ready: [state-driver]",
         ),
         ([policy_of()], NFD | {"nvidia.com/gpu.present": "true"}, ""),
+        (
+            [policy_of("")],
+            NFD | {"nvidia.com/gpu.present": "true"},
+            "ClusterPolicy p has no status: see whether the operator runs",
+        ),
     ],
 )
 def test_what_is_wrong_with_the_whole(policies, labels, expected):
