@@ -65,12 +65,17 @@ def why_not_evict(scene: Scene, pod: Manifest, chosen: t.Sequence[Manifest]) -> 
 
 
 def lost_services(scene: Scene, node: Node) -> list[Service]:
-    """The services that have no ready replica while a node drains, by name."""
+    """The services that have no ready replica while a node drains, by name.
+
+    Of several on the node, the guard moves one after the other.
+    """
     pods = of_gpus(scene.pods.get(node.name) or [], scene.claims)
     return [
         service
         for service in _services(scene, pods)
-        if service.ready and not any(item.is_ready for item in _staying(service, {node.name}))
+        if service.ready
+        and not (scene.is_guarded and service.ready > 1)
+        and not any(item.is_ready for item in _staying(service, {node.name}))
     ]
 
 

@@ -160,7 +160,8 @@ class _Record:
             plan = self._nodes.setdefault(item.node.name, NodePlan(item.node.name, item.node.state))
             if item.node.state in names.RUNNING and not plan.order:
                 self._begin(plan, step)
-            if item.is_held and item.waits not in plan.waits and len(plan.waits) < _MAX_WAITS:
+            has_failed = item.node.state == names.FAILED != plan.before  # told when it did
+            if item.is_held and not has_failed and item.waits not in plan.waits[:_MAX_WAITS]:
                 plan.waits.append(item.waits)
             plan.notes += [note for note in item.notes if note not in plan.notes]
 

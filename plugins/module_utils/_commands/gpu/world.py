@@ -13,6 +13,7 @@ import copy
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.quantity import parse_quantity
 from ..._cluster.simulated import grow
 from ..._clusterpolicy.upgrade import names
 from ..._clusterpolicy.upgrade.pods import claims_of, is_of_daemon_set
@@ -163,7 +164,7 @@ class World:
     def _replace(self, pod: Json) -> None:
         self._made += 1
         metadata = copy.deepcopy(pod["metadata"])
-        metadata["name"] = f"{metadata['name']}-{_PLANNED}{self._made}"
+        metadata["name"] = f"{metadata['name'].rpartition('-')[0] or 'pod'}-new{self._made}"
         metadata.pop("uid", None)
         fresh = {**copy.deepcopy(pod), "metadata": metadata}
         if is_of_daemon_set(pod):
@@ -237,8 +238,10 @@ def _is_gpu(name: str) -> bool:
 
 
 def _amount(amounts: Json, key: str) -> int:
-    text = str(amounts.get(key) or "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    try:
+        return int(parse_quantity(str(amounts.get(key))))
+    except ValueError:
+        return 0
 
 
 def _is(pod: Json, selector: Selector) -> bool:

@@ -112,8 +112,14 @@ def test_without_a_guard_all_begin(gpu, scene):
 
 
 def test_what_cannot_be_kept_is_told(gpu, scene):
+    told = ["NIMService nim/llm has no ready replica meanwhile"]
     _found, (step,) = begin(gpu, scene, {"x": R}, [gpu.replica("a", "x")], 1)
-    assert step.notes == ["NIMService nim/llm has no ready replica meanwhile"]
+    assert step.notes == told
+    pods = [gpu.replica("a", "x"), gpu.replica("b", "x")]
+    _found, (step,) = begin(gpu, scene, {"x": R}, pods, 2)
+    assert step.notes == []
+    _found, (step,) = begin(gpu, scene, {"x": R}, pods, 2, is_guarded=False)
+    assert step.notes == told
 
 
 def test_a_node_that_could_never_be_drained_is_not_begun(gpu, scene):

@@ -26,26 +26,28 @@ def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
         gpu.node("c", gpus=8),
         gpu.node("d", gpus=8, ready=False),
     ]
-    pods = [gpu.driver("a", "old"), gpu.replica("llm", "a", gpus=4), gpu.replica("x", "b")]
+    pods = [gpu.driver("a", "old"), gpu.replica("llm-0", "a", gpus=4), gpu.replica("x", "b")]
     world = World(nodes, pods, [gpu.revision("old", 1), gpu.revision("new", 2)])
     played = world.play(take_step(world.scene(), POLICY))
     assert played.has_changed
-    assert [pod["metadata"]["name"] for pod in played.ended] == ["llm"]
-    fresh = find(world, "llm-planned")
+    assert [pod["metadata"]["name"] for pod in played.ended] == ["llm-0"]
+    fresh = find(world, "llm-new")
     assert (fresh["spec"]["nodeName"], fresh["status"]["phase"]) == ("c", "Pending")
     assert "uid" not in fresh["metadata"]
     assert [world.gpus_free(node) for node in nodes[:3]] == [8, 2, 4]
+    world.nodes[1]["status"]["allocatable"]["nvidia.com/gpu"] = "1k"
+    assert world.gpus_free(world.nodes[1]) == 999
     world.play(take_step(world.scene(), POLICY))
-    assert find(world, "llm-planned")["status"]["phase"] == "Running"
+    assert find(world, "llm-new")["status"]["phase"] == "Running"
 
 
 def test_a_pod_stays_where_its_node_selector_says(gpu):
     nodes = [gpu.node("a", names.POD_DELETION, cordoned=True), gpu.node("b")]
-    pod = gpu.replica("llm", "a")
+    pod = gpu.replica("llm-0", "a")
     pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "H100"}
     world = World(nodes, [gpu.driver("a", "old"), pod], [gpu.revision("new", 2)])
     world.play(take_step(world.scene(), POLICY))
-    fresh = find(world, "llm-planned")
+    fresh = find(world, "llm-new")
     assert "nodeName" not in fresh["spec"]
     assert fresh["status"]["conditions"][0]["reason"] == "Unschedulable"
 
