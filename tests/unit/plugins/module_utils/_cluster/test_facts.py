@@ -13,8 +13,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import 
     ASSUMED,
     read_digest,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import row_of_node
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
+    read_node_rows,
     read_nodes,
     read_object,
     read_objects,
@@ -63,6 +65,7 @@ ANSWERS = {
     ),
     "a digest of an unknown Secret": (read_digest("Secret", "nim", "t", "b", "", ""), ASSUMED),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
+    "rows of nodes": (read_node_rows(), [row_of_node(NODE)]),
     "objects": (read_objects("Pod", "nim"), [POD]),
     "pods": (read_pods("nim", "app=llm"), []),
     "a pod's state": (read_pods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),

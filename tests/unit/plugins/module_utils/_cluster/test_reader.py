@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
     read_labelled,
+    read_node_rows,
     read_nodes,
     read_object,
     read_objects,
@@ -74,6 +75,15 @@ def test_lists(cluster, see):
     assert [set(item) for item in found["Node/*"]] == [{"metadata"}]
     assert found["Node/*"][0]["metadata"]["labels"] == {"gpu": "1"}
     assert found["Pod/nim/*"][0]["spec"] == {"x": 1}
+
+
+def test_nodes_by_rows_of_a_table(cluster, see, answer):
+    row = {"cells": ["n", "Ready"], "object": {"metadata": {"name": "n", "labels": {"a": "b"}}}}
+    columns = [{"name": "Name"}, {"name": "Status"}]
+    table = {"columnDefinitions": columns, "rows": [row]}
+    cluster.refuse["GET", "/api/v1/nodes"] = [answer(200, table)]
+    found = see(read_node_rows())
+    assert found["Node/*"][0]["metadata"] == {"name": "n", "labels": {"a": "b"}}
 
 
 def test_whether_any_node_has_a_label(cluster, see, answer):

@@ -123,6 +123,15 @@ def test_make_plan_prunes_only_ours(found, deleted):
     assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
 
 
+def test_unwanted_children_may_be_in_another_namespace():
+    found = live(namespace="other", ownerReferences=[owner_reference(CR)])
+    observed = Observed({"Service/other/llm": found})
+    unwanted = [("Service", "llm")]
+    assert make_plan(CR, Desired([], unwanted), observed).is_empty
+    (pruned,) = make_plan(CR, Desired([], unwanted, home="other"), observed).prune
+    assert pruned["metadata"]["namespace"] == "other"
+
+
 def test_fields_are_claimed_of_the_object_that_was_seen_and_no_other():
     entry = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:odd": {}}}}
     found = live(**OWNED, managedFields=[entry])
