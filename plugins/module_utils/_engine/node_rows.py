@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .conditions import find_condition
+
 Manifest = dict[str, t.Any]
 
 _STATUS, _RUNTIME = "Status", "Container-Runtime"
@@ -30,9 +32,7 @@ def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
 def row_of_node(node: t.Mapping[str, t.Any]) -> Manifest:
     """A whole node as a table shows it."""
     status = node.get("status") or {}
-    ready = next(
-        (item for item in status.get("conditions") or [] if item.get("type") == "Ready"), {}
-    )
+    ready = find_condition(status.get("conditions"), "Ready") or {}
     words = ["Ready" if ready.get("status") == "True" else "NotReady"]
     if (node.get("spec") or {}).get("unschedulable"):
         words.append(_CORDONED)
