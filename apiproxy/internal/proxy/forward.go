@@ -159,10 +159,16 @@ func (p *Proxy) plan(r *http.Request) *plan {
 	return made
 }
 
+// isWhole returns whether the runtime sees all of a collection, as children in it lack our label.
+// Taking over those of another operator must not add one, and a cluster has few DaemonSets.
+func isWhole(collection request.Collection) bool {
+	return collection.Group == "apps" && collection.Resource == "daemonsets"
+}
+
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.options.Upstream.url)
 	made := r.In.Context().Value(planKey{}).(*plan)
-	if made.filter {
+	if made.filter && !isWhole(made.collection) {
 		r.Out.URL.RawQuery = strings.TrimPrefix(r.Out.URL.RawQuery+"&"+p.selector.Encode(), "&")
 	}
 	if made.edit {
