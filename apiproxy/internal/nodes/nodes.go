@@ -68,10 +68,19 @@ func NewFleet() *Fleet {
 
 // See takes notice of a node, and returns whether that changes anything that matters. Heartbeats of
 // kubelets change nothing, and cost a hash.
-func (f *Fleet) See(name string, object []byte) bool {
-	metadata := rawjson.Find(object, "metadata")
-	labels := rawjson.Find(metadata, "labels")
-	wish := rawjson.Find(metadata, "annotations", requested)
+func (f *Fleet) See(name string, metadata []byte) bool {
+	var labels, wish []byte
+	rawjson.Members(metadata, func(key []byte, start, end int) bool {
+		switch string(key) {
+		case "labels":
+			labels = metadata[start:end]
+		case "annotations":
+			wish = rawjson.Find(metadata[start:end], requested)
+		case "managedFields":
+			return false // The last member, and the largest.
+		}
+		return true
+	})
 	var hash maphash.Hash
 	hash.SetSeed(f.seed)
 	_, _ = hash.Write(labels)

@@ -24,6 +24,9 @@ const (
 	// How long to do without a collection that may not be watched; the permission may come.
 	forbiddenDelay = 10 * time.Minute
 
+	// An event that comes sooner was there already.
+	caughtUp = 3 * time.Millisecond
+
 	wholeObjects = "application/json"
 	// Without spec and status, which the API server leaves out.
 	metadataOnly       = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -37,6 +40,9 @@ type follower struct {
 	query    url.Values
 	// isOutline asks for metadata only.
 	isOutline bool
+	// rest is how long events may wait, so that those of a busy collection are read together: to wake up
+	// for one costs more than to read it.
+	rest time.Duration
 	// see is told of each object, of an event or a list; isGone if it was deleted. The text is only
 	// valid during the call.
 	see func(of meta, object []byte, isGone bool)
@@ -86,8 +92,10 @@ func (f *follower) listAndWatch(ctx context.Context) error {
 	return err
 }
 
-// open asks with further parameters.
-func (f *follower) open(ctx context.Context, outline string, more url.Values) (io.ReadCloser, error) {
+// ask opens what it is told to with further parameters.
+func (f *follower) ask(
+	ctx context.Context, open func(context.Context, string, string, string) (io.ReadCloser, error), outline string, more url.Values,
+) (io.ReadCloser, error) {
 	query := maps.Clone(f.query)
 	if query == nil {
 		query = url.Values{}
@@ -97,11 +105,11 @@ func (f *follower) open(ctx context.Context, outline string, more url.Values) (i
 	if f.isOutline {
 		accept = outline
 	}
-	return f.upstream.open(ctx, f.path, query.Encode(), accept)
+	return open(ctx, f.path, query.Encode(), accept)
 }
 
 func (f *follower) list(ctx context.Context) (string, error) {
-	body, err := f.open(ctx, metadataOfListOnly, url.Values{"resourceVersion": {"0"}})
+	body, err := f.ask(ctx, f.upstream.open, metadataOfListOnly, url.Values{"resourceVersion": {"0"}})
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +133,7 @@ func (f *follower) list(ctx context.Context) (string, error) {
 
 // watch returns where to go on when the API server ends the watch; an error if that is not possible.
 func (f *follower) watch(ctx context.Context, version string) (string, error) {
-	body, err := f.open(ctx, metadataOnly, url.Values{
+	body, err := f.ask(ctx, f.upstream.follow, metadataOnly, url.Values{
 		"resourceVersion":     {version},
 		"watch":               {"true"},
 		"allowWatchBookmarks": {"true"},
@@ -135,9 +143,10 @@ func (f *follower) watch(ctx context.Context, version string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = body.Close() }()
-	in := bufio.NewReaderSize(body, 16<<10)
+	in := bufio.NewReaderSize(body, 32<<10)
 	var line []byte
 	for {
+		asked := time.Now()
 		line, err = readLine(in, line[:0])
 		if errors.Is(err, io.EOF) {
 			return version, nil
@@ -157,6 +166,13 @@ func (f *follower) watch(ctx context.Context, version string) (string, error) {
 		}
 		if found.kind != "BOOKMARK" {
 			f.see(found.meta, found.object, found.kind == "DELETED")
+		}
+		if f.rest > 0 && time.Since(asked) > caughtUp {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(f.rest):
+			}
 		}
 	}
 }

@@ -22,6 +22,8 @@ const (
 	NodesAnnotation = "nimops.nim/nodes"
 	fieldManager    = "nimops-apiproxy"
 	nodesPath       = "/api/v1/nodes"
+	// Every heartbeat of a kubelet is an event. Read together, they cost a third.
+	eventRest = 500 * time.Millisecond
 	// Labels of a node often come one after the other, and nodes together.
 	settleTime = 300 * time.Millisecond
 	// Resources are told no more often.
@@ -58,6 +60,7 @@ type nodeNews struct {
 	say      func(string)
 	fleet    *nodes.Fleet
 	changed  chan struct{}
+	rest     time.Duration
 	settle   time.Duration
 	interval time.Duration
 	retry    time.Duration
@@ -72,13 +75,13 @@ type nodeNews struct {
 func newNodeNews(upstream *Upstream, paths []string, say func(string)) *nodeNews {
 	return &nodeNews{
 		upstream: upstream, paths: paths, say: say, fleet: nodes.NewFleet(), changed: make(chan struct{}, 1),
-		settle: settleTime, interval: newsInterval, retry: newsRetry,
+		rest: eventRest, settle: settleTime, interval: newsInterval, retry: newsRetry,
 	}
 }
 
 func (n *nodeNews) run(ctx context.Context) {
 	watch := &follower{
-		upstream: n.upstream, path: nodesPath, isOutline: true, see: n.see, keep: n.keep,
+		upstream: n.upstream, path: nodesPath, isOutline: true, rest: n.rest, see: n.see, keep: n.keep,
 		deny: func() {
 			n.say("nodes may not be watched: a change of them is only seen by the next look at a ClusterPolicy")
 		},
@@ -89,12 +92,12 @@ func (n *nodeNews) run(ctx context.Context) {
 	running.Wait()
 }
 
-func (n *nodeNews) see(of meta, object []byte, isGone bool) {
+func (n *nodeNews) see(of meta, _ []byte, isGone bool) {
 	var matters bool
 	if isGone {
 		matters = n.fleet.Forget(of.name)
 	} else {
-		matters = n.fleet.See(of.name, object)
+		matters = n.fleet.See(of.name, of.text)
 	}
 	n.mu.Lock()
 	isComplete := n.isComplete

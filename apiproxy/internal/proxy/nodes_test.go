@@ -131,7 +131,7 @@ func news(t *testing.T, c *cluster) chan string {
 	}
 	said := make(chan string, 100)
 	made := newNodeNews(upstream, []string{policies}, func(text string) { said <- text })
-	made.settle, made.interval, made.retry = 30*time.Millisecond, 60*time.Millisecond, 100*time.Millisecond
+	made.rest, made.settle, made.interval, made.retry = time.Millisecond, 50*time.Millisecond, 60*time.Millisecond, 100*time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { made.run(ctx); close(done) }()
@@ -188,6 +188,53 @@ func TestChangesTogetherAreToldOnce(t *testing.T) {
 	if got := c.changes(); got != "a a" {
 		t.Error(got)
 	}
+}
+
+func TestEventsOfABusyCollectionAreReadTogether(t *testing.T) {
+	stream := newStreamer()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"1"},"items":[]}`)
+			return
+		}
+		stream.serve(w, r)
+	}))
+	defer server.Close()
+	upstream, err := NewUpstream(&rest.Config{Host: server.URL}, "nimops-apiproxy/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan time.Time, 100)
+	f := &follower{
+		upstream: upstream, path: nodesPath, rest: 400 * time.Millisecond,
+		see:  func(meta, []byte, bool) { seen <- time.Now() },
+		keep: func(map[string]bool) {},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { f.run(ctx); close(done) }()
+	stream.query(t)
+	time.Sleep(20 * time.Millisecond)
+	began := time.Now()
+	for range 10 {
+		stream.events <- `{"type":"MODIFIED","object":` + gpuNode("a", "") + `}`
+		time.Sleep(10 * time.Millisecond)
+	}
+	first, second := <-seen, <-seen
+	for range 8 {
+		<-seen
+	}
+	if first.Sub(began) > 200*time.Millisecond {
+		t.Error("the first waited", first.Sub(began))
+	}
+	if wait := second.Sub(first); wait < 350*time.Millisecond {
+		t.Error("no rest", wait)
+	}
+	if wait := time.Since(second); wait > 200*time.Millisecond {
+		t.Error("not together", wait)
+	}
+	cancel()
+	<-done
 }
 
 func TestTwoReplicasDoNotTellTwice(t *testing.T) {
