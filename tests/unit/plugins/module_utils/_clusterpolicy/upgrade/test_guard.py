@@ -87,6 +87,13 @@ def begin(gpu, scene, states, replicas, wanted, **more):
             id="no place until the failed node is back",
         ),
         pytest.param(
+            {"w": R, "x": R},
+            [("a", "x", True), ("b", "", None)],
+            2,
+            {"w": C, "x": "NIMService nim/llm has no ready replica on another node yet"},
+            id="no place until the node that begins just now is back",
+        ),
+        pytest.param(
             {"x": R, "z": F},
             [("a", "x", True), ("b", "z", True)],
             2,
