@@ -15,6 +15,7 @@ from ..._clusterpolicy.upgrade import names
 from ..._clusterpolicy.upgrade.policy import UpgradePolicy, parse_policy
 from ..._engine.api_resources import api_path, collection_path
 from ..._engine.observed import read_objects, read_outlines
+from ..._engine.outlines import outline
 from .components import COMPONENTS
 from .log_causes import MAX_LOG
 from .node_status import Log
@@ -24,6 +25,7 @@ Json = dict[str, t.Any]
 
 _POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
 _MAX_WARNINGS = 3
+_PAGE = "500"
 
 
 def read_policies(client: Client) -> list[Json]:
@@ -68,7 +70,7 @@ def read_world(client: Client, is_guarded: bool | None = None) -> World:
     def outlines(kind: str, selector: str = "") -> list[Json]:
         return list(answer(client, read_outlines(kind, selector=selector)) or [])
 
-    pods = outlines("Pod")
+    pods = list(_list_pods(client))
     has_claims = any((pod.get("spec") or {}).get("resourceClaims") for pod in pods)
     return World(
         nodes=outlines("Node"),
@@ -84,6 +86,17 @@ def read_world(client: Client, is_guarded: bool | None = None) -> World:
         now=int(datetime.now(UTC).timestamp()),
         is_guarded=is_guarded,
     )
+
+
+def _list_pods(client: Client) -> t.Iterator[Json]:
+    """All pods in outline, page by page: a large cluster has a hundred megabytes of pods."""
+    query = {"limit": _PAGE}
+    while True:
+        page = client.get(api_path("Pod"), **query) or {}
+        yield from (outline("Pod", item) for item in page.get("items") or [])
+        if not (token := (page.get("metadata") or {}).get("continue")):
+            return
+        query["continue"] = token
 
 
 def read_daemon_sets(client: Client, namespaces: t.Iterable[str]) -> list[Json]:

@@ -213,7 +213,10 @@ def test_no_limit_counts_while_a_pod_is_kept(gpu, scene):
     pods = [gpu.replica("a", "x")]
     _found, step = evict(gpu, scene, pods, 2, nimops__ignored="")
     assert step.annotations[names.SINCE] == f"{P} 1000 held"
-    held = {names.SINCE.replace("/", "__"): f"{P} 1 held"}
+    since = names.SINCE.replace("/", "__")
+    found, step = evict(gpu, scene, pods, 2, **{since: f"{P} 1"})
+    assert (step.state, step.annotations[names.SINCE]) == (P, f"{P} 1000 held"), "no failure"
+    held = {since: f"{P} 1 held"}
     found, step = evict(gpu, scene, pods, 2, **held)
     assert (found, step.state, names.SINCE in step.annotations) == ([], P, False)
     found, step = evict(gpu, scene, pods, 1, **held)

@@ -91,6 +91,19 @@ def test_the_world(cluster, client, gpu):
     assert read_world(client).scene().is_guarded
 
 
+def test_pods_come_in_pages(cluster, client, gpu, answer):
+    pages = [
+        {"metadata": {"continue": "next"}, "items": [gpu.driver("a")]},
+        {"metadata": {}, "items": [gpu.driver("b")]},
+    ]
+    cluster.refuse["GET", "/api/v1/pods"] = [answer(200, page) for page in pages]
+    names = [pod["metadata"]["name"] for pod in read_world(client).pods]
+    assert names == ["driver-a", "driver-b"]
+    calls = [call.query for call in cluster.calls("GET") if call.path == "/api/v1/pods"]
+    assert [call.get("continue") for call in calls] == [None, "next"]
+    assert {call["limit"] for call in calls} == {"500"}
+
+
 def test_where_the_stack_is(gpu):
     policies = [{"metadata": {"name": "p"}, "status": {"namespace": "here"}}, {"metadata": {}}]
     assert operand_namespaces(policies, [gpu.driver("n"), gpu.pod("x")]) == {"here", "gpu"}
