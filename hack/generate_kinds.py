@@ -34,6 +34,8 @@ GENERATED = "Written by `make generate`."
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use")
 ANNOTATIONS_POLICY = "config/admission/runtime_annotations.yaml"
 RULES_OF_POLICY = re.compile(r"^(    resourceRules:\n(?:      .*\n)+)", re.M)
+WIDTH = 100
+"""Of a line of Python: pyproject.toml."""
 PREFIX, NAMESPACE = "nimops-", "nimops-system"
 """Of config/default: components are added to what it builds to."""
 PEOPLE = {
@@ -97,8 +99,20 @@ def served_kinds(kinds: Kinds) -> str:
     def rows(names: Iterable[str]) -> Iterator[str]:
         for name in names:
             item = kinds.resources[name]
-            quoted = f'"{item.version}", "{item.plural}", {item.is_namespaced}, {item.is_cached}'
-            yield f'    "{name}": ({quoted}),\n'
+            values = (
+                f'"{item.version}"',
+                f'"{item.plural}"',
+                str(item.is_namespaced),
+                str(item.is_cached),
+            )
+            row = f'    "{name}": ({", ".join(values)}),\n'
+            if len(row) > WIDTH + 1:
+                row = (
+                    f'    "{name}": (\n'
+                    + "".join(f"        {value},\n" for value in values)
+                    + "    ),\n"
+                )
+            yield row
 
     needed = sorted({name for kind in kinds.declared for name in kind.resources})
     body = "".join(rows(needed))
@@ -118,18 +132,24 @@ def served_kinds(kinds: Kinds) -> str:
 def registry(kinds: Kinds) -> str:
     """The table of `_kinds.py`."""
     imports = "".join(
-        f"from .{folder}.kind import KIND as {name.upper()}\n"
-        for name, folder in sorted(kinds.folders.items(), key=lambda item: item[1])
+        sorted(
+            [
+                "from ._base.errors import NimError\n",
+                "from ._engine.desired import Manifest\n",
+                "from ._engine.kind import AnyKind\n",
+                "from ._engine.observed import Read\n",
+                *(
+                    f"from .{folder}.kind import KIND as {name.upper()}\n"
+                    for name, folder in kinds.folders.items()
+                ),
+            ]
+        )
     )
     names = "".join(f"    {kind.name.upper()},\n" for kind in kinds.declared)
     return (
         f'{LICENSE}"""The kinds that we serve. {GENERATED}"""\n\n'
         "from __future__ import annotations\n\n"
         "import typing as t\n\n"
-        "from ._base.errors import NimError\n"
-        "from ._engine.desired import Manifest\n"
-        "from ._engine.kind import AnyKind\n"
-        "from ._engine.observed import Read\n"
         f"{imports}\n"
         f"_ALL: tuple[AnyKind, ...] = (\n{names})\n"
         "_BY_NAME = {kind.name: kind for kind in _ALL}\n\n\n"

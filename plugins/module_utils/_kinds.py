@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ._base.errors import NimError
+from ._clusterpolicy.kind import KIND as CLUSTERPOLICY
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
-from ._clusterpolicy.kind import KIND as CLUSTERPOLICY
 from ._nemocustomizer.kind import KIND as NEMOCUSTOMIZER
 from ._nemodatastore.kind import KIND as NEMODATASTORE
 from ._nemoentitystore.kind import KIND as NEMOENTITYSTORE

@@ -23,7 +23,12 @@ SERVED: dict[str, Row] = {
 NEEDED: dict[str, Row] = {
     "ClusterRole": ("rbac.authorization.k8s.io/v1", "clusterroles", False, True),
     "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "clusterrolebindings", False, True),
-    "CustomResourceDefinition": ("apiextensions.k8s.io/v1", "customresourcedefinitions", False, False),
+    "CustomResourceDefinition": (
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        False,
+        False,
+    ),
     "GPUCluster": ("nvidia.com/v1alpha1", "gpuclusters", False, False),
     "Namespace": ("v1", "namespaces", False, False),
     "RuntimeClass": ("node.k8s.io/v1", "runtimeclasses", False, True),

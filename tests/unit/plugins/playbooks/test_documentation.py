@@ -22,6 +22,7 @@ MODULES = {
     "gather": "nim_gather",
     "gpu_status": "gpu_status_info",
     "gpu_upgrade_plan": "gpu_upgrade_plan_info",
+    "images": "nim_images_info",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
@@ -56,7 +57,9 @@ def examples(module):
     return yaml.safe_load(importlib.import_module(f"{PLUGINS}.modules.{module}").EXAMPLES)
 
 
-@pytest.mark.parametrize("module", ["nim_observe", "nim_report", "nim_render", "nim_status_info"])
+@pytest.mark.parametrize(
+    "module", ["nim_observe", "nim_report", "nim_render", "nim_status_info", "nim_images_info"]
+)
 def test_examples_of_modules(run, module):
     tasks = examples(module)
     if module == "nim_report":
@@ -99,7 +102,7 @@ def test_examples_of_requeue_after(run):
 def test_all_modules_have_their_examples_run():
     """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
     known = {"nim_observe", "nim_report", "nim_render", "nim_status_info", "nim_plan_info"}
-    known |= {"nim_apply", "requeue_after"}
+    known |= {"nim_apply", "nim_images_info", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover"),
