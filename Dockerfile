@@ -17,7 +17,7 @@ USER 0
 RUN --mount=type=bind,source=build/image,target=/mnt sh /mnt/install.sh
 
 # The base image runs as user 1001 of group 0; OpenShift runs it as another user in that group.
-COPY watches.yaml ${HOME}/
+COPY watches*.yaml ${HOME}/
 COPY playbooks ${HOME}/playbooks
 USER 1001
 

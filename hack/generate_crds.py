@@ -7,12 +7,12 @@ Kubernetes' own types come from the OpenAPI v3 documents of the API server that 
 or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file describes one kind (kind, plural, doc, columns, spec, status, types) or has only
-types and templates. A type, a field, spec and status are all nodes:
+A source file describes one kind (kind, plural, doc, columns, spec, status, types; hasManyMaps if
+the rules of its maps would cost more than the API server allows) or has only types and templates. A type, a field, spec and status are all nodes:
 
-  type       string, bool, int, int32, int64, number, quantity, object, any; a name under types;
-             a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for a map,
-             and then ! for a required field
+  type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
+             under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
+             a map, and then ! for a required field
   doc        the description; by default that of the type
   fields     name: node. A node without a type amends that field of its parent's type
   items      node that amends the items of a list
@@ -27,8 +27,8 @@ types and templates. A type, a field, spec and status are all nodes:
   Kubernetes does
 
 Sources do not mention that keys beginning with __ansible are rejected: each map gets that rule
-automatically. Inside unbounded lists, its estimated cost would exceed the API server's limit, so a
-ValidatingAdmissionPolicy checks there, whose cost is that of the actual object:
+automatically. Inside unbounded lists, its estimated cost would exceed the API server's limit, as
+would that of very many maps; so a ValidatingAdmissionPolicy checks there, whose cost is that of the actual object:
 config/admission/reserved_keys.yaml. Each int32 gets its bounds the same way.
 """
 
@@ -88,6 +88,7 @@ SCALARS: dict[str, Schema] = {
     "int64": {"type": "integer", "format": "int64"},
     "number": {"type": "number"},
     "quantity": QUANTITY,
+    "intOrString": INT_OR_STRING,
     "object": {"type": "object"},
     "any": {"x-kubernetes-preserve-unknown-fields": True},
 }
@@ -353,7 +354,7 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
         },
     }
     schema = builder.build(identity, name)
-    paths = list(reserve_keys(schema))
+    paths = list(reserve_keys(schema, bounded=not kind.get("hasManyMaps")))
     bound_numbers(schema)
     schema["properties"]["metadata"] = {"type": "object"}
     version = {

@@ -34,6 +34,10 @@ GENERATED = "Written by `make generate`."
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use")
 ANNOTATIONS_POLICY = "config/admission/runtime_annotations.yaml"
 RULES_OF_POLICY = re.compile(r"^(    resourceRules:\n(?:      .*\n)+)", re.M)
+WIDTH = 100
+"""Of a line of Python: pyproject.toml."""
+PREFIX, NAMESPACE = "nimops-", "nimops-system"
+"""Of config/default: components are added to what it builds to."""
 PEOPLE = {
     "admin": "get list watch create update patch delete deletecollection",
     "editor": "get list watch create update patch delete",
@@ -49,6 +53,15 @@ class Kinds:
     abouts: dict[str, str]
     folders: dict[str, str]
     resources: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, *components: str) -> list[Any]:
+        """The kinds of these parts of the installation; "" is the default one."""
+        return [kind for kind in self.declared if kind.component in components]
+
+    @property
+    def components(self) -> list[str]:
+        """The optional parts of the installation."""
+        return sorted({kind.component for kind in self.declared} - {""})
 
 
 def load() -> Kinds:
@@ -86,8 +99,20 @@ def served_kinds(kinds: Kinds) -> str:
     def rows(names: Iterable[str]) -> Iterator[str]:
         for name in names:
             item = kinds.resources[name]
-            quoted = f'"{item.version}", "{item.plural}", {item.is_namespaced}, {item.is_cached}'
-            yield f'    "{name}": ({quoted}),\n'
+            values = (
+                f'"{item.version}"',
+                f'"{item.plural}"',
+                str(item.is_namespaced),
+                str(item.is_cached),
+            )
+            row = f'    "{name}": ({", ".join(values)}),\n'
+            if len(row) > WIDTH + 1:
+                row = (
+                    f'    "{name}": (\n'
+                    + "".join(f"        {value},\n" for value in values)
+                    + "    ),\n"
+                )
+            yield row
 
     needed = sorted({name for kind in kinds.declared for name in kind.resources})
     body = "".join(rows(needed))
@@ -107,18 +132,24 @@ def served_kinds(kinds: Kinds) -> str:
 def registry(kinds: Kinds) -> str:
     """The table of `_kinds.py`."""
     imports = "".join(
-        f"from .{folder}.kind import KIND as {name.upper()}\n"
-        for name, folder in sorted(kinds.folders.items(), key=lambda item: item[1])
+        sorted(
+            [
+                "from ._base.errors import NimError\n",
+                "from ._engine.desired import Manifest\n",
+                "from ._engine.kind import AnyKind\n",
+                "from ._engine.observed import Read\n",
+                *(
+                    f"from .{folder}.kind import KIND as {name.upper()}\n"
+                    for name, folder in kinds.folders.items()
+                ),
+            ]
+        )
     )
     names = "".join(f"    {kind.name.upper()},\n" for kind in kinds.declared)
     return (
         f'{LICENSE}"""The kinds that we serve. {GENERATED}"""\n\n'
         "from __future__ import annotations\n\n"
         "import typing as t\n\n"
-        "from ._base.errors import NimError\n"
-        "from ._engine.desired import Manifest\n"
-        "from ._engine.kind import AnyKind\n"
-        "from ._engine.observed import Read\n"
         f"{imports}\n"
         f"_ALL: tuple[AnyKind, ...] = (\n{names})\n"
         "_BY_NAME = {kind.name: kind for kind in _ALL}\n\n\n"
@@ -140,19 +171,19 @@ def registry(kinds: Kinds) -> str:
 # what the operator runs
 
 
-def watches(kinds: Kinds) -> str:
-    """watches.yaml."""
+def watches(kinds: Kinds, watched: list[Any]) -> str:
+    """watches.yaml, or that of an installation with a component."""
     past = sorted(
         (item.group, name, item.version.rpartition("/")[2])
         for name, item in kinds.resources.items()
-        if not item.is_cached and any(name in kinds_of(kind) for kind in kinds.declared)
+        if not item.is_cached and any(name in kinds_of(kind) for kind in watched)
     )
     entries = "".join(
         f"    - {{group: {group or chr(34) * 2}, version: {version}, kind: {name}}}\n"
         for group, name, version in past
     )
     text = f"---\n# {GENERATED}\n"
-    for number, kind in enumerate(kinds.declared):
+    for number, kind in enumerate(watched):
         text += (
             f"{chr(10) if number else ''}"
             f"- group: {kind.group}\n"
@@ -306,14 +337,40 @@ def verbs_of(uses: str, resource: Any) -> set[str]:
 
 Target = tuple[str, str, str]
 """group, resource, names of the objects that the rule is limited to"""
+Grants = dict[Target, Grant]
 
 
-def grants(kinds: Kinds) -> tuple[dict[Target, Grant], dict[Target, Grant]]:
-    """The permissions for namespaced and for cluster-scoped resources."""
-    inside: dict[Target, Grant] = {}
-    outside: dict[Target, Grant] = {}
-    for kind in kinds.declared:
-        where = inside if kind.is_namespaced else outside
+@dataclass
+class Granted:
+    """What the operator is granted for some kinds."""
+
+    inside: Grants = field(default_factory=dict)
+    """In each namespace."""
+    outside: Grants = field(default_factory=dict)
+    """Cluster-scoped resources."""
+    near: Grants = field(default_factory=dict)
+    """In the operator's own namespace only."""
+
+
+def add(side: Grants, target: Target, verbs: Iterable[str], why: str) -> None:
+    """Add verbs to what is granted."""
+    if verbs := set(verbs):
+        side.setdefault(target, Grant()).add(verbs, why)
+
+
+def grants(kinds: Kinds, component: str = "") -> Granted:
+    """The permissions for a part of the installation.
+
+    Resources of the default part are in any namespace. The children of a component are in the operator's: there it
+    may write, and read what bypasses the cache. What it caches, or lists, is in all namespaces.
+    """
+    granted = Granted()
+    scoped = {
+        (item.group, item.plural) for item in kinds.resources.values() if not item.is_namespaced
+    }
+    near = granted.near if component else granted.inside
+    for kind in kinds.of(component):
+        where = granted.inside if kind.is_namespaced else granted.outside
         own = {
             "": ("get list watch patch update", "the runtime watches it, and sets its finalizer"),
             "/status": (
@@ -324,25 +381,34 @@ def grants(kinds: Kinds) -> tuple[dict[Target, Grant], dict[Target, Grant]]:
         }
         for part, (verbs, why) in own.items():
             target = (kind.group, f"{kind.plural}{part}", "")
-            where.setdefault(target, Grant()).add(verbs.split(), f"{kind.name}: {why}")
+            add(where, target, verbs.split(), f"{kind.name}: {why}")
         for access in kind.access:
             item = kinds.resources[access.kind]
-            side = inside if item.is_namespaced else outside
-            target = (item.group, item.plural, "")
-            grant = side.setdefault(target, Grant())
-            grant.add(verbs_of(access.uses, item), f"{kind.name}: {access.why}")
+            target, why = (item.group, item.plural, ""), f"{kind.name}: {access.why}"
+            needed = verbs_of(access.uses, item)
+            far = needed & ({"get", "list", "watch"} if item.is_cached else {"list"})
+            if not item.is_namespaced:
+                add(granted.outside, target, needed, why)
+            elif component:
+                add(granted.inside, target, far, why)
+                add(near, target, needed - far, why)
+            else:
+                add(granted.inside, target, needed, why)
         for rule in kind.rules:
             for name in rule.resources.split():
-                grant = inside.setdefault((rule.group, name, "-" if rule.names else ""), Grant())
-                grant.add(rule.verbs.split(), f"{kind.name}: {rule.why}")
-    events = inside.setdefault(("", "events", ""), Grant())
-    events.add(("create", "patch"), "all: events, for `kubectl describe`")
-    pods = inside.setdefault(("", "pods", ""), Grant())
-    pods.add(("list", "watch"), "all: nimops-apiproxy looks for faults of their pods")
-    return inside, outside
+                target = (rule.group, name, "-" if rule.names else "")
+                side = near if rule.is_local else granted.inside
+                side = granted.outside if (rule.group, name.partition("/")[0]) in scoped else side
+                add(side, target, rule.verbs.split(), f"{kind.name}: {rule.why}")
+    if not component:
+        why = "all: events, for `kubectl describe`"
+        add(granted.inside, ("", "events", ""), ("create", "patch"), why)
+        why = "all: nimops-apiproxy looks for faults of their pods"
+        add(granted.inside, ("", "pods", ""), ("list", "watch"), why)
+    return granted
 
 
-def rules(kinds: Kinds, granted: dict[Target, Grant]) -> str:
+def rules(kinds: Kinds, granted: Grants) -> str:
     """The rules as YAML, each with its reasons."""
     text = ""
     for (group, resource, names), grant in sorted(granted.items()):
@@ -364,28 +430,35 @@ def rules(kinds: Kinds, granted: dict[Target, Grant]) -> str:
     return text
 
 
-def cluster_role(name: str, rules_text: str, comment: str) -> str:
-    """A ClusterRole."""
-    return f"""\
-{comment}apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: {name}
+LABELS = """\
   labels:
     app.kubernetes.io/name: nimops
     app.kubernetes.io/managed-by: kustomize
-rules:
+"""
+
+
+def role_manifest(
+    name: str, rules_text: str, comment: str, namespace: str = "", labels: str = LABELS
+) -> str:
+    """A ClusterRole, or a Role in a namespace."""
+    where = f"  namespace: {namespace}\n" if namespace else ""
+    return f"""\
+{comment}apiVersion: rbac.authorization.k8s.io/v1
+kind: {"Role" if namespace else "ClusterRole"}
+metadata:
+  name: {name}
+{where}{labels}rules:
 {rules_text}"""
 
 
 def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """The permissions of the operator."""
-    inside, outside = grants(kinds)
+    granted = grants(kinds)
     yield (
         "config/rbac/role.yaml",
-        cluster_role(
+        role_manifest(
             "manager-role",
-            rules(kinds, inside),
+            rules(kinds, granted.inside),
             "# The permissions of the operator, in all namespaces, or in one (config/overlays/namespaced).\n"
             f"# {GENERATED} Each rule says which kind needs it, and why.\n"
             "#\n"
@@ -396,16 +469,103 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
     )
     yield (
         "config/rbac/node_role.yaml",
-        cluster_role(
+        role_manifest(
             "node-role",
-            rules(kinds, outside),
+            rules(kinds, granted.outside),
             "# Cluster-scoped resources: omitted if the operator only works in some namespaces (config/overlays/namespaced).\n"
             f"# {GENERATED}\n",
         ),
     )
 
 
-def people_roles(kind: Any) -> Iterator[tuple[str, str]]:
+# components: optional parts of the installation, with names as config/default builds to
+
+
+COMPONENT_LABELS = f"{LABELS}    app.kubernetes.io/component: rbac\n"
+
+
+def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
+    """What an optional part of the installation adds to config/default."""
+    home, of, granted = (
+        f"config/components/{component}",
+        kinds.of(component),
+        grants(kinds, component),
+    )
+    name = f"{PREFIX}{component}-role"
+    yield (
+        f"{home}/role.yaml",
+        role_manifest(
+            name,
+            rules(kinds, granted.outside | granted.inside),
+            f"# What the operator needs for {', '.join(kind.name for kind in of)}, everywhere in the cluster.\n"
+            f"# {GENERATED}\n",
+            labels=COMPONENT_LABELS,
+        )
+        + "---\n"
+        + role_manifest(
+            name,
+            rules(kinds, granted.near),
+            "# And where it makes their children, its own namespace.\n",
+            NAMESPACE,
+            COMPONENT_LABELS,
+        ),
+    )
+    yield (
+        f"{home}/role_binding.yaml",
+        f"# {GENERATED}\n" + binding(name) + "---\n" + binding(name, NAMESPACE),
+    )
+    people = [item for kind in of for item in people_roles(kind, home, PREFIX, COMPONENT_LABELS)]
+    yield from people
+    files = "".join(f"  - {path.rpartition('/')[2]}\n" for path, _text in people)
+    yield (
+        f"{home}/kustomization.yaml",
+        f"""\
+# {GENERATED}
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources:
+  - ../../crd/bases
+  - role.yaml
+  - role_binding.yaml
+  # For users, not for the operator: docs/operate/rbac.md.
+{files}patches:
+  - path: switch.yaml
+    target: {{kind: Deployment, name: {PREFIX}controller-manager}}
+""",
+    )
+    yield (
+        f"{home}/switch.yaml",
+        f"""\
+# {GENERATED} docs/operate/configuration.md
+- op: add
+  path: /spec/template/spec/containers/0/env/-
+  value: {{name: NIMOPS_COMPONENT, value: {component}}}
+""",
+    )
+
+
+def binding(role: str, namespace: str = "") -> str:
+    """Bind a role to the operator."""
+    where = f"  namespace: {namespace}\n" if namespace else ""
+    return f"""\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {"RoleBinding" if namespace else "ClusterRoleBinding"}
+metadata:
+  name: {role}binding
+{where}{COMPONENT_LABELS}roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {"Role" if namespace else "ClusterRole"}
+  name: {role}
+subjects:
+  - kind: ServiceAccount
+    name: {PREFIX}controller-manager
+    namespace: {NAMESPACE}
+"""
+
+
+def people_roles(
+    kind: Any, home: str = "config/rbac", prefix: str = "", labels: str = LABELS
+) -> Iterator[tuple[str, str]]:
     """Roles for users."""
     for who, verbs in PEOPLE.items():
         text = (
@@ -415,15 +575,15 @@ def people_roles(kind: Any) -> Iterator[tuple[str, str]]:
         )
         name = f"{kind.singular}-{who}-role"
         yield (
-            f"config/rbac/{name.replace('-', '_')}.yaml",
-            cluster_role(name, text, f"# {GENERATED}\n"),
+            f"{home}/{name.replace('-', '_')}.yaml",
+            role_manifest(f"{prefix}{name}", text, f"# {GENERATED}\n", labels=labels),
         )
 
 
 def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """The lists of files."""
     people = "".join(
-        f"  - {kind.singular}_{who}_role.yaml\n" for kind in kinds.declared for who in PEOPLE
+        f"  - {kind.singular}_{who}_role.yaml\n" for kind in kinds.of("") for who in PEOPLE
     )
     yield (
         "config/rbac/kustomization.yaml",
@@ -443,9 +603,17 @@ resources:
       app.kubernetes.io/component: rbac
 """,
     )
-    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.declared)
+    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(""))
     bases = "".join(f"  - bases/{file}\n" for file in files)
     yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
+    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(*kinds.components))
+    if files:
+        # kustomize reads no file above its folder, and `kubectl apply -f` no file without a suffix.
+        yield (
+            "config/crd/bases/Kustomization",
+            f"# The definitions of config/components; ../kustomization.yaml lists the others. {GENERATED}\n"
+            "resources:\n" + "".join(f"  - {file}\n" for file in files),
+        )
     samples = sorted((ROOT / "config/samples").glob("*.yaml"))
     listed = "".join(f"  - {file.name}\n" for file in samples if file.stem != "kustomization")
     yield (
@@ -481,12 +649,16 @@ def generate(kinds: Kinds) -> dict[str, str]:
     files = {
         "plugins/module_utils/_engine/served_kinds.py": served_kinds(kinds),
         "plugins/module_utils/_kinds.py": registry(kinds),
-        "watches.yaml": watches(kinds),
+        "watches.yaml": watches(kinds, kinds.of("")),
         ANNOTATIONS_POLICY: annotations_policy(kinds),
     }
     for kind in kinds.declared:
         files |= dict(role(kind, kinds.abouts[kind.name]))
-        files |= dict(people_roles(kind))
+        if not kind.component:
+            files |= dict(people_roles(kind))
+    for component in kinds.components:
+        files[f"watches-{component}.yaml"] = watches(kinds, kinds.of("", component))
+        files |= dict(component_files(kinds, component))
     return files | dict(operator_roles(kinds)) | dict(kustomizations(kinds))
 
 

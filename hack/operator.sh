@@ -7,6 +7,7 @@
 # METRICS_PORT (8080), HEALTH_PORT (8081): ports of metrics, and of /healthz and /readyz.
 # LIVENESS_PORT: port of /livez, which reports whether runs end (default: none).
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
+# NIMOPS_COMPONENT=gpu (the default, but not with NAMESPACED) serves ClusterPolicies, too; empty: it does not.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
 # PREFORK=off runs the stock programs, each in a new interpreter: see prefork/README.md.
 # NIMOPS_API_PROXY=off does without nimops-apiproxy, which the sandbox has on PATH: see apiproxy/README.md.
@@ -32,6 +33,13 @@ require_free_ports() {
 overlay=config/default
 if [[ ${NAMESPACED:-} ]]; then
 	overlay=config/overlays/namespaced LEAST_PRIVILEGE=1 WATCH_NAMESPACE=$NAMESPACED
+	export NIMOPS_COMPONENT="${NIMOPS_COMPONENT-}"
+fi
+export NIMOPS_COMPONENT="${NIMOPS_COMPONENT-gpu}"
+if [[ $NIMOPS_COMPONENT ]]; then
+	[[ ! ${NAMESPACED:-} ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT serves the whole cluster, so not with NAMESPACED"
+	overlay=config/overlays/$NIMOPS_COMPONENT
+	[[ -d $overlay ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT: there is no $overlay"
 fi
 
 apply_component() {

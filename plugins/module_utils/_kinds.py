@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ._base.errors import NimError
+from ._clusterpolicy.kind import KIND as CLUSTERPOLICY
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
@@ -22,6 +23,7 @@ from ._nimpipeline.kind import KIND as NIMPIPELINE
 from ._nimservice.kind import KIND as NIMSERVICE
 
 _ALL: tuple[AnyKind, ...] = (
+    CLUSTERPOLICY,
     NIMBUILD,
     NIMCACHE,
     NIMPIPELINE,

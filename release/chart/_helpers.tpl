@@ -23,9 +23,13 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* The variables of .Values.env, and those of config/overlays/hardened that it does not set. */}}
+{{- /* The variables of .Values.env, and those of config/overlays/hardened that it does not set, and of config/overlays/gpu. */}}
 {{- define "nimops.env" -}}
 {{- $env := deepCopy .Values.env }}
+{{- if .Values.gpu.enabled }}
+{{- $env = merge (fromJson `@GPU_ENV@`) $env }}
+{{- with .Values.gpu.namespace }}{{ $_ := set $env "@GPU_NAMESPACE@" . }}{{ end }}
+{{- end }}
 {{- if .Values.hardened }}
 {{- range $name, $value := fromJson `@HARDENED_ENV@` }}
 {{- if not (hasKey $env $name) }}{{ $_ := set $env $name $value }}{{ end }}
@@ -45,6 +49,9 @@ imagePullSecrets:
 {{- $scope := ternary (printf "namespaces/%s/" $namespace) "" (ne $namespace "") }}
 {{- $paths = append $paths (printf "/apis/@GROUP@/%s%s" $scope $plural) }}
 {{- end }}
+{{- end }}
+{{- if .Values.gpu.enabled }}
+{{- $paths = concat $paths (list @GPU_PATHS@) }}
 {{- end }}
 {{- join " " $paths }}
 {{- end }}

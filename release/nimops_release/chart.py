@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,9 @@ KUBERNETES = ">=1.30.0-0"
 STATIC = Path(__file__).resolve().parents[1] / "chart"
 ALL_NAMESPACES = "not $.Values.watchNamespaces"
 ELECTION = "$.Values.leaderElection.enabled"
+GPU = "$.Values.gpu.enabled"
+GPU_NAMESPACE = "NIMOPS_GPU_NAMESPACE"
+"""the variable of `gpu.namespace`"""
 _FILES = {
     "CustomResourceDefinition": "crds",
     "ValidatingAdmissionPolicy": "admission",
@@ -62,7 +65,9 @@ class Chart:
 
     def files(self) -> dict[str, str]:
         """Return the content of each file, by its path in the chart."""
-        listed = values.list_values(self._project, self._base)
+        listed = values.list_values(
+            self._project, self._base, {*self._added_env("gpu"), GPU_NAMESPACE}
+        )
         return {
             "Chart.yaml": to_yaml(self._metadata()),
             "values.yaml": values.make_values_file(listed),
@@ -112,7 +117,10 @@ class Chart:
         plurals = sorted(item["spec"]["names"]["plural"] for item in definitions)
         [container] = _pod(manager_of(self._base))["containers"]
         filled = {
-            "HARDENED_ENV": json.dumps(self._hardened_env(), sort_keys=True),
+            "HARDENED_ENV": json.dumps(self._added_env("hardened"), sort_keys=True),
+            "GPU_ENV": json.dumps(self._added_env("gpu"), sort_keys=True),
+            "GPU_NAMESPACE": GPU_NAMESPACE,
+            "GPU_PATHS": " ".join(f'"{path}"' for path in self._gpu_paths()),
             "PLURALS": " ".join(f'"{plural}"' for plural in plurals),
             "GROUP": f"{group}/{version}",
             "LEASE": values.read_flag(container["args"], "leader-election-id"),
@@ -134,7 +142,7 @@ class Chart:
     def _objects(self) -> list[Manifest]:
         """Return the objects of config/default, and those that only overlays have."""
         found = by_key(self._base)
-        for name in ("namespaced", "prometheus"):
+        for name in ("namespaced", "prometheus", "gpu"):
             found |= {
                 key: item for key, item in by_key(self._overlay(name)).items() if key not in found
             }
@@ -158,6 +166,8 @@ class Chart:
             self._base
         ):
             found.append(ELECTION)
+        if key in self._gpu_keys():
+            found.append(GPU)
         if item["kind"] in _SWITCHES:
             found.append(f"$.Values.{_SWITCHES[item['kind']]}")
         return found
@@ -180,6 +190,9 @@ class Chart:
         return changed
 
     def _hook(self, item: Manifest) -> Manifest:
+        if key_of(item) in self._gpu_keys() and "namespace" in item["metadata"]:
+            given = "{{ $.Values.gpu.namespace | default $.Release.Namespace }}"
+            item["metadata"]["namespace"] = self._hooks.mark(given)
         hooked = {
             "CustomResourceDefinition": self._hook_definition,
             "Deployment": self._hook_deployment,
@@ -255,15 +268,31 @@ class Chart:
             return arg
         return self._hooks.mark(guard(ELECTION, f"- {arg}\n"))
 
-    def _hardened_env(self) -> Mapping[str, str]:
-        """Return the variables that config/overlays/hardened adds."""
+    def _added_env(self, overlay: str) -> Mapping[str, str]:
+        """Return the variables that an overlay adds."""
         [container] = _pod(manager_of(self._base))["containers"]
-        [hardened] = _pod(manager_of(self._overlay("hardened")))["containers"]
+        [changed] = _pod(manager_of(self._overlay(overlay)))["containers"]
         return {
             entry["name"]: entry.get("value", "")
-            for entry in hardened["env"]
+            for entry in changed["env"]
             if entry not in container["env"]
         }
+
+    def _gpu_keys(self) -> Set[tuple[str, str]]:
+        """Return the objects that only config/overlays/gpu has."""
+        return by_key(self._overlay("gpu")).keys() - by_key(self._base).keys()
+
+    def _gpu_paths(self) -> list[str]:
+        """Return the paths of the custom resources that only config/overlays/gpu serves."""
+        specs = [
+            item["spec"]
+            for item in of_kind(self._overlay("gpu"), "CustomResourceDefinition")
+            if key_of(item) in self._gpu_keys()
+        ]
+        return [
+            f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+            for spec in specs
+        ]
 
     def _add(self, owner: dict[str, Any], path: str) -> None:
         """Add the entries of a value to a mapping."""

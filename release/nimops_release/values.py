@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,18 @@ class Value:
     example: Any
 
 
-def list_values(project: Project, items: Sequence[Manifest]) -> list[Value]:
-    """Return them all. What config/default sets is the default here."""
+def list_values(
+    project: Project, items: Sequence[Manifest], gpu_env: Iterable[str] = ()
+) -> list[Value]:
+    """Return them all. What config/default sets is the default here.
+
+    ``gpu_env``: the variables that `gpu.enabled` sets.
+    """
     deployment = manager_of(items)["spec"]
     [container] = deployment["template"]["spec"]["containers"]
     repository, _colon, _tag = container["image"].rpartition(":")
     parallel = read_flag(container["args"], "max-concurrent-reconciles")
-    own = {item["name"] for item in container["env"]}
+    own = {item["name"] for item in container["env"]} | set(gpu_env)
     return [
         *_image_values(repository),
         Value(
@@ -88,6 +93,23 @@ def list_values(project: Project, items: Sequence[Manifest]) -> list[Value]:
             "Forbid what tenants rarely need (docs/operate/install.md#hardened). `env` can allow "
             "single things again.",
             True,
+        ),
+        Value(
+            "gpu.enabled",
+            False,
+            {"type": "boolean"},
+            "Serve ClusterPolicies, too: the driver and all else that nodes need to offer GPUs "
+            "(docs/user/gpu/README.md). Their CRD and the permissions come with it. Not with "
+            "`watchNamespaces`, and not beside NVIDIA's GPU operator.",
+            True,
+        ),
+        Value(
+            "gpu.namespace",
+            "",
+            {"type": "string", "pattern": "^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$"},
+            "The namespace of the driver and all else, which must exist; by default that of the "
+            "operator.",
+            "gpu-operator-resources",
         ),
         Value(
             "env",
@@ -249,7 +271,15 @@ def make_schema(values: Sequence[Value]) -> str:
     root["properties"]["global"] = {"type": "object"}
     root["$schema"] = "http://json-schema.org/draft-07/schema#"
     off = {"properties": {"leaderElection": {"properties": {"enabled": {"const": False}}}}}
-    root["if"], root["then"] = off, {"properties": {"replicas": {"maximum": 1}}}
+    one = {"properties": {"replicas": {"maximum": 1}}}
+    gpu = {
+        "required": ["gpu"],
+        "properties": {
+            "gpu": {"required": ["enabled"], "properties": {"enabled": {"const": True}}}
+        },
+    }
+    all_namespaces = {"properties": {"watchNamespaces": {"maxItems": 0}}}
+    root["allOf"] = [{"if": off, "then": one}, {"if": gpu, "then": all_namespaces}]
     return f"{json.dumps(root, indent=2, sort_keys=True, ensure_ascii=False)}\n"
 
 

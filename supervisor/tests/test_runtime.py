@@ -225,6 +225,51 @@ def test_all_kinds_are_watched_if_none_is_lacking_or_nobody_knows(supervise, tmp
     wait_for(lambda: lines(tmp_path) == ["repair", "up --watches-file=all.yaml"])
 
 
+@pytest.fixture
+def watches_of_parts(tmp_path):
+    """A file of watches, and those of two further parts."""
+    for name in ("watches.yaml", "watches-gpu.yaml", "watches-edge.yaml", "watches-gpu.json"):
+        (tmp_path / name).touch()
+    return tmp_path / "watches.yaml"
+
+
+@pytest.mark.parametrize(("value", "stem"), [("gpu", "watches-gpu"), ("", "watches"), (" ", "watches")])
+def test_a_part_of_the_installation_has_watches_of_its_own(watches_of_parts, value, stem):
+    command = ["ansible-operator", "run", f"--watches-file={watches_of_parts}"]
+    found = runtime.option(runtime.with_watches(command, {"NIMOPS_COMPONENT": value}), "--watches-file")
+    assert found == str(watches_of_parts.with_stem(stem))
+    assert runtime.option(runtime.with_watches(command, {}), "--watches-file") == str(watches_of_parts)
+
+
+def test_the_watches_of_a_part_are_beside_the_usual_ones(watches_of_parts, monkeypatch):
+    monkeypatch.chdir(watches_of_parts.parent)
+    command = runtime.with_watches(["ansible-operator", "run"], {"NIMOPS_COMPONENT": "edge"})
+    assert command == ["ansible-operator", "run", "--watches-file=watches-edge.yaml"]
+
+
+@pytest.mark.parametrize("value", ["gpus", "../gpu", "*", "g[p]u", "gpu,edge"])
+def test_an_unknown_part_is_refused_with_the_known_ones(watches_of_parts, value):
+    command = ["ansible-operator", "run", f"--watches-file={watches_of_parts}"]
+    with pytest.raises(runtime.StartError, match=r"NIMOPS_COMPONENT=.* must be one of edge, gpu, or empty"):
+        runtime.with_watches(command, {"NIMOPS_COMPONENT": value})
+
+
+def test_the_runtime_gets_the_watches_of_a_part(tmp_path, watches_of_parts):
+    command = [sys.executable, "-c", "import sys; print(sys.argv[1:], file=sys.stderr); sys.exit(1)"]
+    command += ["--health-probe-bind-address=:0", f"--watches-file={watches_of_parts}"]
+    supervisor = [sys.executable, "-m", "nimops_supervisor", "--", *command]
+    environment = {**os.environ, "PREFORK": "off", "NIMOPS_API_PROXY": "off", "TMPDIR": str(tmp_path)}
+    refused = subprocess.run(
+        supervisor, env=environment | {"NIMOPS_COMPONENT": "gpus"}, capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "supervisor: NIMOPS_COMPONENT='gpus': must be one of edge, gpu, or empty\n",
+    )
+    made = runtime.Supervisor(command, environment | {"NIMOPS_COMPONENT": "gpu"})
+    assert runtime.option(made._command, "--watches-file") == str(watches_of_parts.with_stem("watches-gpu"))
+
+
 def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, tmp_path):
     body = (
         "import shutil, tempfile\n"

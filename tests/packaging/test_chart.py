@@ -47,6 +47,7 @@ def without_hooks(items):
         pytest.param("overlays/namespaced", {"watchNamespaces": ["nim"]}, id="namespaced"),
         pytest.param("overlays/hardened", {"hardened": True}, id="hardened"),
         pytest.param("overlays/prometheus", {"serviceMonitor": {"enabled": True}}, id="prometheus"),
+        pytest.param("overlays/gpu", {"gpu": {"enabled": True}}, id="gpu"),
         pytest.param(
             "overlays/without-leader-election",
             {"leaderElection": {"enabled": False}},
@@ -77,6 +78,9 @@ def test_each_value_changes_what_is_rendered(render, value):
     if value.path.startswith("serviceMonitor."):
         values = {"serviceMonitor": {"enabled": True, **values["serviceMonitor"]}}
         default = {} if value.path.endswith("enabled") else {"serviceMonitor": {"enabled": True}}
+    elif value.path == "gpu.namespace":
+        values = {"gpu": {"enabled": True, **values["gpu"]}}
+        default = {"gpu": {"enabled": True}}
     else:
         default = {}
     assert render(values) != render(default)
@@ -143,6 +147,14 @@ def test_schema_knows_the_values_and_no_others(chart):
             {"replicas": 2, "leaderElection": {"enabled": False}}, "replicas", id="two leaders"
         ),
         pytest.param({"watchNamespaces": ["a,b"]}, "pattern", id="namespaces in one text"),
+        pytest.param(
+            {"env": {"NIMOPS_COMPONENT": "gpu"}}, "NIMOPS_COMPONENT", id="without its role"
+        ),
+        pytest.param(
+            {"gpu": {"enabled": True}, "watchNamespaces": ["nim"]},
+            "watchNamespaces",
+            id="nodes in some namespaces",
+        ),
     ],
 )
 def test_wrong_values_are_refused(render, values, said):
@@ -178,6 +190,21 @@ def test_several_namespaces_get_a_role_each(render):
     assert env_of(items)["WATCH_NAMESPACE"] == "one,two"
 
 
+def test_the_gpu_stack_may_be_in_another_namespace(render):
+    items = render({"gpu": {"enabled": True, "namespace": "gpu-operator-resources"}})
+    found = by_key(items)
+    for kind in ("Role", "RoleBinding"):
+        item = found[kind, f"nimops-gpu-{'role' if kind == 'Role' else 'rolebinding'}"]
+        assert item["metadata"]["namespace"] == "gpu-operator-resources"
+    subjects = found["RoleBinding", "nimops-gpu-rolebinding"]["subjects"]
+    assert [item["namespace"] for item in subjects] == [NAMESPACE]
+    env = env_of(items)
+    assert (env["NIMOPS_COMPONENT"], env["NIMOPS_GPU_NAMESPACE"]) == (
+        "gpu",
+        "gpu-operator-resources",
+    )
+
+
 def test_uninstall_keeps_definitions_and_what_they_define(render):
     for item in render({}):
         kept = item["metadata"].get("annotations", {}).get("helm.sh/resource-policy")
@@ -186,13 +213,18 @@ def test_uninstall_keeps_definitions_and_what_they_define(render):
 
 def test_notes_name_all_kinds_to_delete(chart, render):
     notes = (chart / "templates/NOTES.txt").read_text()
-    [line] = [line for line in notes.splitlines() if line.startswith("  kubectl delete ")]
-    plurals = line.split()[2].split(",")
-    assert sorted(plurals) == sorted(
-        item["spec"]["names"]["plural"]
-        for item in render({})
-        if item["kind"] == "CustomResourceDefinition"
-    )
+    lines = [line for line in notes.splitlines() if line.startswith("  kubectl delete ")]
+    default, gpu = (set(line.split()[2].split(",")) for line in lines)
+    defined = [
+        {
+            item["spec"]["names"]["plural"]
+            for item in render(values)
+            if item["kind"] == "CustomResourceDefinition"
+        }
+        for values in ({}, {"gpu": {"enabled": True}})
+    ]
+    assert [default, default | gpu] == defined
+    assert not default & gpu
 
 
 def test_nothing_is_a_hook_but_the_test(chart, render):
@@ -246,11 +278,16 @@ def test_the_test_lists_all_kinds_where_the_operator_may(render):
         return env["LEASE"], env["RESOURCES"].split()
 
     lease, paths = listed({})
-    files = sorted((ROOT / "config/crd/bases").glob("*.yaml"))
-    plurals = [yaml.safe_load(file.read_text())["spec"]["names"]["plural"] for file in files]
+    plurals = [
+        item["spec"]["names"]["plural"]
+        for item in render({})
+        if item["kind"] == "CustomResourceDefinition"
+    ]
     assert lease == "a0715c6e.nvidia.com"
     assert paths == [f"/apis/apps.nvidia.com/v1alpha1/{plural}" for plural in plurals]
     _lease, paths = listed({"watchNamespaces": ["one", "two"]})
     assert len(paths) == 2 * len(plurals)
     assert "/apis/apps.nvidia.com/v1alpha1/namespaces/two/nimcaches" in paths
     assert listed({"leaderElection": {"enabled": False}})[0] == ""
+    _lease, paths = listed({"gpu": {"enabled": True}})
+    assert paths[len(plurals) :] == ["/apis/nvidia.com/v1/clusterpolicies"]

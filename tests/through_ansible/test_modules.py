@@ -144,6 +144,20 @@ def test_render_and_status(run, cluster, tmp_path):
     assert (line["kind"], line["name"], line["state"]) == ("NIMService", "llm", "")
 
 
+def test_gpus(run, cluster):
+    policy = {"metadata": {"name": "p"}, "spec": {"driver": {"upgradePolicy": {}}}}
+    cluster.put(api_path("ClusterPolicy", "", "p"), policy)
+    labels = {"feature.node.kubernetes.io/pci-10de.present": "true"}
+    cluster.put("/api/v1/nodes/n", {"metadata": {"name": "n", "labels": labels}})
+    seen = run("nimops.nim.gpu_status_info")
+    assert [(node["node"], node["state"]) for node in seen["nodes"]] == [("n", "Waiting")]
+    assert (seen["ready"], seen["changed"]) == (False, False)
+    planned = run("nimops.nim.gpu_upgrade_plan_info")
+    assert planned["msg"].startswith("driver.upgradePolicy.autoUpgrade is not true")
+    planned = run("nimops.nim.gpu_upgrade_plan_info", assume_outdated=True)
+    assert (planned["plan"]["total"], planned["problems"]) == (0, [])
+
+
 def test_takeover(run, cluster, tmp_path):
     """Our operator's pod never comes up here, so the reference is not stopped."""
     alone = run("nimops.nim.nim_takeover", back=True)

@@ -64,6 +64,27 @@ func TestStatusOfARollout(t *testing.T) {
 	}
 }
 
+func TestStatusOfADaemonSet(t *testing.T) {
+	const counts = `"desiredNumberScheduled":3,"updatedNumberScheduled":3,"numberAvailable":3`
+	const told = "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberAvailable=3"
+	for name, c := range map[string]struct{ generation, status, now, progress string }{
+		"new":         {`1`, `{}`, "", ""},
+		"no nodes":    {`1`, `{"observedGeneration":1}`, "complete=0", ""},
+		"complete":    {`1`, `{"observedGeneration":1,` + counts + `,"numberReady":3}`, "complete=3", told},
+		"outdated":    {`2`, `{"observedGeneration":1,` + counts + `}`, "", told},
+		"pods start":  {`1`, `{"observedGeneration":1,"desiredNumberScheduled":3,"updatedNumberScheduled":3,"numberUnavailable":3}`, "", "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberUnavailable=3"},
+		"old pods":    {`2`, `{"observedGeneration":2,"desiredNumberScheduled":3,"numberAvailable":3}`, "", "desiredNumberScheduled=3\nnumberAvailable=3"},
+		"one has not": {`1`, `{"observedGeneration":1,` + counts + `,"numberUnavailable":1}`, "", told + "\nnumberUnavailable=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := `{"metadata":{"generation":` + c.generation + `},"status":` + c.status + `}`
+			if now, progress := Status([]byte(object), "apps", "daemonsets"); now != c.now || progress != c.progress {
+				t.Errorf("%q and %q", now, progress)
+			}
+		})
+	}
+}
+
 func TestOf(t *testing.T) {
 	if Of() != "" || Of("", "") != "" {
 		t.Error("a digest of nothing")

@@ -25,6 +25,7 @@ const hexDigits = 16
 var counts = []string{
 	"replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "unavailableReplicas",
 	"active", "succeeded", "failed",
+	"desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
 }
 
 // Of returns a short digest of summaries; empty if all of them are.
@@ -62,7 +63,10 @@ func Status(object []byte, group, resource string) (now, progress string) {
 		}
 	}
 	lines = append(lines, addresses(fields["loadBalancer"])...)
-	if HasProgress(group, resource) {
+	switch {
+	case group == "apps" && resource == "daemonsets":
+		return spread(object, fields), strings.Join(lines, "\n")
+	case HasProgress(group, resource):
 		return rollout(object, fields), strings.Join(lines, "\n")
 	}
 	return strings.Join(lines, "\n"), ""
@@ -70,7 +74,7 @@ func Status(object []byte, group, resource string) (now, progress string) {
 
 // HasProgress returns whether Status tells progress of a resource.
 func HasProgress(group, resource string) bool {
-	return group == "apps" && resource == "deployments"
+	return group == "apps" && (resource == "deployments" || resource == "daemonsets")
 }
 
 // rollout says that a Deployment's rollout is complete, or why it cannot be.
@@ -85,12 +89,26 @@ func rollout(object []byte, status map[string]json.RawMessage) string {
 	if given := rawjson.Find(object, "spec", "replicas"); given != nil {
 		wanted = count(given)
 	}
-	isObserved := count(status["observedGeneration"]) >= max(1, count(rawjson.Find(object, "metadata", "generation")))
-	if isObserved && count(status["replicas"]) == wanted && count(status["updatedReplicas"]) == wanted &&
+	if isObserved(object, status) && count(status["replicas"]) == wanted && count(status["updatedReplicas"]) == wanted &&
 		count(status["availableReplicas"]) == wanted {
 		lines = append(lines, fmt.Sprintf("complete=%d", wanted))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// spread says that a DaemonSet is on all of its nodes, and on how many.
+func spread(object []byte, status map[string]json.RawMessage) string {
+	wanted := count(status["desiredNumberScheduled"])
+	if isObserved(object, status) && count(status["updatedNumberScheduled"]) == wanted &&
+		count(status["numberAvailable"]) == wanted && count(status["numberUnavailable"]) == 0 {
+		return fmt.Sprintf("complete=%d", wanted)
+	}
+	return ""
+}
+
+// isObserved returns whether a status is that of the current spec.
+func isObserved(object []byte, status map[string]json.RawMessage) bool {
+	return count(status["observedGeneration"]) >= max(1, count(rawjson.Find(object, "metadata", "generation")))
 }
 
 func count(value json.RawMessage) int64 {

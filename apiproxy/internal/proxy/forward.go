@@ -94,11 +94,12 @@ func (p *Proxy) Run(ctx context.Context) {
 	running.Go(func() { p.deferral.run(ctx) })
 	running.Go(func() { p.wakes.run(ctx) })
 	for _, namespace := range namespaces {
-		pods := &podWatch{
-			upstream: p.options.Upstream, namespace: namespace, selector: p.options.Selector,
-			faults: p.wakes.faults, say: p.options.Say,
-		}
+		pods := followPods(p.options.Upstream, namespace, p.options.Selector, p.wakes.faults, p.options.Say)
 		running.Go(func() { pods.run(ctx) })
+	}
+	if told := toldOfNodes(p.options.Primaries); len(told) > 0 {
+		news := newNodeNews(p.options.Upstream, told, p.options.Say)
+		running.Go(func() { news.run(ctx) })
 	}
 	running.Wait()
 }
@@ -158,10 +159,16 @@ func (p *Proxy) plan(r *http.Request) *plan {
 	return made
 }
 
+// isWhole returns whether the runtime sees all of a collection, as children in it lack our label.
+// Taking over those of another operator must not add one, and a cluster has few DaemonSets.
+func isWhole(collection request.Collection) bool {
+	return collection.Group == "apps" && collection.Resource == "daemonsets"
+}
+
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.options.Upstream.url)
 	made := r.In.Context().Value(planKey{}).(*plan)
-	if made.filter {
+	if made.filter && !isWhole(made.collection) {
 		r.Out.URL.RawQuery = strings.TrimPrefix(r.Out.URL.RawQuery+"&"+p.selector.Encode(), "&")
 	}
 	if made.edit {

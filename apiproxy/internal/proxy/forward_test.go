@@ -134,6 +134,7 @@ func TestWhatIsFiltered(t *testing.T) {
 		"watch":            {deployments + "?watch=true", nil, deployments + "?watch=true&" + encoded},
 		"metadata only":    {deployments, []string{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}, deployments + "?" + encoded},
 		"protobuf":         {deployments, []string{"Accept", "application/vnd.kubernetes.protobuf"}, deployments + "?" + encoded},
+		"no label of ours": {"/apis/apps/v1/daemonsets?watch=true", nil, "/apis/apps/v1/daemonsets?watch=true"},
 		"namespaces":       {"/api/v1/namespaces", nil, "/api/v1/namespaces?" + encoded},
 		"a label":          {deployments + "?labelSelector=a", nil, deployments + "?labelSelector=a"},
 		"a field":          {deployments + "?fieldSelector=metadata.name%3Da", nil, deployments + "?fieldSelector=metadata.name%3Da"},
@@ -299,7 +300,7 @@ func TestWithoutAnAPIServer(t *testing.T) {
 					}
 				}()
 			}
-			s := startAt(t, 0, &rest.Config{Host: "http://" + listener.Addr().String()})
+			s := startAt(t, 0, watchesYML, &rest.Config{Host: "http://" + listener.Addr().String()})
 			var status struct {
 				Kind, Reason, Message string
 				Code                  int

@@ -49,11 +49,17 @@ type setup struct {
 // start runs a proxy in front of a handler. Pods are not watched unless the handler serves them.
 func start(t *testing.T, spread time.Duration, upstream http.HandlerFunc) *setup {
 	t.Helper()
+	return startWith(t, spread, watchesYML, upstream)
+}
+
+// startWith has other kinds in watches.yaml.
+func startWith(t *testing.T, spread time.Duration, kinds string, upstream http.HandlerFunc) *setup {
+	t.Helper()
 	server := httptest.NewUnstartedServer(upstream)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return startAt(t, spread, &rest.Config{
+	return startAt(t, spread, kinds, &rest.Config{
 		Host:        server.URL + "/prefix",
 		BearerToken: credential,
 		TLSClientConfig: rest.TLSClientConfig{
@@ -62,14 +68,14 @@ func start(t *testing.T, spread time.Duration, upstream http.HandlerFunc) *setup
 	})
 }
 
-func startAt(t *testing.T, spread time.Duration, config *rest.Config) *setup {
+func startAt(t *testing.T, spread time.Duration, kinds string, config *rest.Config) *setup {
 	t.Helper()
 	upstream, err := NewUpstream(config, "nimops-apiproxy/test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "watches.yaml")
-	if err := os.WriteFile(file, []byte(watchesYML), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(kinds), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	primaries, err := watches.Load(file)

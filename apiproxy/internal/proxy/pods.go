@@ -4,29 +4,13 @@
 package proxy
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"nimops.nim/apiproxy/internal/digest"
-	"nimops.nim/apiproxy/internal/rawjson"
-)
-
-const (
-	firstBackOff   = time.Second
-	longestBackOff = time.Minute
-	// How long to do without pods when they may not be watched; the permission may come.
-	forbiddenDelay = 10 * time.Minute
 )
 
 // workload is what a pod belongs to.
@@ -152,131 +136,25 @@ func (f *faults) keep(namespace string, listed map[string]bool) {
 	}
 }
 
-// podWatch follows the pods of a namespace; of all, if that is empty.
-type podWatch struct {
-	upstream  *Upstream
-	namespace string
-	selector  string
-	faults    *faults
-	say       func(string)
-	forbidden bool
-}
-
-func (w *podWatch) run(ctx context.Context) {
-	backOff := firstBackOff
-	for ctx.Err() == nil {
-		started := time.Now()
-		err := w.listAndWatch(ctx)
-		if time.Since(started) > longestBackOff {
-			backOff = firstBackOff
-		}
-		wait := backOff + rand.N(backOff)
-		backOff = min(2*backOff, longestBackOff)
-		var status statusError
-		if errors.As(err, &status) && status == http.StatusForbidden {
-			wait = forbiddenDelay
-			if !w.forbidden {
-				w.forbidden = true
-				w.say(fmt.Sprintf("pods may not be watched in %s: their faults are only seen by the next look at their workload",
-					w.where()))
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+// followPods looks at the pods of a namespace; at those of all, if that is empty.
+func followPods(upstream *Upstream, namespace, selector string, faults *faults, say func(string)) *follower {
+	path, where := "/api/v1/pods", "all namespaces"
+	if namespace != "" {
+		path, where = "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods", "namespace "+namespace
 	}
-}
-
-func (w *podWatch) where() string {
-	if w.namespace == "" {
-		return "all namespaces"
-	}
-	return "namespace " + w.namespace
-}
-
-func (w *podWatch) path() string {
-	if w.namespace == "" {
-		return "/api/v1/pods"
-	}
-	return "/api/v1/namespaces/" + url.PathEscape(w.namespace) + "/pods"
-}
-
-// listAndWatch lists once, then watches until that is no longer possible.
-func (w *podWatch) listAndWatch(ctx context.Context) error {
-	version, err := w.list(ctx)
-	for err == nil && ctx.Err() == nil {
-		started := time.Now()
-		version, err = w.watch(ctx, version)
-		if err == nil && time.Since(started) < firstBackOff {
-			err = errors.New("the watch ended at once")
-		}
-	}
-	return err
-}
-
-func (w *podWatch) list(ctx context.Context) (string, error) {
-	body, err := w.upstream.open(ctx, w.path(), url.Values{
-		"labelSelector": {w.selector}, "resourceVersion": {"0"},
-	}.Encode())
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = body.Close() }()
-	listed := map[string]bool{}
-	metadata, whole, err := rawjson.EditList(io.Discard, body, rawjson.ListEditor{
-		Item: func(item []byte) []byte {
+	return &follower{
+		upstream: upstream,
+		path:     path,
+		query:    url.Values{"labelSelector": {selector}},
+		see: func(_ meta, object []byte, isGone bool) {
 			var pod digest.Pod
-			if json.Unmarshal(item, &pod) == nil {
-				listed[pod.Metadata.Namespace+"/"+pod.Metadata.Name] = true
-				w.faults.see(&pod, false)
+			if json.Unmarshal(object, &pod) == nil {
+				faults.see(&pod, isGone)
 			}
-			return nil
 		},
-	})
-	if err != nil || !whole {
-		return "", errors.Join(err, errors.New("no list of pods"))
-	}
-	w.faults.keep(w.namespace, listed)
-	return rawjson.Text(rawjson.Find(metadata, "resourceVersion")), nil
-}
-
-// watch returns where to go on when the API server ends the watch; an error if that is not possible.
-func (w *podWatch) watch(ctx context.Context, version string) (string, error) {
-	body, err := w.upstream.open(ctx, w.path(), url.Values{
-		"labelSelector":       {w.selector},
-		"resourceVersion":     {version},
-		"watch":               {"true"},
-		"allowWatchBookmarks": {"true"},
-		"timeoutSeconds":      {fmt.Sprint(300 + rand.IntN(300))},
-	}.Encode())
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = body.Close() }()
-	in := bufio.NewReaderSize(body, 16<<10)
-	var line []byte
-	for {
-		line, err = readLine(in, line[:0])
-		if errors.Is(err, io.EOF) {
-			return version, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		found, ok := readEvent(line)
-		if !ok {
-			continue
-		}
-		if found.kind == "ERROR" {
-			return "", errors.New("the watch cannot go on") // Most often, its version is too old.
-		}
-		if found.meta.resourceVersion != "" {
-			version = found.meta.resourceVersion
-		}
-		var pod digest.Pod
-		if found.kind != "BOOKMARK" && json.Unmarshal(found.object, &pod) == nil {
-			w.faults.see(&pod, found.kind == "DELETED")
-		}
+		keep: func(listed map[string]bool) { faults.keep(namespace, listed) },
+		deny: func() {
+			say("pods may not be watched in " + where + ": their faults are only seen by the next look at their workload")
+		},
 	}
 }

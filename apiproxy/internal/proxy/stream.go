@@ -30,11 +30,14 @@ type event struct {
 type meta struct {
 	namespace, name, uid, resourceVersion string
 	owners                                []byte
+	// The whole metadata.
+	text []byte
 }
 
 func readMeta(object []byte) meta {
 	var found meta
 	metadata := rawjson.Find(object, "metadata")
+	found.text = metadata
 	rawjson.Members(metadata, func(key []byte, start, end int) bool {
 		value := metadata[start:end]
 		switch string(key) {

@@ -4,13 +4,17 @@
 package proxy
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -49,6 +53,8 @@ func LoadConfig() (*rest.Config, string, error) {
 type Upstream struct {
 	url       *url.URL
 	transport http.RoundTripper
+	// For watches of the proxy's own.
+	following http.RoundTripper
 	userAgent string
 }
 
@@ -71,8 +77,36 @@ func NewUpstream(config *rest.Config, userAgent string) (*Upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Upstream{url: server, transport: byUpgrade{plain, upgrading}, userAgent: userAgent}, nil
+	following, err := rest.TransportFor(withReadAhead(config))
+	if err != nil {
+		return nil, err
+	}
+	return &Upstream{url: server, transport: byUpgrade{plain, upgrading}, following: following, userAgent: userAgent}, nil
 }
+
+// withReadAhead reads as much from a connection as has come: TLS alone asks the kernel twice for each event.
+func withReadAhead(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	dial := config.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return readAhead{connection, bufio.NewReaderSize(connection, 64<<10)}, nil
+	}
+	return config
+}
+
+type readAhead struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (r readAhead) Read(into []byte) (int, error) { return r.in.Read(into) }
 
 // byUpgrade sends requests that become another protocol (exec, port-forward) over HTTP/1.1: HTTP/2
 // has no upgrade.
@@ -91,16 +125,30 @@ type statusError int
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
 // open asks for something on the proxy's own behalf.
-func (u *Upstream) open(ctx context.Context, path, query string) (io.ReadCloser, error) {
+func (u *Upstream) open(ctx context.Context, path, query, accept string) (io.ReadCloser, error) {
+	return u.ask(ctx, u.transport, http.MethodGet, path, query, nil, "Accept", accept)
+}
+
+// follow asks for a watch, over a connection of its own: HTTP/2 costs several times as much for each event.
+func (u *Upstream) follow(ctx context.Context, path, query, accept string) (io.ReadCloser, error) {
+	return u.ask(ctx, u.following, http.MethodGet, path, query, nil, "Accept", accept)
+}
+
+// ask returns the body of an answer of 200.
+func (u *Upstream) ask(
+	ctx context.Context, by http.RoundTripper, method, path, query string, body io.Reader, headers ...string,
+) (io.ReadCloser, error) {
 	target := *u.url.JoinPath(path)
 	target.RawQuery = query
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), body)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", u.userAgent)
-	response, err := u.transport.RoundTrip(request)
+	for at := 0; at < len(headers); at += 2 {
+		request.Header.Set(headers[at], headers[at+1])
+	}
+	response, err := by.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +161,24 @@ func (u *Upstream) open(ctx context.Context, path, query string) (io.ReadCloser,
 
 // get returns an object.
 func (u *Upstream) get(ctx context.Context, path string) ([]byte, error) {
-	body, err := u.open(ctx, path, "")
+	body, err := u.open(ctx, path, "", wholeObjects)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
 	return io.ReadAll(io.LimitReader(body, largestObject))
+}
+
+// mergePatch changes an object.
+func (u *Upstream) mergePatch(ctx context.Context, path, manager string, change []byte) error {
+	body, err := u.ask(ctx, u.transport, http.MethodPatch, path, url.Values{"fieldManager": {manager}}.Encode(), bytes.NewReader(change),
+		"Accept", metadataOnly, "Content-Type", "application/merge-patch+json")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	_, err = io.Copy(io.Discard, body)
+	return err
 }
 
 // isGone returns whether an error says that there is no such object.

@@ -84,7 +84,7 @@ func TestCredentials(t *testing.T) {
 			if err != nil || namespace != "mine" {
 				t.Fatal(namespace, err)
 			}
-			if got := startAt(t, 0, config).get("/version"); got != c.want {
+			if got := startAt(t, 0, watchesYML, config).get("/version"); got != c.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -120,7 +120,7 @@ func TestProxyOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startAt(t, 0, config).get("/version")
+	startAt(t, 0, watchesYML, config).get("/version")
 	if got := <-through; got != "CONNECT "+strings.TrimPrefix(server.URL, "https://") {
 		t.Error(got)
 	}

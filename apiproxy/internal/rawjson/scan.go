@@ -136,7 +136,12 @@ func isSpace(c byte) bool {
 
 // skipString returns the index after the string that starts at a quote.
 func skipString(text []byte, at int) (int, bool) {
-	for at++; at < len(text); at++ {
+	at++
+	// Hardly any has escapes.
+	if end := bytes.IndexByte(text[at:], '"'); end >= 0 && bytes.IndexByte(text[at:at+end], '\\') < 0 {
+		return at + end + 1, true
+	}
+	for ; at < len(text); at++ {
 		switch text[at] {
 		case '\\':
 			at++

@@ -102,6 +102,12 @@ func (p *Primaries) HasGroup(group string) bool {
 	return p.groups[group]
 }
 
+// Has returns whether a kind is watched as such.
+func (p *Primaries) Has(apiVersion, kind string) bool {
+	_, is := p.kinds[apiVersion+" "+kind]
+	return is
+}
+
 type primary struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -49,6 +49,9 @@ func TestAtRest(t *testing.T) {
 			}
 		})
 	}
+	if !primaries.Has("a.b/v1", "Without") || primaries.Has("a.b/v2", "Without") || primaries.Has("a.b/v1", "Other") {
+		t.Error("kinds")
+	}
 	if !primaries.HasGroup("a.b") || primaries.HasGroup("") || primaries.HasGroup("b") {
 		t.Error("groups")
 	}

@@ -46,6 +46,7 @@ _MAX_PLAIN_ERROR = 300
 _MARKER = PREFIX.encode()
 
 _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
+_ACCEPT_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
 """Excludes annotations: `kubectl apply` stores the whole applied object there."""
 
@@ -166,6 +167,18 @@ class Client:
                 return items
             query["continue"] = token
 
+    def list_table(self, path: str) -> Json:
+        """The table that the API server makes of a collection: columns, and rows with metadata."""
+        table: Json = {}
+        query = {"limit": "500"}
+        while True:
+            page = self._call_json("GET", path, query=query, accept=_ACCEPT_TABLE)
+            page["rows"] = (table.get("rows") or []) + (page.get("rows") or [])
+            table = page
+            if not (token := (page.get("metadata") or {}).get("continue")):
+                return table
+            query["continue"] = token
+
     def list_objects(self, path: str, **query: str) -> list[Json] | None:
         """The objects of a collection; None if the API server does not serve the kind.
 
@@ -193,6 +206,18 @@ class Client:
         if uid:
             options["preconditions"] = {"uid": uid}
         return self._call_json("DELETE", path, options, "application/json")
+
+    def evict(self, path: str, name: str, namespace: str, uid: str = "") -> Json:
+        """Evict the pod at ``path``, with ``uid`` only that one.
+
+        ApiError 429 while a PodDisruptionBudget does not allow it. The runtime's proxy leaves a
+        POST to a subresource as it is.
+        """
+        body: Json = {"apiVersion": "policy/v1", "kind": "Eviction"}
+        body["metadata"] = {"name": name, "namespace": namespace}
+        if uid:
+            body["deleteOptions"] = {"preconditions": {"uid": uid}}
+        return self._call_json("POST", f"{path}/eviction", body, "application/json")
 
     def _get(self, path: str, **options: t.Any) -> Json | None:
         try:

@@ -13,7 +13,9 @@ import typing as t
 from .._base.errors import NimError
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.digests import ASSUMED, answer_digest
+from .._engine.node_rows import row_of_node
 from .._engine.observed import Read
+from .._engine.outlines import outline
 from .._engine.sealed import seal
 
 Json = dict[str, t.Any]
@@ -22,7 +24,7 @@ Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
 SINGLE = ("object", "presence", "sealed")
-LISTS = ("list", "any", "objects", "pods")
+LISTS = ("list", "any", "objects", "pods", "outlines", "node_rows")
 
 
 class Facts:
@@ -98,9 +100,20 @@ def is_in(manifest: Json, read: Read) -> bool:
     kind, namespace, _name = identity(manifest)
     if kind != read.kind or (read.namespace and namespace != read.namespace):
         return False
+    if read.field and not _has_field(manifest, read.field):
+        return False
     label, sign, value = read.selector.partition("=")
     labels = manifest["metadata"].get("labels") or {}
     return labels.get(label) == value if sign else not label or label in labels
+
+
+def _has_field(manifest: Json, field: str) -> bool:
+    """Whether an object has a field selector's value, such as `spec.nodeName=a`."""
+    path, _sign, value = field.partition("=")
+    found: t.Any = manifest
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return bool(found == value)
 
 
 def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.Any:
@@ -109,6 +122,10 @@ def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.
         return copy.deepcopy(found)
     if read.how == "sealed":
         return seal(found, json.loads(read.sealed), find)
+    if read.how == "outlines":
+        return copy.deepcopy(outline(read.kind, found))
+    if read.how == "node_rows":
+        return copy.deepcopy(row_of_node(found))
     if read.how == "pods":
         return copy.deepcopy({"metadata": found["metadata"], "status": found.get("status") or {}})
     return {"metadata": copy.deepcopy(found["metadata"])}

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import typing as t
+from datetime import UTC, datetime
 from functools import cache, partial
 
 from .._base.errors import ApiError
 from .._engine.api_resources import api_path
 from .._engine.digests import answer_digest
+from .._engine.node_rows import nodes_of_table
 from .._engine.observed import Read
+from .._engine.outlines import outline
 from .._engine.sealed import seal
 from .._http.image_registry import download_protocol, may_ask_about
 from .._http.model_server import fetch
@@ -103,6 +106,24 @@ def _read_pods(client: Client, read: Read) -> list[Json]:
     return [{"metadata": item["metadata"], "status": item.get("status") or {}} for item in found]
 
 
+def _read_outlines(client: Client, read: Read) -> list[Json] | None:
+    query = dict(_UNCACHED)
+    if read.selector:
+        query["labelSelector"] = read.selector
+    if read.field:
+        query["fieldSelector"] += f",{read.field}"
+    found = client.list_objects(api_path(read.kind, read.namespace), **query)
+    return None if found is None else [outline(read.kind, item) for item in found]
+
+
+def _read_node_rows(client: Client, read: Read) -> list[Json]:
+    return nodes_of_table(client.list_table(api_path(read.kind)))
+
+
+def _read_time(_client: Client, _read: Read) -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def _read_log(client: Client, read: Read) -> str:
     """Empty while the container has no log: it may be starting."""
     path = f"{api_path('Pod', read.namespace, read.name)}/log"
@@ -131,6 +152,9 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "list": _read_list,
     "any": _read_any,
     "log": _read_log,
+    "outlines": _read_outlines,
+    "node_rows": _read_node_rows,
+    "time": _read_time,
 }
 _OF_SECRETS: dict[str, t.Callable[[Client, Read, FindSecret], t.Any]] = {
     "sealed": _read_sealed,

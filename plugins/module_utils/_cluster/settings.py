@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._components.gpu_stack.settings import read_gpu_settings
 from .._components.policy import read_switches
 
 
@@ -20,5 +21,7 @@ def read_settings() -> dict[str, t.Any]:
         "kserve": os.environ.get("KSERVE_NAMESPACE", ""),
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
+        "upgrade_guard": os.environ.get("NIMOPS_DRIVER_UPGRADE_GUARD", ""),
         **read_switches(os.environ),
+        **read_gpu_settings(os.environ),
     }

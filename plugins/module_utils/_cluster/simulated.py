@@ -3,8 +3,9 @@
 
 """An in-memory cluster on top of a read-only one.
 
-It stores what a pass writes and answers from that. A created Job has succeeded at the next look.
-Nothing else that a cluster does by itself is simulated.
+It stores what a pass writes and answers from that. A created Job has succeeded at the next look,
+and an evicted pod is gone, unless its PodDisruptionBudget holds it. Nothing else that a cluster
+does by itself is simulated.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from datetime import UTC, datetime
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
 from .._engine.digests import answer_digest
-from .._engine.observed import Read, read_object
+from .._engine.disruption import why_held
+from .._engine.observed import Read, read_object, read_objects
 from .._engine.plan import Plan
 from .._engine.status import SLOW_REQUEUE_SECONDS
 from .facts import LISTS, SINGLE, is_in, key_of_read, shown
@@ -89,15 +91,28 @@ class SimulatedCluster:
                 grown["status"] = copy.deepcopy(_SUCCEEDED)
             self.put(grown)
             written[str(key)] = grown
-        for reference in plan.prune:
-            self.remove(identity(reference))
+        held = {}
+        for reference in plan.evict:
+            if why := self._why_held(identity(reference)):
+                held[str(identity(reference))] = why
+        ended = [identity(item) for item in [*plan.prune, *plan.evict]]
+        ended = [key for key in ended if str(key) not in held]
+        for key in ended:
+            self.remove(key)
         return Outcome(
             written,
-            [str(identity(reference)) for reference in plan.prune],
+            [str(key) for key in ended],
             list(plan.refusals),
             plan.failure,
             plan.failure_reason or "Failed",
+            held=held,
         )
+
+    def _why_held(self, key: ObjectKey) -> str:
+        """Why a pod is not evicted."""
+        pod = self.find(key)
+        budgets = self.answer(read_objects("PodDisruptionBudget", key.namespace))
+        return why_held(pod, budgets or []) if pod else ""
 
     def write_status(self, resource: Json, status: Json) -> bool:
         """Store this status; returns whether it differs."""

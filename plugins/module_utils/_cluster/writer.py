@@ -34,16 +34,18 @@ _INERT = frozenset(
     ("ConfigMap", "PersistentVolumeClaim", "Role", "Secret", "Service", "ServiceAccount")
 )
 _SIDE_BY_SIDE = 4
+_HELD = 429
+"""What the API server answers to an eviction that a PodDisruptionBudget does not allow."""
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:
-    """Adopt, apply, delete and patch; a refused write does not stop the rest.
+    """Adopt, apply, delete, patch and evict; a refused write does not stop the rest.
 
     Raises ApiError if the API server does not answer.
     """
     refusals = list(plan.refusals)
     raced: list[str] = []
-    written, deleted = {}, []
+    written = {}
     for patch in plan.adopt:
         # If adopting fails now, the next pass retries it; apply the rest meanwhile.
         _found, error = _try(client.patch, _path(patch), patch)
@@ -54,24 +56,23 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
             _sort_error(manifest, error, raced, refusals)
         else:
             written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
+    deleted = []
     for reference in plan.prune:
-        uid = reference["metadata"].get("uid") or ""
-        _found, error = _try(client.delete, _path(reference), uid)
-        if error and error.status != 404:
-            _sort_error(reference, error, raced, refusals)
-        else:
-            deleted.append(key_of(reference))
+        error = _end(_delete, client, reference, raced, refusals)
+        deleted += [] if error else [key_of(reference)]
     for patch in plan.patch:
         _found, error = _try(client.patch, _path(patch), patch, FIELD_MANAGER)
         if error:
             _sort_error(patch, error, raced, refusals)
+    evicted, held = _evict_all(client, plan.evict, raced, refusals)
     return Outcome(
         written=written,
-        deleted=deleted,
+        deleted=deleted + evicted,
         raced=raced,
         refusals=refusals,
         failure=plan.failure,
         failure_reason=plan.failure_reason or "Failed",
+        held=held,
     )
 
 
@@ -90,6 +91,46 @@ def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
         done = iter([*pool.map(apply, first)])
     return [next(done) if item["kind"] in _INERT else apply(item) for item in manifests]
+
+
+def _delete(client: Client, reference: Json) -> Json:
+    return client.delete(_path(reference), reference["metadata"].get("uid") or "")
+
+
+def _evict_all(
+    client: Client, references: t.Iterable[Json], raced: list[str], refusals: list[Refusal]
+) -> tuple[list[str], dict[str, str]]:
+    """Evict pods; the keys of those that go, and why others are held."""
+    evicted, held = [], {}
+    for reference in references:
+        error = _end(_evict, client, reference, raced, refusals)
+        if error is None:
+            evicted.append(key_of(reference))
+        elif error.status == _HELD:
+            held[key_of(reference)] = str(error)
+    return evicted, held
+
+
+def _end(
+    call: t.Callable[[Client, Json], Json],
+    client: Client,
+    reference: Json,
+    raced: list[str],
+    refusals: list[Refusal],
+) -> ApiError | None:
+    """Delete or evict an object; None if it goes, or has gone."""
+    _found, error = _try(call, client, reference)
+    if error is None or error.status == 404:
+        return None
+    if not (call is _evict and error.status == _HELD):
+        _sort_error(reference, error, raced, refusals)
+    return error
+
+
+def _evict(client: Client, reference: Json) -> Json:
+    metadata = reference["metadata"]
+    uid = metadata.get("uid") or ""
+    return client.evict(_path(reference), metadata["name"], metadata["namespace"], uid)
 
 
 def _apply(client: Client, manifest: Json) -> Json:

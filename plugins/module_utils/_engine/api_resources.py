@@ -49,6 +49,7 @@ class ObjectKey(t.NamedTuple):
 KINDS: dict[str, ApiResource] = {
     "ComputeDomain": ApiResource("resource.nvidia.com/v1beta1", "computedomains"),
     "ConfigMap": ApiResource("v1", "configmaps", is_cached=False),
+    "ControllerRevision": ApiResource("apps/v1", "controllerrevisions", is_cached=False),
     "DaemonSet": ApiResource("apps/v1", "daemonsets"),
     "Deployment": ApiResource("apps/v1", "deployments"),
     "Event": ApiResource("v1", "events"),
@@ -63,6 +64,7 @@ KINDS: dict[str, ApiResource] = {
     "Node": ApiResource("v1", "nodes", is_namespaced=False, is_cached=False),
     "PersistentVolumeClaim": ApiResource("v1", "persistentvolumeclaims"),
     "Pod": ApiResource("v1", "pods", is_cached=False),
+    "PodDisruptionBudget": ApiResource("policy/v1", "poddisruptionbudgets", is_cached=False),
     "ResourceClaim": ApiResource("resource.k8s.io/v1", "resourceclaims", is_cached=False),
     "ResourceClaimTemplate": ApiResource("resource.k8s.io/v1", "resourceclaimtemplates"),
     "Role": ApiResource("rbac.authorization.k8s.io/v1", "roles"),

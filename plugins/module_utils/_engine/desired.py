@@ -80,18 +80,33 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class Eviction:
+    """A pod that is to end, whoever owns it.
+
+    By the eviction API, which asks PodDisruptionBudgets; ``is_deletion``: it is deleted, for pods
+    that must be replaced, such as those of a DaemonSet with the update strategy OnDelete.
+    """
+
+    live: Manifest
+    is_deletion: bool = False
+
+
+@dataclass(frozen=True)
 class Desired:
     """The children in the order to write them, and (kind, name) of the unwanted ones.
 
     Unwanted children are looked up in the namespace where the custom resource's children usually
-    are. ``patches``: fields to set on others' objects. ``failure``: why the children are
-    incomplete, when those listed are to be written all the same.
+    are. ``patches``: fields to set on others' objects. ``evictions``: pods to end, after all that.
+    ``failure``: why the children are incomplete, when those listed are to be written all the same.
+    ``home``: the namespace of the unwanted ones, if it is another.
     """
 
     children: list[Child] = field(default_factory=list)
     unwanted: list[tuple[str, str]] = field(default_factory=list)
     failure: NimError | None = None
     patches: list[Patch] = field(default_factory=list)
+    evictions: list[Eviction] = field(default_factory=list)
+    home: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +126,7 @@ class Outcome:
     pruned objects. ``raced``: keys of objects that appeared, vanished or were replaced between the
     read and the write; nothing was written, and the next pass sees the current ones. ``failure``:
     the message of an error that ended the run before or while writing, and ``failure_reason`` the
-    reason it maps to.
+    reason it maps to. ``held``: why pods were not evicted now, by key: a budget does not allow it.
     """
 
     written: dict[str, Manifest] = field(default_factory=dict)
@@ -120,6 +135,7 @@ class Outcome:
     failure: str = ""
     failure_reason: str = "Failed"
     raced: list[str] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_final(self) -> bool:

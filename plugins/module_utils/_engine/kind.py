@@ -46,13 +46,17 @@ class Access:
 
 @dataclass(frozen=True)
 class Rule:
-    """An RBAC rule beyond those derived from `Access`; lists are space-separated words."""
+    """An RBAC rule beyond those derived from `Access`; lists are space-separated words.
+
+    ``is_local``: only in the operator's namespace; for kinds with a `component`.
+    """
 
     group: str
     resources: str
     verbs: str
     why: str
     names: str = ""
+    is_local: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Kind(t.Generic[AppT]):
     resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
     simulation assumes when only a cluster could tell, given the app; None while nothing is pending.
+    ``component``: the optional part of the installation that it belongs to, with RBAC of its own;
+    empty for the default installation.
     """
 
     name: str
@@ -84,6 +90,7 @@ class Kind(t.Generic[AppT]):
     resources: t.Mapping[str, ApiResource] = field(default_factory=dict)
     assumed: tuple[tuple[Read, Manifest], ...] = ()
     assumed_status: t.Callable[[AppT], Manifest | None] | None = None
+    component: str = ""
 
     @property
     def api_version(self) -> str:

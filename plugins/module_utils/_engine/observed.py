@@ -54,10 +54,14 @@ class Read:
     label named ``selector``; answer: a list of one {"metadata": …}, or of none), ``objects`` (whole
     objects of a namespace; answer: a list, None if the API server does not serve the kind),
     ``pods`` (metadata and status of the pods of a namespace with such a label, of the first
-    hundreds if there are more; answer: a list), ``log`` (of a pod's container; answer: text, empty
-    while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is, behind the
-    Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str, "late":
-    bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
+    hundreds if there are more; answer: a list), ``outlines`` (of the objects of a namespace, or of
+    all, that have the label ``selector`` and what ``field`` says, as `_engine/outlines.py` makes
+    them; answer: a list, None if the API server does not serve the kind), ``node_rows`` (of all
+    nodes, as `_engine/node_rows.py` makes them; answer: a list), ``time`` (answer: the current one
+    in ISO 8601; empty where no time passes), ``log`` (of a pod's container; answer: text, empty
+    while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
+    behind the Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str,
+    "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
     the registry gave no answer, or `LATER`).
 
     ``is_child``: the object is one that the custom resource makes for itself. There is none of a
@@ -79,6 +83,7 @@ class Read:
     salt: str = ""
     known: str = ""
     is_child: bool = False
+    field: str = ""
 
     def to_dict(self) -> dict[str, t.Any]:
         """The read as plain data."""
@@ -124,6 +129,22 @@ def read_pods(namespace: str, selector: str) -> Read:
     """A read of the state of pods with a label; their specs may hold credentials."""
     key = list_key("Pod", namespace, selector)
     return Read(key, "pods", "Pod", namespace, selector=selector)
+
+
+def read_outlines(kind: str, namespace: str = "", selector: str = "", field: str = "") -> Read:
+    """A read of objects in outline, by a label and by a field such as `spec.nodeName=a`."""
+    key = f"{list_key(kind, namespace, selector)}#{field}"
+    return Read(key, "outlines", kind, namespace, selector=selector, field=field)
+
+
+def read_node_rows() -> Read:
+    """A read of all nodes: their labels, annotations, state and container runtime."""
+    return Read(_NODES, "node_rows", "Node")
+
+
+def read_time() -> Read:
+    """A read of the current time, for kinds that limit how long they wait."""
+    return Read("time", "time")
 
 
 def read_labelled(kind: str, selector: str) -> Read:

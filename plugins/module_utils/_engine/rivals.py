@@ -55,10 +55,14 @@ def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) ->
     for live in answers.values():
         if not isinstance(live, dict) or "metadata" not in live:
             continue
-        if not own_entry(live) or not is_controlled_by(live, resource):
+        own = own_entry(live)
+        if not own or not is_controlled_by(live, resource):
             continue
+        since = own.get("time") or ""
         for entry in live["metadata"]["managedFields"]:
-            if _is_of_reference(entry) and 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
+            if not _is_of_reference(entry) or entry["time"] < since:
+                continue
+            if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
                 return (
                     f"{live.get('kind')} {live['metadata']['name']}: another operator (field"
                     f" manager {entry.get('manager')}) wrote it at {entry['time']}, after this one"

@@ -9,6 +9,7 @@ Row = tuple[str, str, bool, bool]
 """apiVersion, plural, whether it is namespaced, whether it is read through the cache"""
 
 SERVED: dict[str, Row] = {
+    "ClusterPolicy": ("nvidia.com/v1", "clusterpolicies", False, True),
     "NIMBuild": ("apps.nvidia.com/v1alpha1", "nimbuilds", True, True),
     "NIMCache": ("apps.nvidia.com/v1alpha1", "nimcaches", True, True),
     "NIMPipeline": ("apps.nvidia.com/v1alpha1", "nimpipelines", True, True),
@@ -19,4 +20,16 @@ SERVED: dict[str, Row] = {
     "NemoEvaluator": ("apps.nvidia.com/v1alpha1", "nemoevaluators", True, True),
     "NemoGuardrail": ("apps.nvidia.com/v1alpha1", "nemoguardrails", True, True),
 }
-NEEDED: dict[str, Row] = {}
+NEEDED: dict[str, Row] = {
+    "ClusterRole": ("rbac.authorization.k8s.io/v1", "clusterroles", False, True),
+    "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "clusterrolebindings", False, True),
+    "CustomResourceDefinition": (
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        False,
+        False,
+    ),
+    "GPUCluster": ("nvidia.com/v1alpha1", "gpuclusters", False, False),
+    "Namespace": ("v1", "namespaces", False, False),
+    "RuntimeClass": ("node.k8s.io/v1", "runtimeclasses", False, True),
+}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from nimops_supervisor import collection_path
+from nimops_supervisor import collection_path, component
 
 REPAIRED = 3
 
@@ -31,11 +31,12 @@ def main() -> int:
         runtime_annotations,
     )
 
+    # Without its part of the installation, a kind may not be listed.
+    installed = {"", component.name()}
+    kinds = [name for name in _kinds.kind_names() if _kinds.kind_of({"kind": name}).component in installed]
     removed = 0
     try:
-        for line in runtime_annotations.remove_harmful_annotations(
-            client.Client(), _kinds.kind_names(), watched_namespaces()
-        ):
+        for line in runtime_annotations.remove_harmful_annotations(client.Client(), kinds, watched_namespaces()):
             print(f"supervisor: {line}", file=sys.stderr, flush=True)
             removed += 1
     except client.ApiError as error:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import apiproxy, folders, guard, health, processes, repair, settings, watches
+from nimops_supervisor import apiproxy, component, folders, guard, health, processes, repair, settings, watches
 
 GUARD = """\
 #!{interpreter} -P
@@ -67,7 +67,7 @@ class Supervisor:
         environment: dict[str, str],
         liveness: tuple[str, int] | None = None,
     ) -> None:
-        self._command = command
+        self._command = with_watches(command, environment)
         self._environment = environment
         self._health = health.Health(health_url(command))
         self._liveness = liveness
@@ -217,6 +217,16 @@ class Supervisor:
             number = processes.wait_for_signal(_SIGNALS, left)
             if number not in {None, signal.SIGCHLD}:
                 self._stopping = True
+
+
+def with_watches(command: list[str], environment: dict[str, str]) -> list[str]:
+    """The command, with the watches of the optional part that is wanted; StartError."""
+    given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
+    try:
+        chosen = component.watches_file(given, environment)
+    except LookupError as error:
+        raise StartError(str(error)) from error
+    return command if chosen == given else [*command, f"{_WATCHES_OPTION}={chosen}"]
 
 
 def make_command(command: list[str], environment: dict[str, str]) -> list[str]:

@@ -66,10 +66,12 @@ def test_kustomization_lists_every_file_of_its_folder(folder):
     assert present - listed == set()
 
 
-def test_crd_kustomization_lists_every_base():
+def test_crd_kustomizations_list_every_base():
+    bases = CONFIG / "crd" / "bases"
     listed = yaml.safe_load((CONFIG / "crd" / "kustomization.yaml").read_text())["resources"]
-    assert listed == sorted(
-        f"bases/{path.name}" for path in (CONFIG / "crd" / "bases").glob("*.yaml")
+    optional = yaml.safe_load((bases / "Kustomization").read_text())["resources"]
+    assert sorted([*listed, *(f"bases/{name}" for name in optional)]) == sorted(
+        f"bases/{path.name}" for path in bases.glob("*.yaml")
     )
 
 
@@ -152,6 +154,21 @@ def test_it_builds_and_names_hang_together(name):
 
 # What an overlay removes from config/default, adds and changes, as kind/name.
 OVERLAYS = {
+    "gpu": (
+        set(),
+        {
+            "ClusterRole/nimops-gpu-role",
+            "ClusterRoleBinding/nimops-gpu-rolebinding",
+            "CustomResourceDefinition/clusterpolicies.nvidia.com",
+            "Role/nimops-gpu-role",
+            "RoleBinding/nimops-gpu-rolebinding",
+            *(
+                f"ClusterRole/nimops-clusterpolicy-{who}-role"
+                for who in ("admin", "editor", "viewer")
+            ),
+        },
+        {"Deployment/nimops-controller-manager"},
+    ),
     "hardened": (
         set(),
         set(),
@@ -205,6 +222,19 @@ def test_overlay_changes_what_it_says_and_nothing_else(name):
     changed = {key for key in base.keys() & built.keys() if base[key] != built[key]}
     seen = (base.keys() - built.keys(), built.keys() - base.keys(), changed)
     assert seen == OVERLAYS[name.removeprefix("overlays/")]
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+def test_the_component_of_gpus_is_one_variable_of_the_operator():
+    manager = "Deployment/nimops-controller-manager"
+    containers = [
+        name_objects(name)[manager]["spec"]["template"]["spec"]["containers"][0]
+        for name in ("default", "overlays/gpu")
+    ]
+    added = [entry for entry in containers[1]["env"] if entry not in containers[0]["env"]]
+    assert added == [{"name": "NIMOPS_COMPONENT", "value": "gpu"}]
+    assert (CONFIG.parent / "watches-gpu.yaml").is_file()
+    assert "COPY watches*.yaml" in (CONFIG.parent / "Dockerfile").read_text()
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")

@@ -29,8 +29,11 @@ READ_ONLY = {"Node": {"list"}, "ResourceClaim": {"list"}}
 """Kinds that are never written, and how they are read."""
 
 WRITE_ONLY = {"Event"}
+DEFAULT = [name for name in kind_names() if not kind_of({"kind": name}).component]
+"""The kinds of config/default; test_component_rbac.py looks at the others."""
+
 USED = (
-    {access.kind for name in kind_names() for access in kind_of({"kind": name}).access}
+    {access.kind for name in DEFAULT for access in kind_of({"kind": name}).access}
     | OWN
     | WRITE_ONLY
 )
@@ -54,7 +57,7 @@ FULL_GRANT = READ_GRANT | dict.fromkeys(("create", "update", "patch", "delete"),
 BESIDES = {
     **{
         (GROUP, f"{KINDS[kind].plural}{part}"): verbs
-        for kind in kind_names()
+        for kind in DEFAULT
         for part, verbs in {
             "": {"update": "the runtime adds and removes the finalizer"},
             "/finalizers": {"update": "owner references that block deletion"},

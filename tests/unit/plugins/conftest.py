@@ -213,7 +213,7 @@ class FakeCluster:
             everywhere = re.compile(f"{re.escape(folder)}(/namespaces/[^/]+)?/{plural}/[^/]+")
             below = [item for path, item in self.objects.items() if everywhere.fullmatch(path)]
             if selector := request.query.get("fieldSelector"):
-                below = [x for x in below if _has_name(x["metadata"]["name"], selector)]
+                below = [x for x in below if _has_fields(x, selector)]
             if selector := request.query.get("labelSelector"):
                 wanted = set(selector.split(","))
                 below = [x for x in below if wanted <= _labels_of(x)]
@@ -256,6 +256,18 @@ class FakeCluster:
         del self.objects[request.path]
         return Answer(200, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
+    def _post(self, request: Request) -> Answer:
+        """Evict a pod: that is the only thing that anybody posts."""
+        path, _slash, what = request.path.rpartition("/")
+        live = self.objects.get(path)
+        if what != "eviction" or live is None:
+            return kube_status(404, f"{request.path} not found", "NotFound")
+        uid = (request.body.get("deleteOptions") or {}).get("preconditions", {}).get("uid")
+        if uid and uid != live["metadata"]["uid"]:
+            return kube_status(409, "the UID in the precondition does not match", "Conflict")
+        del self.objects[path]
+        return Answer(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+
     def _discover(self, path: str) -> Json | None:
         groups = sorted({version for version, _plural in self._kinds().values()} - {"v1"})
         if path == "/version":
@@ -283,11 +295,17 @@ class FakeCluster:
         return {kind: item for kind, item in self.kinds.items() if kind not in self.missing_kinds}
 
 
-def _has_name(name: str, selector: str) -> bool:
-    """Whether an object of this name matches `metadata.name=…` or `metadata.name!=…`."""
-    operator = "!=" if "!=" in selector else "="
-    wanted = selector.removeprefix(f"metadata.name{operator}")
-    return (name == wanted) is (operator == "=")
+def _has_fields(item: Json, selector: str) -> bool:
+    """Whether an object matches `metadata.name=…`, `metadata.name!=…`, or such of other fields."""
+    for part in selector.split(","):
+        operator = "!=" if "!=" in part else "="
+        path, wanted = part.split(operator)
+        found: t.Any = item
+        for name in path.split("."):
+            found = (found or {}).get(name)
+        if (found == wanted) is not (operator == "="):
+            return False
+    return True
 
 
 def _labels_of(item: Json) -> set[str]:
@@ -354,3 +372,125 @@ def cluster() -> Iterator[FakeCluster]:
     fake = FakeCluster()
     yield fake
     fake.server.close()
+
+
+class GpuObjects:
+    """Nodes and pods as an upgrade of drivers sees them."""
+
+    state = "nvidia.com/gpu-driver-upgrade-state"
+
+    def node(self, name, state="", *, cordoned=False, ready=True, gpus=8, labels=(), **annotations):
+        labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.deploy.driver": "true"} | dict(
+            labels
+        )
+        if state:
+            labels[self.state] = state
+        spec = {"unschedulable": True} if cordoned else {}
+        conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+        return {
+            "metadata": {
+                "name": name,
+                "uid": f"uid-{name}",
+                "labels": labels,
+                "annotations": {
+                    key.replace("__", "/"): value for key, value in annotations.items()
+                },
+            },
+            "spec": spec,
+            "status": {"allocatable": {"nvidia.com/gpu": str(gpus)}, "conditions": conditions},
+        }
+
+    def pod(
+        self, name, node="", *, namespace="nim", owner="ReplicaSet", labels=(), gpus=0, ready=True
+    ):
+        owners = [{"kind": owner, "name": "o", "uid": f"uid-{owner}", "controller": True}]
+        resources = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
+        return {
+            "metadata": {
+                "name": name,
+                "namespace": namespace,
+                "uid": f"uid-{namespace}-{name}",
+                "labels": dict(labels),
+                "ownerReferences": owners if owner else [],
+            },
+            "spec": {"containers": [{"name": "c", "resources": resources}]}
+            | ({"nodeName": node} if node else {}),
+            "status": {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+                "containerStatuses": [{"name": "c", "ready": ready, "restartCount": 0}],
+            },
+        }
+
+    def driver(self, node, revision="new", **options):
+        labels = {
+            "app.kubernetes.io/component": "nvidia-driver",
+            "controller-revision-hash": revision,
+        }
+        return self.pod(
+            f"driver-{node}", node, namespace="gpu", owner="DaemonSet", labels=labels, **options
+        )
+
+    def validator(self, node, **options):
+        labels = {"app": "nvidia-operator-validator"}
+        return self.pod(
+            f"validator-{node}", node, namespace="gpu", owner="DaemonSet", labels=labels, **options
+        )
+
+    def replica(self, name, node="", service="llm", **options):
+        labels = {
+            "app": service,
+            "app.kubernetes.io/name": service,
+            "app.kubernetes.io/part-of": "nim-service",
+        }
+        return self.pod(name, node, labels=labels, **({"gpus": 1} | options))
+
+    def workload(self, replicas, service="llm", gpus=1):
+        labels = {"app.kubernetes.io/name": service, "app.kubernetes.io/part-of": "nim-service"}
+        pod = self.pod("", gpus=gpus)["spec"]
+        return {
+            "metadata": {"name": service, "namespace": "nim", "labels": labels},
+            "spec": {"replicas": replicas, "template": {"spec": pod}},
+        }
+
+    def revision(self, name, number, digest=""):
+        env = [{"name": "DRIVER_CONFIG_DIGEST", "value": digest}] if digest else []
+        return {
+            "metadata": {
+                "name": f"o-{name}",
+                "namespace": "gpu",
+                "labels": {
+                    "controller-revision-hash": name,
+                    "app.kubernetes.io/component": "nvidia-driver",
+                },
+                "ownerReferences": [
+                    {"kind": "DaemonSet", "name": "o", "uid": "uid-DaemonSet", "controller": True}
+                ],
+            },
+            "revision": number,
+            "data": {"spec": {"template": {"spec": {"containers": [{"env": env}]}}}},
+        }
+
+    def budget(self, name="b", *, app="llm", expected=2, wanted=1, healthy=2, **spec):
+        return {
+            "metadata": {"name": name, "namespace": "nim"},
+            "spec": {"selector": {"matchLabels": {"app": app}}, **spec},
+            "status": {
+                "expectedPods": expected,
+                "desiredHealthy": wanted,
+                "currentHealthy": healthy,
+                "disruptionsAllowed": max(0, healthy - wanted),
+            },
+        }
+
+
+@pytest.fixture(scope="session")
+def gpu_objects():
+    """Makes the objects of a cluster with GPUs."""
+    return GpuObjects()
+
+
+@pytest.fixture(scope="session")
+def gpu(gpu_objects):
+    """The same, where no kind has something of its own by that name."""
+    return gpu_objects

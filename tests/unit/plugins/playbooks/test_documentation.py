@@ -20,6 +20,9 @@ PLUGINS = "ansible_collections.nimops.nim.plugins"
 MODULES = {
     "apply": "nim_apply",
     "gather": "nim_gather",
+    "gpu_status": "gpu_status_info",
+    "gpu_upgrade_plan": "gpu_upgrade_plan_info",
+    "images": "nim_images_info",
     "nemo_dependencies": "nim_databases",
     "plan": "nim_plan_info",
     "profiles": "nim_profiles_info",
@@ -63,6 +66,7 @@ def examples(module):
         "nim_render",
         "nim_status_info",
         "requeue_after",
+        "nim_images_info",
     ],
 )
 def test_examples_of_modules(run, module):
@@ -97,19 +101,13 @@ def test_an_example_of_apply_waits(run):
 
 
 def test_all_modules_have_their_examples_run():
-    """Here, in test_support_verbs.py, in test_takeover.py, or in test_databases.py."""
-    known = {
-        "nim_observe",
-        "nim_reconcile",
-        "nim_report",
-        "nim_render",
-        "nim_status_info",
-        "nim_plan_info",
-    }
-    known |= {"nim_apply", "requeue_after"}
+    """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
+    known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
+    known |= {"nim_plan_info", "nim_apply", "nim_images_info", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
-        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover")
+        *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover"),
+        *("gpu_status_info", "gpu_upgrade_plan_info"),
     }
 
 

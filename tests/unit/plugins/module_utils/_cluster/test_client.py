@@ -122,6 +122,21 @@ def test_metadata_of_all_pages(client, cluster, answer):
     assert client.list_metadata("/api/v1/nodes") == []
 
 
+def test_a_table_of_all_pages(client, cluster, answer):
+    def page(names, token):
+        rows = [{"cells": [name], "object": {"metadata": {"name": name}}} for name in names]
+        found = {"metadata": {"continue": token}, "columnDefinitions": [{"name": "Name"}]}
+        return answer(200, {**found, "rows": rows})
+
+    cluster.refuse["GET", "/api/v1/nodes"] = [page("ab", "t&1"), page("c", "")]
+    found = client.list_table("/api/v1/nodes")
+    assert [row["cells"] for row in found["rows"]] == [["a"], ["b"], ["c"]]
+    assert found["columnDefinitions"] == [{"name": "Name"}]
+    first, second = cluster.server.requests
+    assert second.query == {"limit": "500", "continue": "t&1"}
+    assert first.headers["accept"] == "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+
 def test_presence_says_nothing_of_what_is_held(client, cluster):
     """Nor do annotations: `kubectl apply` keeps a copy of all that it applied."""
     path = "/api/v1/namespaces/nim/secrets/s"

@@ -13,14 +13,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import 
     ASSUMED,
     read_digest,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import row_of_node
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
+    read_node_rows,
     read_nodes,
     read_object,
     read_objects,
+    read_outlines,
     read_pods,
     read_presence,
     read_sealed,
+    read_time,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
@@ -61,6 +65,7 @@ ANSWERS = {
     ),
     "a digest of an unknown Secret": (read_digest("Secret", "nim", "t", "b", "", ""), ASSUMED),
     "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
+    "rows of nodes": (read_node_rows(), [row_of_node(NODE)]),
     "objects": (read_objects("Pod", "nim"), [POD]),
     "pods": (read_pods("nim", "app=llm"), []),
     "a pod's state": (read_pods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),
@@ -100,3 +105,13 @@ def test_a_secret_of_a_file_has_maps(field: str) -> None:
     given = {"kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}, field: ["a"]}
     with pytest.raises(NimError, match=f'Secret "s": {field} must be a map'):
         Facts([given])
+
+
+def test_outlines_of_what_is_known(gpu):
+    here, there = ({"kind": "Pod", **gpu.replica(name, node)} for name, node in ("ax", "by"))
+    facts = Facts([here, there])
+    (found,) = facts.ask(read_outlines("Pod", field="spec.nodeName=x"))
+    assert found == {key: here[key] for key in ("metadata", "spec", "status")}
+    assert len(facts.ask(read_outlines("Pod", selector="app=llm"))) == 2
+    assert facts.ask(read_outlines("Pod", selector="app=other")) == []
+    assert facts.ask(read_time()) == ""

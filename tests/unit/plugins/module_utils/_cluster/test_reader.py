@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
@@ -13,13 +14,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Read,
     read_labelled,
+    read_node_rows,
     read_nodes,
     read_object,
     read_objects,
+    read_outlines,
     read_pods,
     read_presence,
     read_sealed,
     read_tanzu,
+    read_time,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
 from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import LOG_LIMIT
@@ -71,6 +75,15 @@ def test_lists(cluster, see):
     assert [set(item) for item in found["Node/*"]] == [{"metadata"}]
     assert found["Node/*"][0]["metadata"]["labels"] == {"gpu": "1"}
     assert found["Pod/nim/*"][0]["spec"] == {"x": 1}
+
+
+def test_nodes_by_rows_of_a_table(cluster, see, answer):
+    row = {"cells": ["n", "Ready"], "object": {"metadata": {"name": "n", "labels": {"a": "b"}}}}
+    columns = [{"name": "Name"}, {"name": "Status"}]
+    table = {"columnDefinitions": columns, "rows": [row]}
+    cluster.refuse["GET", "/api/v1/nodes"] = [answer(200, table)]
+    found = see(read_node_rows())
+    assert found["Node/*"][0]["metadata"] == {"name": "n", "labels": {"a": "b"}}
 
 
 def test_whether_any_node_has_a_label(cluster, see, answer):
@@ -211,3 +224,38 @@ def test_model_server_of_the_namespace(see, monkeypatch):
     monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: f"{url} of {namespace}")
     read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
     assert see(read)["model"] == "https://llm.nim.svc of nim"
+
+
+def test_outlines_are_selected_by_label_and_field(cluster, see):
+    cluster.put(
+        POD,
+        {
+            "metadata": {"name": "p", "labels": {"app": "a"}},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "env": [{"name": "S"}]}]},
+        },
+    )
+    read = read_outlines("Pod", "nim", "app=a", "spec.nodeName=n")
+    assert see(read)[read.key] == [
+        {
+            "metadata": cluster.objects[POD]["metadata"],
+            "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+            "status": {},
+        }
+    ]
+    (call,) = cluster.calls("GET")
+    assert call.query["labelSelector"] == "app=a"
+    assert "spec.nodeName=n" in call.query["fieldSelector"].split(",")
+    everywhere = read_outlines("Pod")
+    assert len(see(everywhere)[everywhere.key]) == 1
+
+
+def test_outlines_of_a_kind_that_nobody_serves(cluster, see, answer):
+    path = "/apis/policy/v1/poddisruptionbudgets"
+    cluster.refuse["GET", path] = [answer(404, "404 page not found")]
+    read = read_outlines("PodDisruptionBudget")
+    assert see(read)[read.key] is None
+
+
+def test_the_time_is_in_iso_8601(see):
+    read = read_time()
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(see(read)[read.key])).seconds) < 60

@@ -14,7 +14,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 VARIABLES = {
     "OPERATOR_VERSION": "version",
     "OPERATOR_NAMESPACE": "namespace",
+    "NIMOPS_GPU_NAMESPACE": "gpu_namespace",
     "KSERVE_NAMESPACE": "kserve",
+    "NIMOPS_DRIVER_UPGRADE_GUARD": "upgrade_guard",
 }
 
 
@@ -33,6 +35,11 @@ def test_settings_as_pure_code_reads_them(monkeypatch):
     assert observed.operator_version == "my-version"
     assert observed.operator_namespace == "my-namespace"
     assert observed.kserve_namespace == "my-kserve"
+
+
+def test_images(monkeypatch):
+    monkeypatch.setenv("DCGM_IMAGE", "r.test/d:1")
+    assert read_settings()["images"]["DCGM_IMAGE"] == "r.test/d:1"
 
 
 def test_switches(monkeypatch):

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    ObjectKey,
+    reference_to,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     read_objects,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import CONTROLLERS
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
@@ -64,3 +68,16 @@ def test_a_digest_is_that_of_what_was_put():
     assert world.answer(read)["digest"] != before["digest"]
     world.remove(ObjectKey("Secret", "nim", "s"))
     assert world.answer(read) is None
+
+
+def test_an_evicted_pod_is_gone_unless_a_budget_holds_it(gpu):
+    budget = {"kind": "PodDisruptionBudget", **gpu.budget(healthy=1, wanted=1)}
+    held = {"kind": "Pod", **gpu.replica("held", "n")}
+    free = {"kind": "Pod", **gpu.replica("free", "n", service="other")}
+    world = SimulatedCluster(Facts([budget, held, free]).ask)
+    outcome = world.write(Plan(evict=[reference_to(held, "Pod"), reference_to(free, "Pod")]))
+    assert outcome.deleted == ["Pod/nim/free"]
+    assert list(outcome.held) == ["Pod/nim/held"]
+    assert "allows none now" in outcome.held["Pod/nim/held"]
+    assert world.find(ObjectKey("Pod", "nim", "free")) is None
+    assert world.find(ObjectKey("Pod", "nim", "held")) == held

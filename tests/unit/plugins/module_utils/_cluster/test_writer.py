@@ -180,3 +180,59 @@ def test_sealed_value_that_is_gone_is_a_refusal(cluster, write):
     assert (refusal.kind, refusal.message) == ("Secret", 'Secret "pg" does not exist')
     assert list(found.written) == ["ConfigMap/nim/a"]
     assert "/api/v1/namespaces/nim/secrets/x" not in cluster.objects
+
+
+POD = "/api/v1/namespaces/nim/pods/a"
+EVICTION = f"{POD}/eviction"
+
+
+def pod_reference(uid="u-seen"):
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "nim", "uid": uid},
+    }
+
+
+def test_a_pod_is_evicted_by_the_eviction_api(cluster, write):
+    cluster.put(POD, pod_reference())
+    found = write(evict=[pod_reference()])
+    assert (found.deleted, found.held, found.refusals) == (["Pod/nim/a"], {}, [])
+    (call,) = cluster.calls("POST")
+    assert call.path == EVICTION
+    assert call.body == {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "a", "namespace": "nim"},
+        "deleteOptions": {"preconditions": {"uid": "u-seen"}},
+    }
+    assert cluster.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "expected"),
+    [
+        pytest.param(429, "TooManyRequests", ([], {"Pod/nim/a": NO}, [], []), id="a budget holds"),
+        pytest.param(404, "NotFound", (["Pod/nim/a"], {}, [], []), id="it has gone"),
+        pytest.param(409, "Conflict", ([], {}, ["Pod/nim/a"], []), id="another pod by that name"),
+        pytest.param(403, "Forbidden", ([], {}, [], [NO]), id="no right"),
+        pytest.param(500, "InternalError", ([], {}, [], [NO]), id="several budgets"),
+    ],
+)
+def test_what_becomes_of_an_eviction(cluster, write, refused, status, reason, expected):
+    cluster.put(POD, pod_reference())
+    cluster.refuse["POST", EVICTION] = [refused(status, NO, reason)]
+    found = write(evict=[pod_reference()])
+    assert (
+        found.deleted,
+        found.held,
+        found.raced,
+        [refusal.message for refusal in found.refusals],
+    ) == expected
+
+
+def test_a_deletion_that_is_throttled_is_not_held(cluster, write, refused):
+    cluster.put(POD, pod_reference())
+    cluster.refuse["DELETE", POD] = [refused(429, NO, "TooManyRequests")]
+    found = write(prune=[pod_reference()])
+    assert (found.held, [refusal.message for refusal in found.refusals]) == ({}, [NO])

@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child, Desired
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Child,
+    Desired,
+    Eviction,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
@@ -119,6 +123,15 @@ def test_make_plan_prunes_only_ours(found, deleted):
     assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
 
 
+def test_unwanted_children_may_be_in_another_namespace():
+    found = live(namespace="other", ownerReferences=[owner_reference(CR)])
+    observed = Observed({"Service/other/llm": found})
+    unwanted = [("Service", "llm")]
+    assert make_plan(CR, Desired([], unwanted), observed).is_empty
+    (pruned,) = make_plan(CR, Desired([], unwanted, home="other"), observed).prune
+    assert pruned["metadata"]["namespace"] == "other"
+
+
 def test_fields_are_claimed_of_the_object_that_was_seen_and_no_other():
     entry = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:odd": {}}}}
     found = live(**OWNED, managedFields=[entry])
@@ -130,3 +143,16 @@ def test_make_plan_refusal_says_what_to_do():
     plan = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
     assert "controlled by NIMPipeline p" in plan.refusals[0].message
     assert "delete or rename it" in plan.refusals[0].message
+
+
+def test_pods_are_ended_by_uid(gpu):
+    evicted, deleted, leaving = (gpu.pod(name) for name in "abc")
+    leaving["metadata"]["deletionTimestamp"] = "now"
+    wanted = Desired(
+        evictions=[Eviction(evicted), Eviction(deleted, is_deletion=True), Eviction(leaving)]
+    )
+    plan = make_plan(CR, wanted, Observed({}))
+    assert [item["metadata"]["uid"] for item in plan.evict] == ["uid-nim-a"]
+    assert [item["metadata"]["uid"] for item in plan.prune] == ["uid-nim-b"]
+    assert plan.evict[0]["kind"] == "Pod"
+    assert not plan.is_empty

@@ -1,0 +1,164 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const device = "feature.node.kubernetes.io/pci-10de.present"
+
+func object(labels map[string]string, rest string) []byte {
+	text, _ := json.Marshal(labels)
+	return fmt.Appendf(nil, `{"name":"n","resourceVersion":"7","labels":%s%s}`, text, rest)
+}
+
+func with(labels map[string]string, more ...string) map[string]string {
+	all := map[string]string{}
+	for name, value := range labels {
+		all[name] = value
+	}
+	for at := 0; at < len(more); at += 2 {
+		all[more[at]] = more[at+1]
+	}
+	return all
+}
+
+var (
+	plain = map[string]string{"kubernetes.io/hostname": "n"}
+	gpu   = with(plain, device, "true", present, "true")
+)
+
+func TestWhatMattersChangesTheDigest(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after map[string]string
+		matters       bool
+	}{
+		"a GPU":                         {plain, with(plain, device, "true"), true},
+		"a GPU of a display":            {plain, with(plain, "feature.node.kubernetes.io/pci-0300_10de.present", "true"), true},
+		"a GPU without display":         {plain, with(plain, "feature.node.kubernetes.io/pci-0302_10de.present", "true"), true},
+		"another class":                 {gpu, with(gpu, "feature.node.kubernetes.io/pci-0302_10de.present", "true"), false},
+		"no GPU":                        {gpu, with(gpu, device, "false"), true},
+		"present":                       {with(plain, device, "true"), gpu, true},
+		"not present":                   {gpu, with(gpu, present, "false"), true},
+		"not present, and no GPU":       {with(plain, "a", "b"), with(plain, present, "false"), false},
+		"features":                      {plain, with(plain, "feature.node.kubernetes.io/cpu-model.id", "1"), true},
+		"other features":                {gpu, with(gpu, "feature.node.kubernetes.io/cpu-model.id", "1"), false},
+		"operands":                      {gpu, with(gpu, "nvidia.com/gpu.deploy.operands", "false"), true},
+		"workload":                      {gpu, with(gpu, "nvidia.com/gpu.workload.config", "container"), true},
+		"empty workload":                {gpu, with(gpu, "nvidia.com/gpu.workload.config", ""), true},
+		"MIG":                           {gpu, with(gpu, "nvidia.com/mig.capable", "true"), true},
+		"product":                       {gpu, with(gpu, "nvidia.com/gpu.product", "NVIDIA-H100"), true},
+		"vGPU":                          {gpu, with(gpu, "nvidia.com/vgpu.host-driver-version", "1"), true},
+		"owner of the driver":           {gpu, with(gpu, "nvidia.com/gpu-operator.driver.owner", "a"), true},
+		"owner without GPU":             {plain, with(plain, "nvidia.com/gpu-operator.driver.owner", "a"), true},
+		"step of an upgrade":            {gpu, with(gpu, "nvidia.com/gpu-driver-upgrade-state", "upgrade-done"), true},
+		"no upgrade":                    {gpu, with(gpu, "nvidia.com/gpu-driver-upgrade.skip", "true"), true},
+		"kernel":                        {gpu, with(gpu, "feature.node.kubernetes.io/kernel-version.full", "6.8"), true},
+		"system":                        {gpu, with(gpu, "feature.node.kubernetes.io/system-os_release.ID", "rhel"), true},
+		"version of it":                 {gpu, with(gpu, "feature.node.kubernetes.io/system-os_release.VERSION_ID", "9"), true},
+		"image of it":                   {gpu, with(gpu, "feature.node.kubernetes.io/system-os_release.OSTREE_VERSION", "4"), true},
+		"kernel without GPU":            {with(plain, "feature.node.kubernetes.io/a", ""), with(plain, "feature.node.kubernetes.io/a", "", "feature.node.kubernetes.io/kernel-version.full", "6.8"), false},
+		"our own labels":                {gpu, with(gpu, "nvidia.com/gpu.deploy.driver", "true"), false},
+		"timestamp of GPU features":     {gpu, with(gpu, "nvidia.com/gfd.timestamp", "1"), false},
+		"other labels":                  {gpu, with(gpu, "a", "b"), false},
+		"other labels, of another node": {plain, with(plain, "a", "b"), false},
+	} {
+		fleet := NewFleet()
+		fleet.See("n", object(c.before, ""))
+		before := fleet.Digest()
+		if got := fleet.See("n", object(c.after, "")); got != c.matters {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got := fleet.Digest() != before; got != c.matters {
+			t.Errorf("%s: digest: %v", name, got)
+		}
+	}
+}
+
+func TestAPersonAsksForADriver(t *testing.T) {
+	fleet := NewFleet()
+	fleet.See("n", object(gpu, ""))
+	for _, c := range []struct {
+		annotations string
+		matters     bool
+	}{
+		{`,"annotations":{"other":"x"}`, false},
+		{`,"annotations":{"other":"x","` + requested + `":"true"}`, true},
+		{`,"annotations":{"other":"y","` + requested + `":"true"}`, false},
+		{``, true},
+	} {
+		if got := fleet.See("n", object(gpu, c.annotations)); got != c.matters {
+			t.Errorf("%s: %v", c.annotations, got)
+		}
+	}
+}
+
+func TestNodesComeAndGo(t *testing.T) {
+	fleet, empty := NewFleet(), NewFleet().Digest()
+	if fleet.See("a", object(plain, "")) || fleet.Digest() != empty {
+		t.Error("a node without GPU matters")
+	}
+	if !fleet.See("b", object(gpu, "")) || !fleet.See("c", object(gpu, "")) {
+		t.Error("nodes with GPUs do not matter")
+	}
+	both := fleet.Digest()
+	if fleet.Forget("a") || fleet.Forget("never seen") {
+		t.Error("it matters that a node without GPU goes")
+	}
+	if !fleet.Forget("c") || fleet.Digest() == both {
+		t.Error("it does not matter that a node with a GPU goes")
+	}
+	if fleet.Keep(map[string]bool{"b": true}) {
+		t.Error("it matters that nodes are listed")
+	}
+	if !fleet.Keep(map[string]bool{"a": true}) || fleet.Digest() != empty {
+		t.Error("a node that is listed no more is still there")
+	}
+}
+
+func TestTheDigestIsTheSameForTheSameNodes(t *testing.T) {
+	one, other := NewFleet(), NewFleet()
+	for _, name := range []string{"a", "b", "c"} {
+		one.See(name, object(gpu, ""))
+	}
+	for _, name := range []string{"c", "a", "d", "b"} {
+		other.See(name, object(with(gpu, "x", "y"), ""))
+	}
+	other.Forget("d")
+	if one.Digest() != other.Digest() || one.Digest() == "" {
+		t.Error(one.Digest(), other.Digest())
+	}
+	other.See("b", object(with(gpu, "nvidia.com/mig.capable", "true"), ""))
+	if one.Digest() == other.Digest() {
+		t.Error("other nodes, same digest")
+	}
+}
+
+func TestOddNodes(t *testing.T) {
+	for _, text := range []string{``, `{}`, `[]`, `{"labels":[]}`, `{"labels":{"a":1}}`, `{"labels"`} {
+		if NewFleet().See("n", []byte(text)) {
+			t.Error(text)
+		}
+	}
+}
+
+func BenchmarkHeartbeat(b *testing.B) {
+	labels := with(gpu)
+	for at := range 100 {
+		labels[fmt.Sprintf("feature.node.kubernetes.io/cpu-cpuid.%d", at)] = "true"
+	}
+	heartbeat := object(labels, `,"managedFields":[{"manager":"`+strings.Repeat("x", 4000)+`"}]`)
+	fleet := NewFleet()
+	fleet.See("n", heartbeat)
+	b.SetBytes(int64(len(heartbeat)))
+	for b.Loop() {
+		if fleet.See("n", heartbeat) {
+			b.Fatal("a heartbeat matters")
+		}
+	}
+}

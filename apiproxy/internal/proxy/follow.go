@@ -1,0 +1,178 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"nimops.nim/apiproxy/internal/rawjson"
+)
+
+const (
+	firstBackOff   = time.Second
+	longestBackOff = time.Minute
+	// How long to do without a collection that may not be watched; the permission may come.
+	forbiddenDelay = 10 * time.Minute
+
+	// An event that comes sooner was there already.
+	caughtUp = 3 * time.Millisecond
+
+	wholeObjects = "application/json"
+	// Without spec and status, which the API server leaves out.
+	metadataOnly       = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	metadataOfListOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
+// follower keeps up with a collection on the proxy's own behalf: it lists it once, then watches it.
+type follower struct {
+	upstream *Upstream
+	path     string
+	query    url.Values
+	// isOutline asks for metadata only.
+	isOutline bool
+	// rest is how long events may wait, so that those of a busy collection are read together: to wake up
+	// for one costs more than to read it.
+	rest time.Duration
+	// see is told of each object, of an event or a list; isGone if it was deleted. The text is only
+	// valid during the call.
+	see func(of meta, object []byte, isGone bool)
+	// keep is told what a list had, by namespace and name: all else is gone.
+	keep func(listed map[string]bool)
+	// deny is told, once, that it may not be watched.
+	deny func()
+
+	isDenied bool
+}
+
+func (f *follower) run(ctx context.Context) {
+	backOff := firstBackOff
+	for ctx.Err() == nil {
+		started := time.Now()
+		err := f.listAndWatch(ctx)
+		if time.Since(started) > longestBackOff {
+			backOff = firstBackOff
+		}
+		wait := backOff + rand.N(backOff)
+		backOff = min(2*backOff, longestBackOff)
+		var status statusError
+		if errors.As(err, &status) && status == http.StatusForbidden {
+			wait = forbiddenDelay
+			if !f.isDenied {
+				f.isDenied = true
+				f.deny()
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// listAndWatch lists once, then watches until that is no longer possible.
+func (f *follower) listAndWatch(ctx context.Context) error {
+	version, err := f.list(ctx)
+	for err == nil && ctx.Err() == nil {
+		started := time.Now()
+		version, err = f.watch(ctx, version)
+		if err == nil && time.Since(started) < firstBackOff {
+			err = errors.New("the watch ended at once")
+		}
+	}
+	return err
+}
+
+// ask opens what it is told to with further parameters.
+func (f *follower) ask(
+	ctx context.Context, open func(context.Context, string, string, string) (io.ReadCloser, error), outline string, more url.Values,
+) (io.ReadCloser, error) {
+	query := maps.Clone(f.query)
+	if query == nil {
+		query = url.Values{}
+	}
+	maps.Copy(query, more)
+	accept := wholeObjects
+	if f.isOutline {
+		accept = outline
+	}
+	return open(ctx, f.path, query.Encode(), accept)
+}
+
+func (f *follower) list(ctx context.Context) (string, error) {
+	body, err := f.ask(ctx, f.upstream.open, metadataOfListOnly, url.Values{"resourceVersion": {"0"}})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = body.Close() }()
+	listed := map[string]bool{}
+	metadata, whole, err := rawjson.EditList(io.Discard, body, rawjson.ListEditor{
+		Item: func(item []byte) []byte {
+			if of := readMeta(item); of.name != "" {
+				listed[of.namespace+"/"+of.name] = true
+				f.see(of, item, false)
+			}
+			return nil
+		},
+	})
+	if err != nil || !whole {
+		return "", errors.Join(err, errors.New("no list"))
+	}
+	f.keep(listed)
+	return rawjson.Text(rawjson.Find(metadata, "resourceVersion")), nil
+}
+
+// watch returns where to go on when the API server ends the watch; an error if that is not possible.
+func (f *follower) watch(ctx context.Context, version string) (string, error) {
+	body, err := f.ask(ctx, f.upstream.follow, metadataOnly, url.Values{
+		"resourceVersion":     {version},
+		"watch":               {"true"},
+		"allowWatchBookmarks": {"true"},
+		"timeoutSeconds":      {fmt.Sprint(300 + rand.IntN(300))},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = body.Close() }()
+	in := bufio.NewReaderSize(body, 32<<10)
+	var line []byte
+	for {
+		asked := time.Now()
+		line, err = readLine(in, line[:0])
+		if errors.Is(err, io.EOF) {
+			return version, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		found, ok := readEvent(line)
+		if !ok {
+			continue
+		}
+		if found.kind == "ERROR" {
+			return "", errors.New("the watch cannot go on") // Most often, its version is too old.
+		}
+		if found.meta.resourceVersion != "" {
+			version = found.meta.resourceVersion
+		}
+		if found.kind != "BOOKMARK" {
+			f.see(found.meta, found.object, found.kind == "DELETED")
+		}
+		if f.rest > 0 && time.Since(asked) > caughtUp {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(f.rest):
+			}
+		}
+	}
+}

@@ -1,0 +1,343 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const policies = "/apis/nvidia.com/v1/clusterpolicies"
+
+// cluster is a simulated API server with nodes and policies.
+type cluster struct {
+	nodes *streamer
+
+	mu sync.Mutex
+	// What a list of nodes has.
+	listed string
+	// By name of a policy.
+	annotations map[string]string
+	// Names of policies that were changed, in order.
+	changed []string
+	// What to answer instead, by method and path.
+	refuse map[string]int
+	asked  []*http.Request
+}
+
+func newCluster(policies ...string) *cluster {
+	c := &cluster{nodes: newStreamer(), annotations: map[string]string{}, refuse: map[string]int{}}
+	for _, name := range policies {
+		c.annotations[name] = ""
+	}
+	return c
+}
+
+func gpuNode(name, more string) string {
+	return fmt.Sprintf(`{"kind":"PartialObjectMetadata","metadata":{"name":%q,"resourceVersion":"5","labels":{"feature.node.kubernetes.io/pci-10de.present":"true"%s}}}`,
+		name, more)
+}
+
+func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/prefix")
+	c.mu.Lock()
+	c.asked = append(c.asked, r.Clone(context.Background()))
+	code := c.refuse[r.Method+" "+path]
+	listed := c.listed
+	c.mu.Unlock()
+	switch {
+	case code != 0:
+		w.WriteHeader(code)
+	case path == nodesPath && r.URL.Query().Get("watch") != "":
+		c.nodes.serve(w, r)
+	case path == nodesPath:
+		_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"1"},"items":[`+listed+`]}`)
+	case path == policies:
+		_, _ = io.WriteString(w, `{"metadata":{},"items":[`+c.items()+`]}`)
+	case r.Method == http.MethodPatch && strings.HasPrefix(path, policies+"/"):
+		c.patch(w, r, strings.TrimPrefix(path, policies+"/"))
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func (c *cluster) items() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var items []string
+	for _, name := range slices.Sorted(maps.Keys(c.annotations)) {
+		items = append(items, fmt.Sprintf(`{"metadata":{"name":%q,"annotations":{%q:%q}}}`, name, NodesAnnotation, c.annotations[name]))
+	}
+	return strings.Join(items, ",")
+}
+
+func (c *cluster) patch(w http.ResponseWriter, r *http.Request, name string) {
+	var change struct {
+		Metadata struct{ Annotations map[string]string }
+	}
+	text, _ := io.ReadAll(r.Body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if json.Unmarshal(text, &change) != nil || len(change.Metadata.Annotations) != 1 || strings.Count(string(text), ":") != 3 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	c.annotations[name] = change.Metadata.Annotations[NodesAnnotation]
+	c.changed = append(c.changed, name)
+	_, _ = io.WriteString(w, `{}`)
+}
+
+func (c *cluster) changes() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.changed, " ")
+}
+
+func (c *cluster) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// news starts the news of a cluster's nodes, with short times.
+func news(t *testing.T, c *cluster) chan string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	upstream, err := NewUpstream(&rest.Config{
+		Host: server.URL + "/prefix",
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		},
+	}, "nimops-apiproxy/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string, 100)
+	made := newNodeNews(upstream, []string{policies}, func(text string) { said <- text })
+	made.rest, made.settle, made.interval, made.retry = time.Millisecond, 50*time.Millisecond, 60*time.Millisecond, 100*time.Millisecond
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { made.run(ctx); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return said
+}
+
+func TestPoliciesAreToldOfNodesThatMatter(t *testing.T) {
+	c := newCluster("a", "b")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
+	c.nodes.query(t)
+	for number, event := range []string{
+		`{"type":"ADDED","object":` + gpuNode("gpu", "") + `}`,
+		`{"type":"MODIFIED","object":` + gpuNode("gpu", `,"nvidia.com/gpu.present":"true"`) + `}`,
+		`{"type":"DELETED","object":` + gpuNode("gpu", "") + `}`,
+	} {
+		c.nodes.events <- event
+		eventually(t, event, func() bool { return c.changes() == strings.Repeat("a b ", number+1)+"a b" })
+	}
+}
+
+func TestPoliciesAreNotToldOfWhatDoesNotMatter(t *testing.T) {
+	c := newCluster("a")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
+	c.nodes.query(t)
+	for _, event := range []string{
+		`{"type":"ADDED","object":{"metadata":{"name":"cpu","resourceVersion":"2","labels":{"a":"b"}}}}`,
+		`{"type":"MODIFIED","object":{"metadata":{"name":"cpu","resourceVersion":"3","labels":{"a":"c"}}}}`,
+		`{"type":"DELETED","object":{"metadata":{"name":"cpu","resourceVersion":"4","labels":{"a":"c"}}}}`,
+		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9"}}}`,
+		`not JSON`,
+	} {
+		c.nodes.events <- event
+	}
+	time.Sleep(200 * time.Millisecond)
+	if got := c.changes(); got != "a" {
+		t.Error(got)
+	}
+}
+
+func TestChangesTogetherAreToldOnce(t *testing.T) {
+	c := newCluster("a")
+	c.listed = gpuNode("gpu-0", "") + "," + gpuNode("gpu-1", "")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
+	c.nodes.query(t)
+	for number := range 50 {
+		c.nodes.events <- `{"type":"ADDED","object":` + gpuNode(fmt.Sprint("more-", number), "") + `}`
+	}
+	eventually(t, "told", func() bool { return c.changes() == "a a" })
+	time.Sleep(200 * time.Millisecond)
+	if got := c.changes(); got != "a a" {
+		t.Error(got)
+	}
+}
+
+func TestEventsOfABusyCollectionAreReadTogether(t *testing.T) {
+	stream := newStreamer()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"1"},"items":[]}`)
+			return
+		}
+		stream.serve(w, r)
+	}))
+	defer server.Close()
+	upstream, err := NewUpstream(&rest.Config{Host: server.URL}, "nimops-apiproxy/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan time.Time, 100)
+	f := &follower{
+		upstream: upstream, path: nodesPath, rest: 400 * time.Millisecond,
+		see:  func(meta, []byte, bool) { seen <- time.Now() },
+		keep: func(map[string]bool) {},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { f.run(ctx); close(done) }()
+	stream.query(t)
+	time.Sleep(20 * time.Millisecond)
+	began := time.Now()
+	for range 10 {
+		stream.events <- `{"type":"MODIFIED","object":` + gpuNode("a", "") + `}`
+		time.Sleep(10 * time.Millisecond)
+	}
+	first, second := <-seen, <-seen
+	for range 8 {
+		<-seen
+	}
+	if first.Sub(began) > 200*time.Millisecond {
+		t.Error("the first waited", first.Sub(began))
+	}
+	if wait := second.Sub(first); wait < 350*time.Millisecond {
+		t.Error("no rest", wait)
+	}
+	if wait := time.Since(second); wait > 200*time.Millisecond {
+		t.Error("not together", wait)
+	}
+	cancel()
+	<-done
+}
+
+func TestTwoReplicasDoNotTellTwice(t *testing.T) {
+	c := newCluster("a")
+	c.listed = gpuNode("gpu", "")
+	news(t, c)
+	eventually(t, "told by the first", func() bool { return c.changes() == "a" })
+	news(t, c)
+	c.nodes.query(t)
+	c.nodes.query(t)
+	time.Sleep(200 * time.Millisecond)
+	if got := c.changes(); got != "a" {
+		t.Error(got)
+	}
+}
+
+func TestNodesAreAskedForInOutline(t *testing.T) {
+	c := newCluster()
+	news(t, c)
+	query := c.nodes.query(t)
+	if !strings.Contains(query, "resourceVersion=1&") || !strings.Contains(query, "allowWatchBookmarks=true") {
+		t.Error(query)
+	}
+	c.set(func() {
+		for _, request := range c.asked {
+			if !strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata") {
+				t.Error(request.URL, request.Header)
+			}
+		}
+	})
+}
+
+func TestANodeThatWentUnseenIsTold(t *testing.T) {
+	c := newCluster("a")
+	c.listed = gpuNode("gpu", "")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
+	c.nodes.query(t)
+	c.set(func() { c.listed = "" })
+	c.nodes.events <- `{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`
+	eventually(t, "told", func() bool { return c.changes() == "a a" })
+}
+
+func TestAFailureIsSaidOnceAndTriedAgain(t *testing.T) {
+	c := newCluster("a")
+	c.refuse["PATCH "+policies+"/a"] = http.StatusForbidden
+	said := news(t, c)
+	want := "cannot tell of a change of nodes: " + policies + "/a: HTTP status 403"
+	if got := <-said; got != want {
+		t.Error(got)
+	}
+	time.Sleep(300 * time.Millisecond)
+	c.set(func() { clear(c.refuse) })
+	eventually(t, "told", func() bool { return c.changes() == "a" })
+	if len(said) > 0 {
+		t.Error(<-said)
+	}
+}
+
+func TestAPolicyThatGoesAndAKindThatIsNotThere(t *testing.T) {
+	c := newCluster("a", "b")
+	c.refuse["PATCH "+policies+"/a"] = http.StatusNotFound
+	said := news(t, c)
+	eventually(t, "told", func() bool { return c.changes() == "b" })
+	c.set(func() { c.refuse["GET "+policies] = http.StatusNotFound })
+	c.nodes.query(t)
+	c.nodes.events <- `{"type":"ADDED","object":` + gpuNode("gpu", "") + `}`
+	time.Sleep(200 * time.Millisecond)
+	if len(said) > 0 {
+		t.Error(<-said)
+	}
+}
+
+func TestNodesThatMayNotBeWatched(t *testing.T) {
+	c := newCluster("a")
+	c.refuse["GET "+nodesPath] = http.StatusForbidden
+	said := news(t, c)
+	if got := <-said; !strings.HasPrefix(got, "nodes may not be watched") {
+		t.Error(got)
+	}
+	if got := c.changes(); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestNodesAreOnlyLookedAtForThoseWhoAreTold(t *testing.T) {
+	c := newCluster("a")
+	s := start(t, 0, c.serve)
+	time.Sleep(200 * time.Millisecond)
+	c.set(func() {
+		for _, request := range c.asked {
+			if strings.HasSuffix(request.URL.Path, nodesPath) {
+				t.Error(request.URL)
+			}
+		}
+	})
+	if got := toldOfNodes(s.proxy.options.Primaries); got != nil {
+		t.Error(got)
+	}
+}
+
+func TestAProxyWithPoliciesTellsThem(t *testing.T) {
+	c := newCluster("a")
+	startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1, kind: ClusterPolicy}\n", c.serve)
+	eventually(t, "told", func() bool { return c.changes() == "a" })
+}

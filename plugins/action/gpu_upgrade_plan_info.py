@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How an upgrade of drivers would go; documented in plugins/modules/gpu_upgrade_plan_info.py."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.forecast import foresee
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.gpu_text import (
+    summarize_forecast,
+    write_forecast,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading import (
+    read_policies,
+    read_upgrade_policy,
+    read_world,
+    why_not_upgrading,
+)
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    CONNECTION_SPEC,
+    CommandAction,
+)
+
+_GUARDS = {"auto": None, "on": True, "off": False}
+
+
+class ActionModule(CommandAction):
+    """Reads and simulates; writes nothing."""
+
+    spec = CONNECTION_SPEC | {
+        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
+        "assume_outdated": {"type": "bool", "default": False},
+        "guard": {"type": "str", "choices": list(_GUARDS), "default": "auto"},
+    }
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Print the plan."""
+        client = self.connect(arguments)
+        policies = read_policies(client)
+        if not policies:
+            raise NimError("there is no ClusterPolicy, so no drivers are upgraded: create one")
+        if why := why_not_upgrading(policies[0]):
+            self.say(why)
+            if not arguments["assume_outdated"]:
+                return {"changed": False, "plan": {}, "problems": [], "msg": why}
+        world = read_world(client, _GUARDS[arguments["guard"]])
+        if arguments["assume_outdated"]:
+            world.outdate()
+        found = foresee(world, read_upgrade_policy(policies[0]))
+        if arguments["output"] == "json":
+            self.put(json.dumps(found.to_dict(), indent=2))
+        else:
+            self.put(write_forecast(found))
+        return {
+            "changed": False,
+            "plan": found.to_dict(),
+            "problems": [item.node for item in found.problems],
+            "msg": summarize_forecast(found),
+        }

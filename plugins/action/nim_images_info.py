@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images that a cluster pulls, for mirrors; documented in plugins/modules/nim_images_info.py."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
+    Images,
+    gpu_nodes,
+    images_of,
+    named_images,
+    stack_images,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import (
+    custom_resources,
+    stored,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
+    simulate,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.text import name_of
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
+    RESOURCES_SPEC,
+    ResourcesAction,
+    read_objects,
+)
+
+_NAMESPACE = "default"
+
+
+class ActionModule(ResourcesAction):
+    """Lists; contacts no cluster and no registry."""
+
+    spec = RESOURCES_SPEC | {
+        "facts": {"type": "list", "elements": "path", "default": []},
+        "systems": {"type": "list", "elements": "str", "default": ["ubuntu24.04"]},
+        "kernels": {"type": "list", "elements": "str", "default": []},
+        "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
+    }
+
+    def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Print an image a line, or JSON."""
+        texts = self.find_texts(arguments)
+        problems: list[str] = []
+        if texts:
+            given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
+            found = self._list(given, arguments, problems)
+        else:
+            for system in arguments["systems"]:
+                gpu_nodes(system, ())  # or an error
+            found = stack_images(arguments["systems"])
+        images = [{"image": image, "users": users} for image, users in sorted(found.items())]
+        if arguments["output"] == "json":
+            self.put(json.dumps(images, indent=2))
+        else:
+            self.put("\n".join(found))
+        if problems:
+            return {"failed": True, "msg": f"cannot be served as it is: {'; '.join(problems)}"}
+        return {"changed": False, "images": images}
+
+    def _list(
+        self, given: list[dict[str, t.Any]], arguments: dict[str, t.Any], problems: list[str]
+    ) -> Images:
+        """The images that these resources become, on nodes of each operating system."""
+        found: dict[str, set[str]] = {}
+        facts = read_objects(arguments["facts"])
+        for system in arguments["systems"]:
+            known = Facts(
+                [*gpu_nodes(system, arguments["kernels"]), *facts],
+                assumed=assumed_objects(),
+                namespace=arguments["namespace"] or _NAMESPACE,
+            )
+            simulated = simulate(map(stored, given), known.ask)
+            objects = (wanted.child.manifest for wanted in simulated.wanted.values())
+            for image, users in images_of(objects).items():
+                found.setdefault(image, set()).update(users)
+            for key, texts in simulated.problems.items():
+                said = f"{name_of(key)}: {', '.join(texts)}"
+                if said not in problems:
+                    problems.append(said)
+        for resource in given:
+            user = f"{resource['kind']} {resource['metadata']['name']}"
+            for image in named_images(resource):
+                found.setdefault(image, {user})
+        return {image: sorted(users) for image, users in sorted(found.items())}

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ClusterPolicy: the software that nodes need to offer GPUs."""
+
+from __future__ import annotations
+
+from .._engine.api_resources import ApiResource
+from .._engine.kind import Access, Kind, Rule
+from .app import PolicyApp
+from .desired import desired
+from .reads import reads
+from .status import assess
+
+_GRANTED = "held because it is granted to pods of the stack"
+
+KIND = Kind(
+    name="ClusterPolicy",
+    plural="clusterpolicies",
+    group="nvidia.com",
+    version="v1",
+    is_namespaced=False,
+    component="gpu",
+    watches_annotations=True,
+    app=PolicyApp,
+    reads=reads,
+    desired=desired,
+    assess=assess,
+    access=(
+        Access("Node", "list patch", "labels by which pods find their nodes"),
+        Access("GPUCluster", "list", "one excludes policies"),
+        Access("ClusterPolicy", "list", "only the oldest one is active"),
+        Access("CustomResourceDefinition", "read", "whether there are ServiceMonitors, OpenShift"),
+        Access("Namespace", "read patch", "labels of Pod Security Admission"),
+        Access("RuntimeClass", "list read write delete", "how containers get GPUs"),
+        Access("DaemonSet", "list read write delete", "the components"),
+        Access("Pod", "list delete", "why a component is not ready; outdated drivers end"),
+        Access("ControllerRevision", "list", "which drivers are outdated"),
+        Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
+        Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
+        Access("Deployment", "list", "which NIMServices an upgrade of drivers concerns"),
+        Access("LeaderWorkerSet", "list", "which NIMServices an upgrade of drivers concerns"),
+        Access("ServiceAccount", "read write delete", "identities of the components"),
+        Access("Role", "read write delete", "what they may do"),
+        Access("RoleBinding", "read write delete", "what they may do"),
+        Access("ClusterRole", "read write delete", "what they may do"),
+        Access("ClusterRoleBinding", "read write delete", "what they may do"),
+        Access("ConfigMap", "read write delete", "their scripts and configurations"),
+        Access("Secret", "read", "whether that of the driver's environment exists"),
+        Access("Service", "read write delete", "their metrics"),
+        Access("ServiceMonitor", "read write delete", "their metrics"),
+    ),
+    rules=(
+        Rule("", "nodes", "get list watch patch update", _GRANTED),
+        Rule("", "pods", "get list watch", _GRANTED),
+        Rule("", "pods", "create update patch delete", _GRANTED, is_local=True),
+        Rule("", "pods/eviction", "create", f"upgrades of drivers; {_GRANTED}"),
+        Rule("", "configmaps", "get list create update patch", _GRANTED, is_local=True),
+        Rule("apps", "daemonsets", "get list watch", _GRANTED),
+        Rule("config.openshift.io", "clusterversions", "get list", _GRANTED),
+        Rule(
+            "nfd.k8s-sigs.io",
+            "nodefeatures",
+            "get list watch create update",
+            _GRANTED,
+            is_local=True,
+        ),
+        Rule(
+            "nvidia.com",
+            "clusterpolicies/finalizers nvidiadrivers/finalizers",
+            "get list watch create update patch delete",
+            _GRANTED,
+        ),
+        Rule("resource.k8s.io", "resourceclaims", "get list", _GRANTED),
+        Rule(
+            "security.openshift.io",
+            "securitycontextconstraints",
+            "use",
+            _GRANTED,
+            is_local=True,
+        ),
+    ),
+    resources={
+        "ClusterRole": ApiResource(
+            "rbac.authorization.k8s.io/v1", "clusterroles", is_namespaced=False
+        ),
+        "ClusterRoleBinding": ApiResource(
+            "rbac.authorization.k8s.io/v1", "clusterrolebindings", is_namespaced=False
+        ),
+        "CustomResourceDefinition": ApiResource(
+            "apiextensions.k8s.io/v1",
+            "customresourcedefinitions",
+            is_namespaced=False,
+            is_cached=False,
+        ),
+        "GPUCluster": ApiResource(
+            "nvidia.com/v1alpha1", "gpuclusters", is_namespaced=False, is_cached=False
+        ),
+        "Namespace": ApiResource("v1", "namespaces", is_namespaced=False, is_cached=False),
+        "RuntimeClass": ApiResource("node.k8s.io/v1", "runtimeclasses", is_namespaced=False),
+    },
+)

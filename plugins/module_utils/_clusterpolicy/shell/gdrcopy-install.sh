@@ -1,0 +1,2 @@
+# shellcheck shell=sh
+exec nvidia-gdrcopy-driver install

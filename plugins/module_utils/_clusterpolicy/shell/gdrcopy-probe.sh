@@ -1,0 +1,2 @@
+#!/bin/sh
+[ -e /sys/module/gdrdrv/refcnt ] || { echo "the kernel module gdrdrv is not loaded" >&2; exit 1; }

@@ -1,0 +1,2 @@
+# shellcheck shell=sh
+exec nvidia-gds-driver install

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""States of a node, and the labels and annotations that an upgrade lives in.
+
+They are those of the reference operator, so that either goes on where the other has stopped.
+"""
+
+from __future__ import annotations
+
+_PREFIX = "nvidia.com/gpu-driver-upgrade"
+
+STATE = f"{_PREFIX}-state"
+SKIP = f"{_PREFIX}.skip"
+"""Label of a node that stays as it is."""
+SKIP_DRAIN = f"{_PREFIX}-drain.skip"
+"""Label of a pod that is never evicted."""
+REQUESTED = f"{_PREFIX}-requested"
+"""Annotation by which somebody asks for an upgrade of a node that is in sync."""
+SAFE_LOAD = f"{_PREFIX}.driver-wait-for-safe-load"
+"""Annotation by which a driver pod asks for an empty node before it loads the driver."""
+WAS_CORDONED = f"{_PREFIX}.node-initial-state.unschedulable"
+"""Annotation of a node that was cordoned before, and so stays cordoned."""
+JOBS_SINCE = f"{_PREFIX}-wait-for-pod-completion-start-time"
+VALIDATION_SINCE = f"{_PREFIX}-validation-start-time"
+"""Annotations with the time since which a limit counts, in seconds since 1970."""
+
+SINCE = "nimops.nim/driver-upgrade-since"
+"""Ours: the state, since when, in seconds since 1970, and perhaps one more word."""
+WHY = "nimops.nim/driver-upgrade-message"
+"""Ours: why the upgrade of a node failed."""
+
+GPU_PRESENT = "nvidia.com/gpu.present"
+DEPLOY_DRIVER = "nvidia.com/gpu.deploy.driver"
+DRIVER_PODS = "app.kubernetes.io/component=nvidia-driver"
+VALIDATOR_PODS = "app=nvidia-operator-validator"
+SERVICE_PODS = "app.kubernetes.io/part-of=nim-service"
+"""Of the pods, Deployments and LeaderWorkerSets of NIMServices."""
+REVISION = "controller-revision-hash"
+DIGEST = "DRIVER_CONFIG_DIGEST"
+
+UNKNOWN = ""
+DONE = "upgrade-done"
+REQUIRED = "upgrade-required"
+CORDON = "cordon-required"
+JOBS = "wait-for-jobs-required"
+POD_DELETION = "pod-deletion-required"
+DRAIN = "drain-required"
+RESTART = "pod-restart-required"
+VALIDATION = "validation-required"
+UNCORDON = "uncordon-required"
+FAILED = "upgrade-failed"
+
+STATES = (
+    *(DONE, REQUIRED, CORDON, JOBS, POD_DELETION, DRAIN, RESTART, VALIDATION, UNCORDON, FAILED),
+)
+RUNNING = (CORDON, JOBS, POD_DELETION, DRAIN, RESTART, VALIDATION, UNCORDON, FAILED)
+"""States that take a slot; a failed node keeps its own until it is mended."""
+EMPTYING = (CORDON, JOBS, POD_DELETION, DRAIN)
+"""States whose pods with GPUs are evicted, or soon will be."""
+HELD, OUTDATED = "held", "outdated"
+"""Words at the end of `SINCE`: no limit counts; only an outdated driver asked for the upgrade."""

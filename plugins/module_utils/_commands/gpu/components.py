@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The components of the GPU stack on a node, in the order in which they start."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._clusterpolicy.upgrade import names
+
+Json = dict[str, t.Any]
+
+DEPLOY = "nvidia.com/gpu.deploy."
+DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
+    "driver",
+    "container-toolkit",
+    "operator-validator",
+    "device-plugin",
+)
+
+
+@dataclass(frozen=True)
+class Component:
+    """``deploy``: the end of its deploy label. ``app``: the label of its pods, by a prefix."""
+
+    name: str
+    app: str
+
+    @property
+    def deploy(self) -> str:
+        """The label of the nodes where it runs."""
+        return f"{DEPLOY}{self.name}"
+
+    def owns(self, labels: t.Mapping[str, str]) -> bool:
+        """Whether pods with these labels are of it."""
+        key, _sign, value = names.DRIVER_PODS.partition("=")
+        app = labels.get("app") or ""
+        if self.name == DRIVER:
+            return labels.get(key) == value or app.startswith(self.app)
+        return app == self.app
+
+
+COMPONENTS = (
+    Component(DRIVER, "nvidia-driver-daemonset"),
+    Component(TOOLKIT, "nvidia-container-toolkit-daemonset"),
+    Component(VALIDATOR, "nvidia-operator-validator"),
+    Component(PLUGIN, "nvidia-device-plugin-daemonset"),
+    Component("dcgm", "nvidia-dcgm"),
+    Component("dcgm-exporter", "nvidia-dcgm-exporter"),
+    Component("gpu-feature-discovery", "gpu-feature-discovery"),
+    Component("mig-manager", "nvidia-mig-manager"),
+    Component("node-status-exporter", "nvidia-node-status-exporter"),
+)

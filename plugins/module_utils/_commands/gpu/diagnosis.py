@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Why a pod of the GPU stack is not ready: what it waits for, since when, which log says why."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.printable import printable
+from ..._components.pod_faults import why_not_ready
+from ..._engine.conditions import find_condition
+from .components import DRIVER, PLUGIN, TOOLKIT, Component
+from .log_causes import explain_log, explain_pull
+
+Json = dict[str, t.Any]
+
+_STATUSES = ("initContainerStatuses", "containerStatuses")
+_MAX_TEXT = 400
+_PULLING = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+_WAITS = {
+    "k8s-driver-manager": "the driver manager to end what uses GPUs, and to unload the old driver",
+    "driver-validation": "a loaded driver",
+    "toolkit-validation": "the container toolkit",
+    "cuda-validation": "a CUDA program to run on a GPU",
+    "plugin-validation": "the node to offer GPUs",
+    "mps-control-daemon-mounts": "the shared memory of MPS",
+    "config-manager-init": "the configuration of the device plugin",
+}
+"""What it means that an init container runs."""
+
+_NEEDS = {
+    "driver-validation": DRIVER,
+    "toolkit-validation": TOOLKIT,
+    "plugin-validation": PLUGIN,
+}
+"""The component that an init container waits for."""
+
+_MAIN = {
+    DRIVER: "the driver to be built, loaded and answered by nvidia-smi",
+    PLUGIN: "the device plugin to register its GPUs",
+}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """``waits``: for what. ``needs``: the component that it waits for. ``since``: ISO 8601.
+
+    ``container``: the one whose log says why, empty if none does. ``is_fault``: it does not only
+    wait. ``advice``: what to do.
+    """
+
+    waits: str
+    since: str = ""
+    container: str = ""
+    needs: str = ""
+    is_fault: bool = False
+    advice: str = ""
+    has_ended: bool = False
+
+
+def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> Diagnosis | None:
+    """Why a pod is not ready; None if it is. ``events``: messages of warnings about it."""
+    status = pod.get("status") or {}
+    ready = find_condition(status.get("conditions"), "Ready") or {}
+    if pod["metadata"].get("deletionTimestamp"):
+        return Diagnosis("its pod to end", str(pod["metadata"]["deletionTimestamp"]))
+    if ready.get("status") == "True":
+        return None
+    since = str(ready.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp") or "")
+    container = _first_unready(status)
+    if why := why_not_ready(pod).lstrip(",: "):
+        return _of_fault(component, container, since, why)
+    if (container.get("state") or {}).get("running"):
+        inits = {item.get("name") for item in status.get(_STATUSES[0]) or []}
+        return _of_running(component, container, since, is_init=container.get("name") in inits)
+    if told := next(iter(events), ""):
+        waits, advice = f"its containers to be made: {_clean(told)}", explain_log(told)
+        return Diagnosis(waits, since, is_fault=True, advice=advice)
+    return Diagnosis("its containers to start", since)
+
+
+def _of_fault(component: Component, container: Json, since: str, why: str) -> Diagnosis:
+    """A container cannot start, or ends again and again."""
+    state, name = container.get("state") or {}, str(container.get("name") or "")
+    reason = str((state.get("waiting") or {}).get("reason") or "")
+    if reason in _PULLING:
+        return _of_image(component, container, since, why)
+    has_run = bool(container.get("lastState") or state.get("running") or state.get("terminated"))
+    return Diagnosis(
+        why,
+        since,
+        container=name if has_run else "",
+        needs=_NEEDS.get(name, ""),
+        is_fault=True,
+        has_ended=has_run and not (state.get("running") or state.get("terminated")),
+    )
+
+
+def _of_running(component: Component, container: Json, since: str, *, is_init: bool) -> Diagnosis:
+    """A container runs, and is not done or not ready yet."""
+    name = str(container.get("name") or "")
+    main = _MAIN.get(component.name, "its container to be ready")
+    return Diagnosis(
+        _WAITS.get(name, f"its container {name}") if is_init else main,
+        str(container["state"]["running"].get("startedAt") or since),
+        container=name,
+        needs=_NEEDS.get(name, "") if is_init else "",
+    )
+
+
+def _of_image(component: Component, container: Json, since: str, why: str) -> Diagnosis:
+    image = str(container.get("image") or "")
+    advice = explain_pull(why)
+    if component.name == DRIVER and advice == "the registry has no such image":
+        advice = (
+            "there is no driver image for this operating system or kernel: choose another"
+            " driver.version, set driver.usePrecompiled: false, or install the driver on the node"
+            " and set driver.enabled: false"
+        )
+    return Diagnosis(f"image {image} to be pulled: {why}", since, is_fault=True, advice=advice)
+
+
+def _clean(text: str) -> str:
+    return printable(" ".join(text.split()), _MAX_TEXT)
+
+
+def _first_unready(status: Json) -> Json:
+    for field in _STATUSES:
+        for item in status.get(field) or []:
+            if not item.get("ready"):
+                return t.cast(Json, item)
+    return {}

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How an upgrade would go: the controller's own steps, in a world where everything succeeds.
+
+What the forecast says is what the operator would do, as both take the same step.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict, dataclass, field
+
+from ..._clusterpolicy.upgrade import names
+from ..._clusterpolicy.upgrade.controller import take_step
+from ..._clusterpolicy.upgrade.pods import name_of_pod
+from ..._clusterpolicy.upgrade.policy import UpgradePolicy
+from ..._clusterpolicy.upgrade.services import Services, node_of
+from ..._clusterpolicy.upgrade.step import Step
+from .world import World, gpus_of
+
+Json = dict[str, t.Any]
+
+_MAX_STEPS = 20_000
+_MAX_WAITS = 5
+
+
+@dataclass
+class NodePlan:
+    """What happens to a node. ``order``: of those that begin, from 1 on; 0: it does not.
+
+    ``meanwhile``: the nodes that are under way when it begins. ``evicted``: pods. ``waits``: what
+    it waits for on the way. ``state``: how it ends.
+    """
+
+    node: str
+    before: str
+    state: str = ""
+    order: int = 0
+    meanwhile: list[str] = field(default_factory=list)
+    evicted: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_stuck: bool = False
+
+    def to_dict(self) -> Json:
+        """As plain data."""
+        return asdict(self)
+
+
+@dataclass
+class ServicePlan:
+    """What happens to a NIMService: its ready replicas before, at the worst time, and after.
+
+    ``nodes``: those that take replicas from it. ``homeless``: the replicas that no node has GPUs
+    for at the worst time. ``gpus``: of a replica.
+    """
+
+    namespace: str
+    name: str
+    wanted: int
+    before: int
+    lowest: int
+    after: int = 0
+    homeless: int = 0
+    gpus: int = 0
+    nodes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> Json:
+        """As plain data."""
+        return asdict(self)
+
+
+@dataclass
+class Forecast:
+    """``nodes``: those with something to do, in the order in which they begin, then the others."""
+
+    nodes: list[NodePlan]
+    services: list[ServicePlan]
+    total: int
+    is_complete: bool = True
+
+    @property
+    def has_work(self) -> bool:
+        """Whether any node would be upgraded, or waits for that."""
+        return bool(self.nodes)
+
+    @property
+    def problems(self) -> list[NodePlan]:
+        """The nodes that do not end upgraded."""
+        return [item for item in self.nodes if item.state != names.DONE]
+
+    def to_dict(self) -> Json:
+        """As plain data."""
+        return {
+            "nodes": [item.to_dict() for item in self.nodes],
+            "services": [item.to_dict() for item in self.services],
+            "total": self.total,
+            "is_complete": self.is_complete,
+        }
+
+
+def foresee(world: World, policy: UpgradePolicy) -> Forecast:
+    """Take steps until nothing moves any more."""
+    record = _Record()
+    for _number in range(_MAX_STEPS):
+        scene = world.scene()
+        record.count(scene.services)
+        step = take_step(scene, policy)
+        record.note(step)
+        played = world.play(step)
+        record.end(played.ended, scene.services)
+        if not played.has_changed and not _go_on(world, step, policy):
+            return record.close(world, step, is_complete=True)
+    return record.close(world, take_step(world.scene(), policy), is_complete=False)
+
+
+def _go_on(world: World, step: Step, policy: UpgradePolicy) -> bool:
+    """Let jobs end, or else time pass until a limit is reached; whether there is such a thing."""
+    selector = policy.waiting.selector
+    jobs = [item.node.name for item in step.nodes if item.state == names.JOBS]
+    if selector and [node for node in jobs if world.finish(node, selector)]:
+        return True
+    limits = {names.POD_DELETION: policy.pod_deletion.seconds}
+    limits[names.DRAIN] = policy.drain.seconds if policy.drain else 0
+    found = [
+        limits[item.state]
+        for item in step.nodes
+        if limits.get(item.state) and item.node.since[1] != names.HELD
+    ]
+    world.now += max(found, default=0)
+    return bool(found)
+
+
+class _Record:
+    """What was seen of each node and service."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, NodePlan] = {}
+        self._services: dict[str, ServicePlan] = {}
+        self._begun = 0
+
+    def count(self, services: Services) -> None:
+        """Note how many replicas are ready."""
+        for item in services:
+            plan = self._services.get(str(item))
+            if plan is None:
+                size = max((sum(map(gpus_of, x.pods)) for x in item.replicas), default=0)
+                plan = ServicePlan(
+                    item.namespace, item.name, item.wanted, item.ready, item.ready, gpus=size
+                )
+                self._services[str(item)] = plan
+            plan.after, plan.lowest = item.ready, min(plan.lowest, item.ready)
+            homeless = sum(replica.is_unschedulable for replica in item.replicas)
+            plan.homeless = max(plan.homeless, homeless)
+
+    def note(self, step: Step) -> None:
+        """Note which nodes begin, and what they wait for."""
+        for item in step.nodes:
+            plan = self._nodes.setdefault(item.node.name, NodePlan(item.node.name, item.node.state))
+            if item.node.state in names.RUNNING and not plan.order:
+                self._begin(plan, step)
+            has_failed = item.node.state == names.FAILED != plan.before  # told when it did
+            if item.is_held and not has_failed and item.waits not in plan.waits[:_MAX_WAITS]:
+                plan.waits.append(item.waits)
+            plan.notes += [note for note in item.notes if note not in plan.notes]
+
+    def end(self, pods: t.Iterable[Json], services: Services) -> None:
+        """Note which pods were evicted, and from which services."""
+        for pod in pods:
+            node, service = node_of(pod), services.of(pod)
+            if not _is_driver(pod):
+                self._nodes[node].evicted.append(name_of_pod(pod).removeprefix("Pod "))
+            if service and node not in self._services[str(service)].nodes:
+                self._services[str(service)].nodes.append(node)
+
+    def close(self, world: World, step: Step, *, is_complete: bool) -> Forecast:
+        """The forecast; ``step``: the last one, which changes nothing."""
+        self.count(world.scene().services)
+        for item in step.nodes:
+            plan = self._nodes[item.node.name]
+            plan.state, plan.is_stuck = item.node.state, bool(item.waits)
+            if item.waits and not plan.waits:
+                plan.waits.append(item.waits)
+        nodes = [
+            plan
+            for plan in self._nodes.values()
+            if plan.order or plan.waits or plan.state not in (names.DONE, names.UNKNOWN)
+        ]
+        nodes.sort(key=lambda plan: (not plan.order, plan.order, plan.node))
+        services = [
+            plan for plan in self._services.values() if plan.nodes or plan.lowest < plan.before
+        ]
+        services.sort(key=lambda plan: (plan.namespace, plan.name))
+        return Forecast(nodes, services, len(step.nodes), is_complete)
+
+    def _begin(self, plan: NodePlan, step: Step) -> None:
+        self._begun += 1
+        plan.order = self._begun
+        plan.meanwhile = [
+            item.node.name
+            for item in step.nodes
+            if item.node.state in names.RUNNING and item.node.name != plan.node
+        ]
+
+
+def _is_driver(pod: Json) -> bool:
+    key, _sign, value = names.DRIVER_PODS.partition("=")
+    return bool((pod["metadata"].get("labels") or {}).get(key) == value)

@@ -1,0 +1,293 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The GPU stack of each node: what state it is in, what it waits for, and which log says why.
+
+Of several pods that are not ready, those are told that do not just wait for another one of these.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+
+from ..._base.printable import printable
+from ..._clusterpolicy.upgrade import names
+from ..._clusterpolicy.upgrade.scene import Node, parse_seconds
+from ..._clusterpolicy.upgrade.services import node_of
+from ..._clusterpolicy.upgrade.step import Step
+from ..._engine.conditions import find_condition
+from .components import COMPONENTS, DEPLOY, DRIVER, TOOLKIT, VALIDATOR, Component
+from .diagnosis import Diagnosis, diagnose
+from .log_causes import explain_log
+
+Json = dict[str, t.Any]
+
+READY, WAITING, FAILED, UPGRADING, OFF = "Ready", "Waiting", "Failed", "Upgrading", "Off"
+_RANK = (FAILED, WAITING, UPGRADING, OFF, READY)
+_MAX_TEXT = 600
+_PCI = ("pci-10de", "pci-0302_10de", "pci-0300_10de")
+_NFD = "feature.node.kubernetes.io/"
+_OPERANDS = f"{DEPLOY}operands"
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of a container that says why."""
+
+    namespace: str
+    pod: str
+    container: str
+    is_previous: bool = False
+
+    def __str__(self) -> str:
+        tail = " --previous" if self.is_previous else ""
+        return f"kubectl -n {self.namespace} logs {self.pod} -c {self.container}{tail}"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What a component of a node waits for; ``blocks``: what waits for that component."""
+
+    component: str
+    pod: str
+    waits: str
+    since: str = ""
+    log: Log | None = None
+    advice: str = ""
+    blocks: tuple[str, ...] = ()
+    is_fault: bool = False
+
+    def to_dict(self) -> Json:
+        """As plain data; ``log``: the command that shows it."""
+        found = asdict(self)
+        return {**found, "blocks": list(self.blocks), "log": str(self.log) if self.log else ""}
+
+
+@dataclass
+class NodeStatus:
+    """``upgrade``: its state in an upgrade of drivers."""
+
+    node: str
+    state: str
+    upgrade: str = ""
+    troubles: list[Trouble] = field(default_factory=list)
+
+    def to_dict(self) -> Json:
+        """As plain data."""
+        troubles = [item.to_dict() for item in self.troubles]
+        return {
+            "node": self.node,
+            "state": self.state,
+            "upgrade": self.upgrade,
+            "troubles": troubles,
+        }
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What is known: nodes and pods in outline, DaemonSets, warnings by the uid of a pod."""
+
+    nodes: t.Sequence[Json]
+    pods: t.Sequence[Json]
+    daemon_sets: t.Sequence[Json]
+    warnings: t.Mapping[str, t.Sequence[str]] = field(default_factory=dict)
+    step: Step = field(default_factory=lambda: Step(()))
+
+
+def status_of_nodes(sight: Sight) -> list[NodeStatus]:
+    """The nodes that have GPUs, those with problems first."""
+    waits = {item.node.name: item for item in sight.step.nodes}
+    deployed = {
+        component.name
+        for component in COMPONENTS
+        if any(component.owns(_labels(item)) for item in sight.daemon_sets)
+    }
+    found = []
+    for live in sight.nodes:
+        if _has_gpus(live):
+            status = _status_of(Node(live), sight, deployed)
+            step = waits.get(status.node)
+            if step and (step.node.state in names.RUNNING or step.is_held):
+                status.upgrade = step.node.state
+                _add_upgrade(
+                    status, step.node, step.waits or f"{step.state} to begin", step.is_stuck
+                )
+            found.append(status)
+    return sorted(found, key=lambda item: (_RANK.index(item.state), item.node))
+
+
+def logs_to_read(nodes: t.Iterable[NodeStatus], limit: int) -> list[Log]:
+    """The logs that may say why, of the first few troubles, each once for a component."""
+    seen: dict[tuple[str, str], Log] = {}
+    for node in nodes:
+        for item in node.troubles:
+            if item.log and not item.advice:
+                seen.setdefault((node.node, item.component), item.log)
+    return list(seen.values())[:limit]
+
+
+def with_logs(nodes: t.Iterable[NodeStatus], logs: t.Mapping[Log, str]) -> list[NodeStatus]:
+    """The same, with advice from these logs."""
+    return [
+        NodeStatus(
+            item.node,
+            item.state,
+            item.upgrade,
+            [_advised(trouble, logs) for trouble in item.troubles],
+        )
+        for item in nodes
+    ]
+
+
+def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[str]:
+    """What is wrong with the whole: no policy, no NFD labels, and what the policy's status says."""
+    if not policies:
+        return ["there is no ClusterPolicy: nothing is deployed"]
+    found = []
+    if not any(label.startswith(_NFD) for live in nodes for label in _labels(live)):
+        found.append("no node has labels of Node Feature Discovery: install it, or see its pods")
+    elif not any(_has_gpus(live) for live in nodes):
+        found.append("no node has a GPU, says Node Feature Discovery")
+    for policy in policies:
+        status = policy.get("status") or {}
+        name = f"ClusterPolicy {policy['metadata']['name']}"
+        if not status.get("state"):
+            found.append(f"{name} has no status: see whether the operator runs, and its log")
+        error = find_condition(status.get("conditions"), "Error") or {}
+        if status.get("state") == "ignored":
+            found.append(f"{name} is ignored: there is another one")
+        elif error.get("status") == "True":
+            message = " ".join(str(error.get("message") or "").split())
+            found.append(f"{name}: {_short(message)}")
+    return found
+
+
+def _status_of(node: Node, sight: Sight, deployed: t.Collection[str]) -> NodeStatus:
+    if node.label(_OPERANDS) == "false":
+        return NodeStatus(node.name, OFF)
+    if node.label(names.GPU_PRESENT) != "true":
+        waits = f"its label {names.GPU_PRESENT}, which the operator sets: see the operator's log"
+        return NodeStatus(node.name, WAITING, troubles=[Trouble("labels", "", waits)])
+    pods = [pod for pod in sight.pods if node_of(pod) == node.name]
+    found: dict[str, tuple[Diagnosis, str, str]] = {}
+    for component in COMPONENTS:
+        if component.name in deployed and node.label(component.deploy):
+            own = [pod for pod in pods if component.owns(_labels(pod))]
+            if seen := _diagnose(component, node, own, sight.warnings):
+                found[component.name] = seen
+    troubles = _roots(found, deployed)
+    state = READY
+    if troubles:
+        state = FAILED if any(item.is_fault for item in troubles) else WAITING
+    if not node.is_ready:
+        waits = "its kubelet, which does not report: the node is NotReady"
+        troubles.insert(0, Trouble("node", "", waits, is_fault=True))
+        state = FAILED
+    return NodeStatus(node.name, state, troubles=troubles)
+
+
+def _diagnose(
+    component: Component,
+    node: Node,
+    pods: t.Sequence[Json],
+    warnings: t.Mapping[str, t.Sequence[str]],
+) -> tuple[Diagnosis, str, str] | None:
+    """(diagnosis, namespace, pod) of a component of a node; None if it is ready, or is off."""
+    wanted = node.label(component.deploy)
+    if not pods:
+        if wanted == "false":
+            return None
+        if wanted != "true":
+            waits = f"the label {component.deploy}, which is {wanted[:40]}, to be true again"
+            return Diagnosis(waits), "", ""
+        waits = "a pod: its DaemonSet has none here, or it is not scheduled; see the node's taints"
+        return Diagnosis(waits), "", ""
+    for pod in pods:
+        uid = str(pod["metadata"].get("uid") or "")
+        if found := diagnose(component, pod, warnings.get(uid) or ()):
+            return found, pod["metadata"].get("namespace", ""), pod["metadata"]["name"]
+    return None
+
+
+def _roots(
+    found: t.Mapping[str, tuple[Diagnosis, str, str]], deployed: t.Collection[str]
+) -> list[Trouble]:
+    """The troubles that do not just come from another one."""
+    parents = {name: _parent(name, item[0], found) for name, item in found.items()}
+    roots = [name for name, parent in parents.items() if not parent] or list(found)
+    troubles = []
+    for name in roots:
+        item, namespace, pod = found[name]
+        blocks = tuple(other for other in parents if _leads_to(parents, other, name))
+        log = Log(namespace, pod, item.container, item.has_ended) if item.container else None
+        advice = item.advice
+        if item.needs == DRIVER and DRIVER not in deployed and not advice:
+            advice = "no driver is deployed (driver.enabled: false): install one on the node"
+        troubles.append(
+            Trouble(
+                name,
+                f"{namespace}/{pod}" if pod else "",
+                _short(item.waits),
+                item.since,
+                log,
+                advice,
+                blocks,
+                item.is_fault,
+            )
+        )
+    return troubles
+
+
+def _parent(name: str, item: Diagnosis, found: t.Container[str]) -> str:
+    """The component that another one waits for, if that is not ready either.
+
+    The file for which pods wait that need the toolkit is written by the validator.
+    """
+    if not item.needs or item.is_fault:
+        return ""
+    needs = [item.needs]
+    if item.needs == TOOLKIT and name != VALIDATOR:
+        needs.append(VALIDATOR)
+    return next((need for need in needs if need in found and need != name), "")
+
+
+def _leads_to(parents: t.Mapping[str, str], name: str, root: str) -> bool:
+    seen: set[str] = set()
+    while (name := parents.get(name, "")) and name not in seen:
+        if name == root:
+            return True
+        seen.add(name)
+    return False
+
+
+def _add_upgrade(status: NodeStatus, node: Node, waits: str, is_stuck: bool) -> None:
+    seconds, _word = node.since
+    seconds = seconds or parse_seconds(node.annotation(names.VALIDATION_SINCE))
+    since = datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else ""
+    trouble = Trouble("driver upgrade", "", _short(waits), since, is_fault=is_stuck)
+    status.troubles.insert(0, trouble)
+    if is_stuck:
+        status.state = FAILED
+    elif status.state in (READY, WAITING):
+        status.state = UPGRADING
+
+
+def _advised(trouble: Trouble, logs: t.Mapping[Log, str]) -> Trouble:
+    text = logs.get(trouble.log, "") if trouble.log else ""
+    return replace(trouble, advice=trouble.advice or explain_log(text))
+
+
+def _has_gpus(live: Json) -> bool:
+    labels = _labels(live)
+    has_card = any(labels.get(f"{_NFD}{name}.present") == "true" for name in _PCI)
+    return has_card or labels.get(names.GPU_PRESENT) == "true"
+
+
+def _labels(item: Json) -> dict[str, str]:
+    return item["metadata"].get("labels") or {}
+
+
+def _short(text: str) -> str:
+    return printable(text, _MAX_TEXT)

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what the commands about GPUs look at. Writes nothing."""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import UTC, datetime
+
+from ..._base.errors import ApiError, NimError
+from ..._cluster.client import Client
+from ..._cluster.reader import answer
+from ..._clusterpolicy.upgrade import names
+from ..._clusterpolicy.upgrade.policy import UpgradePolicy, parse_policy
+from ..._engine.api_resources import api_path, collection_path
+from ..._engine.observed import read_objects, read_outlines
+from ..._engine.outlines import outline
+from .components import COMPONENTS
+from .log_causes import MAX_LOG
+from .node_status import Log
+from .world import World
+
+Json = dict[str, t.Any]
+
+_POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
+_MAX_WARNINGS = 3
+_PAGE = "500"
+
+
+def read_policies(client: Client) -> list[Json]:
+    """The ClusterPolicies, the active one first: the oldest, of equals the first by name."""
+    found = client.list_objects(_POLICIES)
+    if found is None:
+        raise NimError(
+            "the cluster does not know the kind ClusterPolicy: install the CRDs of nimops.nim, see"
+            " docs/operate/install.md"
+        )
+    return sorted(
+        found,
+        key=lambda item: (
+            str(item["metadata"].get("creationTimestamp") or ""),
+            item["metadata"]["name"],
+        ),
+    )
+
+
+def read_upgrade_policy(policy: Json) -> UpgradePolicy:
+    """The upgrade policy of a ClusterPolicy."""
+    driver = (policy.get("spec") or {}).get("driver") or {}
+    return parse_policy(driver.get("upgradePolicy"))
+
+
+def why_not_upgrading(policy: Json) -> str:
+    """Why the drivers of a ClusterPolicy are not upgraded; empty if they are."""
+    spec = policy.get("spec") or {}
+    driver = spec.get("driver") or {}
+    if driver.get("enabled") is False:
+        return "driver.enabled is false: drivers on the nodes are not ours to upgrade"
+    if (spec.get("sandboxWorkloads") or {}).get("enabled"):
+        return "sandboxWorkloads.enabled is true: drivers are not upgraded"
+    if not read_upgrade_policy(policy).auto_upgrade:
+        return "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded"
+    return ""
+
+
+def read_world(client: Client, is_guarded: bool | None = None) -> World:
+    """The cluster as an upgrade sees it; all pods in outline."""
+
+    def outlines(kind: str, selector: str = "") -> list[Json]:
+        return list(answer(client, read_outlines(kind, selector=selector)) or [])
+
+    pods = list(_list_pods(client))
+    has_claims = any((pod.get("spec") or {}).get("resourceClaims") for pod in pods)
+    return World(
+        nodes=outlines("Node"),
+        pods=pods,
+        revisions=outlines("ControllerRevision", names.DRIVER_PODS),
+        budgets=list(answer(client, read_objects("PodDisruptionBudget", "")) or []),
+        workloads=[
+            item
+            for kind in ("Deployment", "LeaderWorkerSet")
+            for item in outlines(kind, names.SERVICE_PODS)
+        ],
+        claims=outlines("ResourceClaim") if has_claims else [],
+        now=int(datetime.now(UTC).timestamp()),
+        is_guarded=is_guarded,
+    )
+
+
+def _list_pods(client: Client) -> t.Iterator[Json]:
+    """All pods in outline, page by page: a large cluster has a hundred megabytes of pods."""
+    query = {"limit": _PAGE}
+    while True:
+        page = client.get(api_path("Pod"), **query) or {}
+        yield from (outline("Pod", item) for item in page.get("items") or [])
+        if not (token := (page.get("metadata") or {}).get("continue")):
+            return
+        query["continue"] = token
+
+
+def read_daemon_sets(client: Client, namespaces: t.Iterable[str]) -> list[Json]:
+    """The DaemonSets of these namespaces."""
+    return [
+        item
+        for namespace in sorted(set(namespaces))
+        for item in client.list_objects(api_path("DaemonSet", namespace)) or []
+    ]
+
+
+def read_warnings(client: Client, namespaces: t.Iterable[str]) -> dict[str, list[str]]:
+    """The latest warnings about pods of these namespaces, by the uid of the pod."""
+    found: dict[str, list[str]] = {}
+    for namespace in sorted(set(namespaces)):
+        events = client.list_objects(
+            api_path("Event", namespace), fieldSelector="type=Warning,involvedObject.kind=Pod"
+        )
+        latest = sorted(
+            events or [], key=lambda item: str(item.get("lastTimestamp") or ""), reverse=True
+        )
+        for event in latest:
+            uid = str((event.get("involvedObject") or {}).get("uid") or "")
+            known = found.setdefault(uid, [])
+            if len(known) < _MAX_WARNINGS:
+                known.append(f"{event.get('reason')}: {event.get('message')}")
+    return found
+
+
+def read_log(client: Client, log: Log) -> str:
+    """The end of a log; empty if there is none, or we may not read it."""
+    query = {"container": log.container, "tailLines": "400", "limitBytes": str(MAX_LOG)}
+    if log.is_previous:
+        query["previous"] = "true"
+    path = f"{api_path('Pod', log.namespace, log.pod)}/log"
+    try:
+        return client.get_text(path, MAX_LOG, **query)
+    except ApiError as error:
+        if error.status:
+            return ""
+        raise
+
+
+def operand_namespaces(policies: t.Iterable[Json], pods: t.Iterable[Json]) -> set[str]:
+    """Where the GPU stack is: where a policy says, and where its pods are."""
+    found = {
+        str(pod["metadata"].get("namespace") or "")
+        for pod in pods
+        if any(item.owns(pod["metadata"].get("labels") or {}) for item in COMPONENTS)
+    }
+    found |= {str((item.get("status") or {}).get("namespace") or "") for item in policies}
+    return found - {""}

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images that a cluster pulls for custom resources, for mirrors."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..._base.errors import NimError
+from ..._clusterpolicy.nodes import GPU_PRESENT, GPU_PRODUCTS, KERNEL
+from ..._components.gpu_stack.images import IMAGES, with_os
+from ..._engine.desired import Manifest
+
+BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
+"""The images of the GPU stack that there is one of for each operating system."""
+
+_SYSTEM = re.compile(r"([a-z][a-z-]*?)([0-9][0-9.]*)")
+_RELEASE = "feature.node.kubernetes.io/system-os_release"
+
+Images = dict[str, list[str]]
+"""The images, each with who needs it."""
+
+
+def stack_images(systems: t.Sequence[str]) -> Images:
+    """The images of the GPU stack, as a policy has them that names none."""
+    found: Images = {}
+    for variable, image in sorted(IMAGES.items()):
+        is_built = variable in BUILT_FOR_SYSTEMS
+        for name in [with_os(image, system) for system in systems] if is_built else [image]:
+            found.setdefault(name, []).append(variable)
+    return dict(sorted(found.items()))
+
+
+def images_of(objects: t.Iterable[Manifest]) -> Images:
+    """The images of all containers in these objects, and those that they start pods with."""
+    found: dict[str, set[str]] = {}
+    for item in objects:
+        for image in _find_images(item):
+            found.setdefault(image, set()).add(f"{item['kind']} {item['metadata']['name']}")
+    return {image: sorted(users) for image, users in sorted(found.items())}
+
+
+def named_images(resource: Manifest) -> t.Iterator[str]:
+    """The images that a custom resource names in parts, also of jobs that its pods start."""
+    yield from _find_named(resource.get("spec"))
+
+
+def gpu_nodes(system: str, kernels: t.Sequence[str]) -> list[Manifest]:
+    """Nodes with GPUs, one for each kernel; NimError if that is no name of an operating system."""
+    parts = _SYSTEM.fullmatch(system)
+    if not parts:
+        raise NimError(f"systems: {system!r} is not a name with a version, such as ubuntu24.04")
+    labels = {
+        GPU_PRESENT: "true",
+        GPU_PRODUCTS[0]: "true",
+        f"{_RELEASE}.ID": parts[1],
+        f"{_RELEASE}.VERSION_ID": parts[2],
+    }
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"node-{number}",
+                "labels": labels | ({KERNEL: kernel} if kernel else {}),
+            },
+        }
+        for number, kernel in enumerate(kernels or [""])
+    ]
+
+
+def _find_images(item: t.Any) -> t.Iterator[str]:
+    if isinstance(item, list):
+        for child in item:
+            yield from _find_images(child)
+    elif isinstance(item, dict):
+        if isinstance(item.get("image"), str):
+            yield item["image"]
+        for child in item.values():
+            yield from _find_images(child)
+
+
+def _find_named(item: t.Any) -> t.Iterator[str]:
+    if isinstance(item, list):
+        for child in item:
+            yield from _find_named(child)
+    elif isinstance(item, dict):
+        if isinstance(item.get("repository"), str) and isinstance(item.get("tag"), str):
+            yield f"{item['repository']}:{item['tag']}"
+        for key, child in item.items():
+            if key == "modelPuller" and isinstance(child, str):
+                yield child
+            elif key == "evaluationImages" and isinstance(child, dict):
+                yield from (image for image in child.values() if isinstance(image, str))
+            else:
+                yield from _find_named(child)

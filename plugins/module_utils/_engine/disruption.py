@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""PodDisruptionBudgets: which one holds a pod, and whether it can ever let one go."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .label_selector import selector_of
+
+Manifest = t.Mapping[str, t.Any]
+
+
+def budgets_of(pod: Manifest, budgets: t.Iterable[Manifest]) -> list[Manifest]:
+    """The budgets that select a pod."""
+    metadata = pod["metadata"]
+    return [budget for budget in budgets if _selects(budget, metadata)]
+
+
+def why_held(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
+    """Why the API server does not evict a pod now; empty if it would.
+
+    As there: a pod that has ended, or is pending, goes without being asked about.
+    """
+    phase = (pod.get("status") or {}).get("phase")
+    if phase in ("Succeeded", "Failed", "Pending") or pod["metadata"].get("deletionTimestamp"):
+        return ""
+    found = budgets_of(pod, budgets)
+    if len(found) > 1:
+        return f"{_names(found)} select it, and Kubernetes evicts no pod of several budgets"
+    return next((why for budget in found if (why := _why_none_allowed(budget))), "")
+
+
+def never_lets_go(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
+    """Why waiting does not help a pod that is held, and what would; empty if it may help."""
+    found = budgets_of(pod, budgets)
+    if len(found) > 1:
+        return f"{_names(found)} select the same pod: let one budget select it"
+    return next((why for budget in found if (why := _why_never(budget))), "")
+
+
+def name_of_budget(budget: Manifest) -> str:
+    """Kind, namespace and name."""
+    metadata = budget["metadata"]
+    return f"PodDisruptionBudget {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _selects(budget: Manifest, metadata: Manifest) -> bool:
+    if budget["metadata"].get("namespace") != metadata.get("namespace"):
+        return False
+    selector = selector_of((budget.get("spec") or {}).get("selector"))
+    return selector is not None and selector.selects(metadata.get("labels"))
+
+
+def _names(budgets: t.Iterable[Manifest]) -> str:
+    return " and ".join(sorted(name_of_budget(budget) for budget in budgets))
+
+
+def _why_none_allowed(budget: Manifest) -> str:
+    if _count(budget, "disruptionsAllowed") > 0:
+        return ""
+    healthy, wanted = _count(budget, "currentHealthy"), _count(budget, "desiredHealthy")
+    return f"{name_of_budget(budget)} allows none now ({healthy} healthy, {wanted} wanted)"
+
+
+def _why_never(budget: Manifest) -> str:
+    """A budget whose wish for healthy pods leaves out none of those that there should be.
+
+    The disruption controller computes both, whatever the fields of the spec.
+    """
+    expected, wanted = _count(budget, "expectedPods"), _count(budget, "desiredHealthy")
+    if not expected or wanted < expected:
+        return ""
+    return (
+        f"{name_of_budget(budget)} ({_limit(budget)}) never lets one of {expected} pods go:"
+        " lower it, or raise the replicas"
+    )
+
+
+def _limit(budget: Manifest) -> str:
+    spec = budget.get("spec") or {}
+    for field in ("maxUnavailable", "minAvailable"):
+        if spec.get(field) is not None:
+            return f"{field}: {str(spec[field])[:20]}"
+    return "minAvailable: 1"
+
+
+def _count(budget: Manifest, field: str) -> int:
+    found = (budget.get("status") or {}).get(field)
+    return found if isinstance(found, int) else 0

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes by what the API server's table shows of them, and by their labels.
+
+A whole node has kilobytes of images and addresses; a thousand of them in each pass would cost more
+than all the rest.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .conditions import find_condition
+
+Manifest = dict[str, t.Any]
+
+_STATUS, _RUNTIME = "Status", "Container-Runtime"
+_CORDONED = "SchedulingDisabled"
+_SHOWN = ("name", "uid", "resourceVersion", "labels", "annotations", "creationTimestamp")
+
+
+def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
+    """The nodes of a table, each with metadata, whether it is cordoned, Ready, and its runtime."""
+    columns = [str(column.get("name")) for column in table.get("columnDefinitions") or []]
+    return [
+        _node(row["object"]["metadata"], dict(zip(columns, row.get("cells") or [], strict=False)))
+        for row in table.get("rows") or []
+    ]
+
+
+def row_of_node(node: t.Mapping[str, t.Any]) -> Manifest:
+    """A whole node as a table shows it."""
+    status = node.get("status") or {}
+    ready = find_condition(status.get("conditions"), "Ready") or {}
+    words = ["Ready" if ready.get("status") == "True" else "NotReady"]
+    if (node.get("spec") or {}).get("unschedulable"):
+        words.append(_CORDONED)
+    runtime = (status.get("nodeInfo") or {}).get("containerRuntimeVersion") or ""
+    return _node(node["metadata"], {_STATUS: ",".join(words), _RUNTIME: runtime})
+
+
+def _node(metadata: Manifest, cells: t.Mapping[str, t.Any]) -> Manifest:
+    words = str(cells.get(_STATUS) or "").split(",")
+    ready = {"type": "Ready", "status": "True" if "Ready" in words else "False"}
+    return {
+        "metadata": {key: metadata[key] for key in _SHOWN if key in metadata},
+        "spec": {"unschedulable": True} if _CORDONED in words else {},
+        "status": {
+            "conditions": [ready],
+            "nodeInfo": {"containerRuntimeVersion": str(cells.get(_RUNTIME) or "")},
+        },
+    }

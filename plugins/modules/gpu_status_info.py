@@ -1,0 +1,106 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: gpu_status_info
+author: The nimops.nim authors (@nimops)
+short_description: What each GPU node waits for, and which log says why
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster.command
+  - nimops.nim._cluster.connection
+  - nimops.nim._cluster.attributes
+description:
+  - Prints for each node with GPUs which state it is in, what it waits for and since when, which pod's log says why, and what
+    to do. Of several pods that are not ready, it shows those that do not just wait for another one of them.
+  - Reads logs to recognize known causes. No log is part of the output.
+notes:
+  - As a command, C(ansible-playbook nimops.nim.gpu_status). It always exits with 0, whatever the states.
+  - Needs to list ClusterPolicies, nodes, pods, ControllerRevisions, PodDisruptionBudgets, Deployments, LeaderWorkerSets, and in
+    the namespace of the GPU stack DaemonSets and events. Without C(get) on C(pods/log) it recognizes fewer causes.
+options:
+  max_logs:
+    description: How many logs are read at most.
+    type: int
+    default: 20
+  output:
+    description: The format.
+    type: str
+    choices: [text, json]
+    default: text
+"""
+
+EXAMPLES = r"""
+- name: Show all GPU nodes
+  nimops.nim.gpu_status_info:
+
+- name: Stop if a node is not ready
+  nimops.nim.gpu_status_info:
+    output: json
+  register: seen
+  failed_when: not seen.ready
+"""
+
+RETURN = r"""
+faults:
+  description: What is wrong with the whole, such as missing labels of Node Feature Discovery.
+  returned: success
+  type: list
+  elements: str
+nodes:
+  description: One entry for each node with GPUs, those with problems first.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    node:
+      description: The name.
+      type: str
+    state:
+      description: C(Failed), C(Waiting), C(Upgrading), C(Off) or C(Ready).
+      type: str
+    troubles:
+      description: What it waits for.
+      type: list
+      elements: dict
+      contains:
+        advice:
+          description: What to do. Empty if the cause is not known.
+          type: str
+        blocks:
+          description: The components that wait for this one.
+          type: list
+          elements: str
+        component:
+          description: The component, such as C(driver).
+          type: str
+        is_fault:
+          description: Whether it does not only wait.
+          type: bool
+        log:
+          description: The command that shows the log that says why. Empty if none does.
+          type: str
+        pod:
+          description: Namespace and name of the pod.
+          type: str
+        since:
+          description: Since when, in ISO 8601. Empty if that is not known.
+          type: str
+        waits:
+          description: For what.
+          type: str
+    upgrade:
+      description: Its state in an upgrade of drivers. Empty if it is in none.
+      type: str
+ready:
+  description: Whether all nodes are ready, and nothing is wrong with the whole.
+  returned: success
+  type: bool
+"""

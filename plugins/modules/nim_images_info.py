@@ -1,0 +1,81 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The nimops.nim authors
+# Apache License 2.0 or, as ansible-test asks of modules, GNU General Public License v3.0+ (see
+# https://www.gnu.org/licenses/gpl-3.0.txt), at your choice
+# SPDX-License-Identifier: Apache-2.0 OR GPL-3.0-or-later
+
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: nim_images_info
+author: The nimops.nim authors (@nimops)
+short_description: The images that a cluster pulls, for mirrors
+version_added: 0.1.0
+extends_documentation_fragment:
+  - nimops.nim._cluster.resources
+  - nimops.nim._cluster.attributes
+description:
+  - Prints the images of all pods that custom resources become, and those that they name for jobs of their own, one a
+    line.
+  - Without resources, prints the images of the GPU stack, as a ClusterPolicy has them that names none.
+  - Contacts no cluster and no registry. The same input gives the same output, byte for byte.
+notes:
+  - The image of the operator itself is not among them. C(images.txt) of a release has it.
+  - As a command, C(ansible-playbook nimops.nim.images -e files=nim.yaml). It exits with 0, or with 2 if the input cannot
+    be read, or a resource cannot be served as it is; the images of all others are printed even so.
+options:
+  namespace:
+    description: The namespace of resources that do not name one.
+    type: str
+    default: default
+  systems:
+    description:
+      - The operating systems of the nodes with GPUs, as NVIDIA's tags of drivers spell them, such as V(ubuntu24.04) or
+        V(rhel9).
+    type: list
+    elements: str
+    default: [ubuntu24.04]
+  kernels:
+    description: The kernels of these nodes, as C(uname -r) prints them. Only precompiled drivers depend on them.
+    type: list
+    elements: str
+    default: []
+  facts:
+    description: Files with objects of a cluster that are assumed to exist, as for M(nimops.nim.nim_render).
+    type: list
+    elements: path
+    default: []
+  output:
+    description: The format.
+    type: str
+    choices: [text, json]
+    default: text
+"""
+
+EXAMPLES = r"""
+- name: Print the images of the GPU stack, for two operating systems
+  nimops.nim.nim_images_info:
+    systems: [ubuntu22.04, ubuntu24.04]
+
+- name: Print the images of the custom resources in a file
+  nimops.nim.nim_images_info:
+    files: [nim.yaml]
+"""
+
+RETURN = r"""
+images:
+  description: The images, sorted.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    image:
+      description: The reference.
+      type: str
+    users:
+      description: What needs it, such as objects by kind and name.
+      type: list
+      elements: str
+"""

@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({"app": "nvidia-driver-daemonset"}, ["driver"]),
+        ({"app": "nvidia-driver-daemonset-6.8.0-45-generic-ubuntu24.04"}, ["driver"]),
+        ({"app": "x", "app.kubernetes.io/component": "nvidia-driver"}, ["driver"]),
+        ({"app": "nvidia-dcgm"}, ["dcgm"]),
+        ({"app": "nvidia-dcgm-exporter"}, ["dcgm-exporter"]),
+        ({"app": "nvidia-operator-validator"}, ["operator-validator"]),
+        ({"app": "other"}, []),
+        ({}, []),
+    ],
+)
+def test_whose_pod_it_is(labels, expected):
+    assert [item.name for item in COMPONENTS if item.owns(labels)] == expected
+
+
+def test_deploy_labels_are_those_of_the_reference():
+    assert [item.deploy for item in COMPONENTS][:2] == [
+        "nvidia.com/gpu.deploy.driver",
+        "nvidia.com/gpu.deploy.container-toolkit",
+    ]

@@ -1,0 +1,242 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.policy import (
+    parse_policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
+    Log,
+    Sight,
+    logs_to_read,
+    overall_faults,
+    status_of_nodes,
+    with_logs,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
+
+APPS = {item.name: item.app for item in COMPONENTS}
+DEPLOYED = [name for name in APPS if name not in ("mig-manager", "node-status-exporter")]
+READY = {"type": "Ready", "status": "True"}
+UNREADY = {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def node_of(gpu, name="n", **more):
+    labels = {f"nvidia.com/gpu.deploy.{item}": "true" for item in APPS}
+    return gpu.node(name, labels=labels | more.pop("labels", {}), **more)
+
+
+def pod_of(component, init="", state=None, node="n", **more):
+    statuses = [{"name": init or "main", "ready": False, "restartCount": 0, "state": state, **more}]
+    field = "initContainerStatuses" if init else "containerStatuses"
+    is_ready = state is None
+    return {
+        "metadata": {
+            "name": f"{component}-{node}",
+            "namespace": "gpu",
+            "uid": f"{component}-{node}",
+            "labels": {"app": APPS[component]},
+        },
+        "spec": {"nodeName": node},
+        "status": {"phase": "Running", "conditions": [READY]}
+        if is_ready
+        else {"phase": "Pending", "conditions": [UNREADY], field: statuses},
+    }
+
+
+RUNNING = {"running": {"startedAt": "2026-01-01T00:05:00Z"}}
+CRASHED = {"waiting": {"reason": "CrashLoopBackOff"}}
+ENDED = {"lastState": {"terminated": {"reason": "Error", "exitCode": 1}}, "restartCount": 2}
+
+
+def look(nodes, pods=(), deployed=DEPLOYED, **more):
+    daemon_sets = [{"metadata": {"name": name, "labels": {"app": APPS[name]}}} for name in deployed]
+    return status_of_nodes(Sight(nodes, pods, daemon_sets, **more))
+
+
+def stack(node="n", **troubles):
+    """All pods of a node, ready but for these."""
+    given = {key.replace("_", "-"): value for key, value in troubles.items()}
+    return [pod_of(name, node=node, **given.get(name, {})) for name in DEPLOYED]
+
+
+WAITS_FOR_DRIVER = {"init": "driver-validation", "state": RUNNING}
+WAITS_FOR_TOOLKIT = {"init": "toolkit-validation", "state": RUNNING}
+CHAIN = {
+    "container_toolkit": WAITS_FOR_DRIVER,
+    "operator_validator": WAITS_FOR_DRIVER,
+    **dict.fromkeys(
+        ("device_plugin", "dcgm", "dcgm_exporter", "gpu_feature_discovery"), WAITS_FOR_TOOLKIT
+    ),
+}
+
+
+def test_a_ready_node(gpu):
+    (found,) = look([node_of(gpu)], stack())
+    assert found.to_dict() == {"node": "n", "state": "Ready", "upgrade": "", "troubles": []}
+
+
+def test_the_first_one_in_the_chain_is_told(gpu):
+    (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **CHAIN))
+    (trouble,) = found.troubles
+    assert (found.state, trouble.component, trouble.pod) == ("Waiting", "driver", "gpu/driver-n")
+    assert trouble.since == "2026-01-01T00:05:00Z"
+    assert str(trouble.log) == "kubectl -n gpu logs driver-n -c main"
+    assert trouble.blocks == (
+        *("container-toolkit", "operator-validator", "device-plugin", "dcgm"),
+        *("dcgm-exporter", "gpu-feature-discovery"),
+    )
+
+
+def test_a_driver_that_crashes_fails_the_node(gpu):
+    pods = stack(driver={"state": CRASHED, **ENDED}, **CHAIN)
+    (found,) = look([node_of(gpu)], pods)
+    (trouble,) = found.troubles
+    assert (found.state, trouble.is_fault) == ("Failed", True)
+    assert str(trouble.log) == "kubectl -n gpu logs driver-n -c main --previous"
+
+
+def test_faults_of_their_own_are_told_beside_the_first(gpu):
+    more = CHAIN | {"dcgm_exporter": {"state": CRASHED, **ENDED}}
+    (found,) = look([node_of(gpu)], stack(driver={"state": RUNNING}, **more))
+    assert [item.component for item in found.troubles] == ["driver", "dcgm-exporter"]
+    assert found.state == "Failed"
+
+
+def test_the_validator_blocks_what_needs_the_toolkit(gpu):
+    failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
+    (found,) = look(
+        [node_of(gpu)], stack(operator_validator=failing, device_plugin=WAITS_FOR_TOOLKIT)
+    )
+    (trouble,) = found.troubles
+    assert (trouble.component, trouble.blocks) == ("operator-validator", ("device-plugin",))
+
+
+def test_without_a_driver_container_one_is_needed_on_the_node(gpu):
+    deployed = [name for name in DEPLOYED if name != "driver"]
+    pods = [pod for pod in stack(**CHAIN) if not pod["metadata"]["name"].startswith("driver")]
+    (found,) = look([node_of(gpu)], pods, deployed)
+    assert found.troubles[0].component == "container-toolkit"
+    assert "install one on the node" in found.troubles[0].advice
+
+
+@pytest.mark.parametrize(
+    ("labels", "state", "component", "waits"),
+    [
+        ({"nvidia.com/gpu.deploy.operands": "false"}, "Off", "", ""),
+        ({"nvidia.com/gpu.deploy.driver": "false"}, "Ready", "", ""),
+        (
+            {"nvidia.com/gpu.deploy.driver": "paused-for-driver-upgrade"},
+            "Waiting",
+            "driver",
+            "the label nvidia.com/gpu.deploy.driver, which is paused-for-driver-upgrade",
+        ),
+        ({}, "Waiting", "driver", "a pod: its DaemonSet has none here"),
+        (
+            {"nvidia.com/gpu.present": "", "feature.node.kubernetes.io/pci-10de.present": "true"},
+            "Waiting",
+            "labels",
+            "its label nvidia.com/gpu.present",
+        ),
+    ],
+)
+def test_what_labels_say(gpu, labels, state, component, waits):
+    pods = [pod for pod in stack() if not pod["metadata"]["name"].startswith("driver")]
+    (found,) = look([node_of(gpu, labels=labels)], pods)
+    assert found.state == state
+    told = [(item.component, item.waits.startswith(waits)) for item in found.troubles]
+    assert told == ([(component, True)] if component else [])
+
+
+def test_a_node_that_does_not_report_fails(gpu):
+    (found,) = look([node_of(gpu, ready=False)], stack())
+    assert (found.state, found.troubles[0].component) == ("Failed", "node")
+
+
+def test_nodes_without_gpus_are_left_out_and_problems_come_first(gpu):
+    nodes = [node_of(gpu, "a"), node_of(gpu, "b"), {"metadata": {"name": "cpu"}}]
+    found = look(nodes, [*stack("a"), *stack("b", driver={"state": CRASHED, **ENDED})])
+    assert [(item.node, item.state) for item in found] == [("b", "Failed"), ("a", "Ready")]
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [(names.DRAIN, "Upgrading"), (names.FAILED, "Failed"), (names.DONE, "Ready")],
+)
+def test_an_upgrade_is_told(gpu, state, expected):
+    since = {names.SINCE.replace("/", "__"): f"{state} 1767225600"}
+    nodes = [node_of(gpu, state=state, cordoned=state != names.DONE, **since)]
+    revision = "new" if state == names.DONE else "old"
+    pods = [gpu.driver("n", revision), gpu.replica("r", "n")]
+    world = World(nodes, pods, [gpu.revision("new", 2)])
+    policy = parse_policy({"drain": {"enable": True}})
+    (found,) = look(nodes, stack(), step=take_step(world.scene(), policy))
+    assert found.state == expected
+    if state != names.DONE:
+        assert found.upgrade == state
+        assert found.troubles[0].component == "driver upgrade"
+        assert found.troubles[0].since == "2026-01-01T00:00:00+00:00"
+
+
+def test_logs_say_why(gpu):
+    pods = stack(driver={"state": CRASHED, **ENDED})
+    found = look([node_of(gpu)], pods)
+    (log,) = logs_to_read(found, 5)
+    assert log == Log("gpu", "driver-n", "main", is_previous=True)
+    assert logs_to_read(found, 0) == []
+    (told,) = with_logs(found, {log: "Module nouveau is in use \x1b[31m"})
+    assert told.troubles[0].advice.startswith("the kernel module nouveau holds the GPU")
+    (told,) = with_logs(found, {})
+    assert told.troubles[0].advice == ""
+
+
+def test_an_event_is_enough(gpu):
+    pods = stack(device_plugin={"state": {"waiting": {"reason": "ContainerCreating"}}})
+    warnings = {"device-plugin-n": ["FailedCreatePodSandBox: no runtime for nvidia"]}
+    found = look([node_of(gpu)], pods, warnings=warnings)
+    assert "RuntimeClass" in found[0].troubles[0].advice
+    assert logs_to_read(found, 5) == []
+
+
+NFD = {"feature.node.kubernetes.io/cpu.x": "true"}
+
+
+def policy_of(state="ready", **error):
+    conditions = [{"type": "Error", "status": "True", **error}] if error else []
+    return {"metadata": {"name": "p"}, "status": {"state": state, "conditions": conditions}}
+
+
+@pytest.mark.parametrize(
+    ("policies", "labels", "expected"),
+    [
+        ([], {}, "there is no ClusterPolicy"),
+        ([policy_of()], {}, "no node has labels of Node Feature Discovery"),
+        ([policy_of()], NFD, "no node has a GPU"),
+        (
+            [policy_of("ignored")],
+            NFD | {"nvidia.com/gpu.present": "true"},
+            "ClusterPolicy p is ignored",
+        ),
+        (
+            [policy_of("notReady", message="states not ready:\n[state-driver]")],
+            NFD | {"nvidia.com/gpu.present": "true"},
+            "ClusterPolicy p: states not ready: [state-driver]",
+        ),
+        ([policy_of()], NFD | {"nvidia.com/gpu.present": "true"}, ""),
+        (
+            [policy_of("")],
+            NFD | {"nvidia.com/gpu.present": "true"},
+            "ClusterPolicy p has no status: see whether the operator runs",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_whole(policies, labels, expected):
+    found = overall_faults(policies, [{"metadata": {"name": "n", "labels": labels}}])
+    assert [item[: len(expected)] for item in found] == ([expected] if expected else [])

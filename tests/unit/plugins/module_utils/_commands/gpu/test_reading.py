@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import Log
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading import (
+    operand_namespaces,
+    read_daemon_sets,
+    read_log,
+    read_policies,
+    read_upgrade_policy,
+    read_warnings,
+    read_world,
+    why_not_upgrading,
+)
+
+POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+
+
+@pytest.fixture
+def client(cluster, tmp_path):
+    return Client(cluster.kubeconfig(tmp_path))
+
+
+def test_the_active_policy_comes_first(cluster, client, answer):
+    items = [
+        {"metadata": {"name": name, "creationTimestamp": time}}
+        for name, time in (("b", "2026-01-02T"), ("c", "2026-01-01T"), ("a", "2026-01-02T"))
+    ]
+    cluster.refuse["GET", POLICIES] = [answer(200, {"items": items})]
+    assert [item["metadata"]["name"] for item in read_policies(client)] == ["c", "a", "b"]
+
+
+def test_an_unknown_kind_is_explained(cluster, client, refused):
+    cluster.refuse["GET", POLICIES] = [refused(404, "not found", "NotFound")]
+    with pytest.raises(NimError, match="install the CRDs"):
+        read_policies(client)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"driver": {"upgradePolicy": {"autoUpgrade": True}}}, ""),
+        ({}, "autoUpgrade is not true"),
+        ({"driver": {"enabled": False}}, "driver.enabled is false"),
+        (
+            {
+                "sandboxWorkloads": {"enabled": True},
+                "driver": {"upgradePolicy": {"autoUpgrade": True}},
+            },
+            "sandboxWorkloads.enabled is true",
+        ),
+    ],
+)
+def test_why_drivers_are_not_upgraded(spec, expected):
+    found = why_not_upgrading({"spec": spec})
+    assert (expected in found) if expected else found == ""
+
+
+def test_the_policy_of_upgrades():
+    found = read_upgrade_policy({"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 7}}}})
+    assert found.max_unavailable == "7"
+
+
+def test_the_world(cluster, client, gpu):
+    def put(path, item):
+        cluster.put(f"{path}/{item['metadata']['name']}", item)
+
+    put("/api/v1/nodes", gpu.node("n"))
+    claimed = gpu.replica("a", "n")
+    claimed["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": "c"}]
+    for pod in (gpu.driver("n"), claimed):
+        put(f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods", pod)
+    put("/apis/apps/v1/namespaces/gpu/controllerrevisions", gpu.revision("new", 2))
+    put("/apis/policy/v1/namespaces/nim/poddisruptionbudgets", gpu.budget())
+    put("/apis/apps/v1/namespaces/nim/deployments", gpu.workload(2))
+    put(
+        "/apis/resource.k8s.io/v1/namespaces/nim/resourceclaims",
+        {"metadata": {"name": "c", "namespace": "nim"}},
+    )
+    found = read_world(client, is_guarded=False)
+    scene = found.scene()
+    assert [node.name for node in scene.managed] == ["n"]
+    assert [service.wanted for service in scene.services] == [2]
+    assert (len(scene.budgets), list(scene.claims), scene.is_guarded) == (1, [("nim", "c")], False)
+    assert scene.now > 1_700_000_000
+    assert read_world(client).scene().is_guarded
+
+
+def test_pods_come_in_pages(cluster, client, gpu, answer):
+    pages = [
+        {"metadata": {"continue": "next"}, "items": [gpu.driver("a")]},
+        {"metadata": {}, "items": [gpu.driver("b")]},
+    ]
+    cluster.refuse["GET", "/api/v1/pods"] = [answer(200, page) for page in pages]
+    names = [pod["metadata"]["name"] for pod in read_world(client).pods]
+    assert names == ["driver-a", "driver-b"]
+    calls = [call.query for call in cluster.calls("GET") if call.path == "/api/v1/pods"]
+    assert [call.get("continue") for call in calls] == [None, "next"]
+    assert {call["limit"] for call in calls} == {"500"}
+
+
+def test_where_the_stack_is(gpu):
+    policies = [{"metadata": {"name": "p"}, "status": {"namespace": "here"}}, {"metadata": {}}]
+    assert operand_namespaces(policies, [gpu.driver("n"), gpu.pod("x")]) == {"here", "gpu"}
+
+
+def test_daemon_sets_of_these_namespaces(cluster, client):
+    for namespace in ("a", "b"):
+        item = {"metadata": {"name": "d", "namespace": namespace}}
+        cluster.put(f"/apis/apps/v1/namespaces/{namespace}/daemonsets/d", item)
+    assert [item["metadata"]["namespace"] for item in read_daemon_sets(client, ["b"])] == ["b"]
+
+
+def test_the_latest_warnings(cluster, client, answer):
+    events = [
+        {
+            "lastTimestamp": f"2026-01-0{i}",
+            "reason": f"R{i}",
+            "message": "m",
+            "involvedObject": {"uid": "u"},
+        }
+        for i in range(1, 6)
+    ]
+    cluster.refuse["GET", "/api/v1/namespaces/gpu/events"] = [answer(200, {"items": events})]
+    assert read_warnings(client, ["gpu"]) == {"u": ["R5: m", "R4: m", "R3: m"]}
+    (call,) = cluster.calls("GET")
+    assert call.query["fieldSelector"] == "type=Warning,involvedObject.kind=Pod"
+
+
+def test_a_log(cluster, client, refused):
+    path = "/api/v1/namespaces/gpu/pods/d/log"
+    cluster.texts[path] = "so it is"
+    assert read_log(client, Log("gpu", "d", "c", is_previous=True)) == "so it is"
+    (call,) = cluster.calls("GET")
+    assert (call.query["container"], call.query["previous"]) == ("c", "true")
+    cluster.refuse["GET", path] = [refused(403, "no", "Forbidden")]
+    assert read_log(client, Log("gpu", "d", "c")) == ""
+
+
+def test_a_server_that_does_not_answer_is_an_error(tmp_path):
+    with pytest.raises(ApiError):
+        read_log(Client(str(tmp_path / "absent")), Log("gpu", "d", "c"))

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.policy import (
+    parse_policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World, gpus_of
+
+POLICY = parse_policy({})
+
+
+def find(world, name):
+    return next(pod for pod in world.pods if pod["metadata"]["name"].startswith(name))
+
+
+def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
+    nodes = [
+        gpu.node("a", names.POD_DELETION, cordoned=True),
+        gpu.node("b", gpus=3),
+        gpu.node("c", gpus=8),
+        gpu.node("d", gpus=8, ready=False),
+    ]
+    pods = [gpu.driver("a", "old"), gpu.replica("llm-0", "a", gpus=4), gpu.replica("x", "b")]
+    world = World(nodes, pods, [gpu.revision("old", 1), gpu.revision("new", 2)])
+    played = world.play(take_step(world.scene(), POLICY))
+    assert played.has_changed
+    assert [pod["metadata"]["name"] for pod in played.ended] == ["llm-0"]
+    fresh = find(world, "llm-new")
+    assert (fresh["spec"]["nodeName"], fresh["status"]["phase"]) == ("c", "Pending")
+    assert "uid" not in fresh["metadata"]
+    assert [world.gpus_free(node) for node in nodes[:3]] == [8, 2, 4]
+    world.nodes[1]["status"]["allocatable"]["nvidia.com/gpu"] = "1k"
+    assert world.gpus_free(world.nodes[1]) == 999
+    world.play(take_step(world.scene(), POLICY))
+    assert find(world, "llm-new")["status"]["phase"] == "Running"
+
+
+def test_a_pod_stays_where_its_node_selector_says(gpu):
+    nodes = [gpu.node("a", names.POD_DELETION, cordoned=True), gpu.node("b")]
+    pod = gpu.replica("llm-0", "a")
+    pod["spec"]["nodeSelector"] = {"nvidia.com/gpu.product": "H100"}
+    world = World(nodes, [gpu.driver("a", "old"), pod], [gpu.revision("new", 2)])
+    world.play(take_step(world.scene(), POLICY))
+    fresh = find(world, "llm-new")
+    assert "nodeName" not in fresh["spec"]
+    assert fresh["status"]["conditions"][0]["reason"] == "Unschedulable"
+
+
+def test_a_pod_without_an_owner_does_not_come_back(gpu):
+    policy = parse_policy({"podDeletion": {"force": True}})
+    nodes = [gpu.node("a", names.POD_DELETION, cordoned=True), gpu.node("b")]
+    pods = [gpu.driver("a", "old"), gpu.pod("w", "a", gpus=1, owner="")]
+    world = World(nodes, pods, [gpu.revision("new", 2)])
+    world.play(take_step(world.scene(), policy))
+    assert [pod["metadata"]["name"] for pod in world.pods] == ["driver-a"]
+
+
+def test_a_driver_comes_back_with_the_newest_revision(gpu):
+    nodes = [gpu.node("a", names.RESTART, cordoned=True)]
+    revisions = [gpu.revision("new", 2), gpu.revision("old", 1)]
+    world = World(nodes, [gpu.driver("a", "old")], revisions)
+    world.play(take_step(world.scene(), POLICY))
+    driver = world.scene().drivers["a"]
+    assert (driver.is_ready, driver.pod["metadata"]["labels"][names.REVISION]) == (True, "new")
+
+
+def test_budgets_count_as_pods_go_and_come(gpu):
+    nodes = [gpu.node("a", names.POD_DELETION, cordoned=True), gpu.node("b")]
+    pods = [gpu.driver("a", "old"), *(gpu.replica(name, "a") for name in "xyz")]
+    budget = gpu.budget(expected=3, wanted=2, healthy=3)
+    world = World(nodes, pods, [gpu.revision("new", 2)], [budget], is_guarded=False)
+    assert len(world.play(take_step(world.scene(), POLICY)).ended) == 1
+    assert budget["status"]["disruptionsAllowed"] == 0
+    assert len(world.play(take_step(world.scene(), POLICY)).ended) == 0
+    assert len(world.play(take_step(world.scene(), POLICY)).ended) == 1
+
+
+def test_drivers_that_are_as_if_outdated(gpu):
+    world = World([gpu.node("a", names.DONE)], [gpu.driver("a", "new")], [gpu.revision("new", 2)])
+    assert take_step(world.scene(), POLICY).is_over
+    world.outdate()
+    (step,) = take_step(world.scene(), POLICY).nodes
+    assert step.state == names.REQUIRED
+
+
+def test_gpus_of_a_pod(gpu):
+    pod = gpu.pod("a", gpus=2)
+    pod["spec"]["containers"].append({"resources": {"limits": {"nvidia.com/mig-1g.10gb": "3"}}})
+    pod["spec"]["containers"].append({"resources": {"limits": {"cpu": "3", "nvidia.com/gpu": "x"}}})
+    pod["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "d"}]
+    assert gpus_of(pod) == 6

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
+    gpu_nodes,
+    images_of,
+    named_images,
+    stack_images,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.images import IMAGES
+
+
+def test_the_stack_has_an_image_of_the_driver_for_each_system() -> None:
+    found = stack_images(["ubuntu22.04", "rhel9"])
+    assert list(found) == sorted(found)
+    drivers = [image for image, users in found.items() if users == ["DRIVER_IMAGE"]]
+    assert drivers == [f"{IMAGES['DRIVER_IMAGE']}-{system}" for system in ("rhel9", "ubuntu22.04")]
+    assert found[IMAGES["GFD_IMAGE"]] == ["DEVICE_PLUGIN_IMAGE", "GFD_IMAGE"]
+    assert {user for users in found.values() for user in users} == set(IMAGES)
+
+
+def test_images_of_all_containers() -> None:
+    pod = {"initContainers": [{"image": "b"}], "containers": [{"image": "a"}, {"image": "b"}]}
+    objects = [
+        {"kind": "DaemonSet", "metadata": {"name": "y"}, "spec": {"template": {"spec": pod}}},
+        {"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"template": {"spec": pod}}},
+        {"kind": "ConfigMap", "metadata": {"name": "z"}, "data": {"image": {}}},
+    ]
+    users = ["DaemonSet y", "Deployment x"]
+    assert images_of(objects) == {"a": users, "b": users}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({"image": {"repository": "r/i", "tag": "1"}}, ["r/i:1"], id="parts"),
+        pytest.param({"a": [{"b": {"repository": "r", "tag": "2"}}]}, ["r:2"], id="deep"),
+        pytest.param({"source": {"ngc": {"modelPuller": "r/p:1"}}}, ["r/p:1"], id="puller"),
+        pytest.param({"evaluationImages": {"rag": "r/e:1"}}, ["r/e:1"], id="of jobs"),
+        pytest.param(
+            {"driver": {"repository": "r", "image": "i", "version": "1"}}, [], id="of a policy"
+        ),
+        pytest.param(None, [], id="none"),
+    ],
+)
+def test_images_that_a_resource_names(spec: t.Any, wanted: list[str]) -> None:
+    assert list(named_images({"spec": spec})) == wanted
+
+
+def test_nodes_of_an_operating_system() -> None:
+    nodes = gpu_nodes("sl-micro6.0", ["6.8.0-60-generic", "6.8.0-61-generic"])
+    labels = [node["metadata"]["labels"] for node in nodes]
+    assert len({node["metadata"]["name"] for node in nodes}) == 2
+    features = "feature.node.kubernetes.io/"
+    assert labels[1] == {
+        "nvidia.com/gpu.present": "true",
+        f"{features}pci-10de.present": "true",
+        f"{features}system-os_release.ID": "sl-micro",
+        f"{features}system-os_release.VERSION_ID": "6.0",
+        f"{features}kernel-version.full": "6.8.0-61-generic",
+    }
+    assert len(gpu_nodes("rhel9", [])) == 1
+
+
+@pytest.mark.parametrize("system", ["ubuntu", "24.04", "", "Ubuntu 24.04", "ubuntu24.04\n"])
+def test_what_is_no_operating_system(system: str) -> None:
+    with pytest.raises(NimError, match="is not a name with a version, such as ubuntu24.04"):
+        gpu_nodes(system, [])
