@@ -190,9 +190,7 @@ def watches(kinds: Kinds, watched: list[Any]) -> str:
             f"  version: {kind.version}\n"
             f"  kind: {kind.name}\n"
             "  playbook: playbooks/reconcile.yml\n"
-            "  finalizer:\n"
-            f"    name: {kind.finalizer}\n"
-            "    playbook: playbooks/finalize.yml\n"
+            f"{finalizer(kind)}"
             f"  reconcilePeriod: {kind.reconcile_period}\n"
             "  maxRunnerArtifacts: 5\n"
             "  manageStatus: false\n"
@@ -208,6 +206,13 @@ def watches(kinds: Kinds, watched: list[Any]) -> str:
             else f"  blacklist: &past_the_cache\n{entries}"
         )
     return text
+
+
+def finalizer(kind: Any) -> str:
+    """The lines of watches.yaml about the finalizer of a kind."""
+    if not kind.has_finalizer:
+        return ""
+    return f"  finalizer:\n    name: {kind.finalizer}\n    playbook: playbooks/finalize.yml\n"
 
 
 def kinds_of(kind: Any) -> set[str]:
@@ -372,7 +377,10 @@ def grants(kinds: Kinds, component: str = "") -> Granted:
     for kind in kinds.of(component):
         where = granted.inside if kind.is_namespaced else granted.outside
         own = {
-            "": ("get list watch patch update", "the runtime watches it, and sets its finalizer"),
+            "": (
+                f"get list watch patch{' update' * kind.has_finalizer}",
+                f"the runtime watches it{', and sets its finalizer' * kind.has_finalizer}",
+            ),
             "/status": (
                 "patch update",
                 "writes the status; the runtime reports invalid annotations there",

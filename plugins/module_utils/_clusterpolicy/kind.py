@@ -22,6 +22,7 @@ KIND = Kind(
     is_namespaced=False,
     component="gpu",
     watches_annotations=True,
+    has_finalizer=False,
     app=PolicyApp,
     reads=reads,
     desired=desired,

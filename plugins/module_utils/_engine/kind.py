@@ -63,7 +63,8 @@ class Rule:
 class Kind(t.Generic[AppT]):
     """The declaration of a kind; `make generate` derives everything else from it.
 
-    ``finalizer_name``: how the finalizer spells the kind, if not in lower case.
+    ``finalizer_name``: how the finalizer spells the kind, if not in lower case. ``has_finalizer``:
+    false if the reference sets none, and nothing is left to do when a resource goes.
     ``watches_annotations``: whether a changed annotation triggers a reconcile. ``resources``: API
     resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
@@ -83,6 +84,7 @@ class Kind(t.Generic[AppT]):
     version: str = "v1alpha1"
     is_namespaced: bool = True
     finalizer_name: str = ""
+    has_finalizer: bool = True
     reconcile_period: str = "10m"
     watches_annotations: bool = False
     access: tuple[Access, ...] = ()

@@ -20,7 +20,7 @@ COMPONENT = Path(__file__).resolve().parents[3] / "config/components/gpu"
 OWN = [name for name in kind_names() if kind_of({"kind": name}).component == "gpu"]
 ALL_ON = {"dcgmExporter": {"enablePodLabels": True}, "nodeStatusExporter": {"enabled": True}}
 RUNTIME = {
-    "": {"get", "list", "watch", "patch", "update"},
+    "": {"get", "list", "watch", "patch"},
     "/status": {"patch", "update"},
     "/finalizers": {"update"},
 }

@@ -38,6 +38,7 @@ def kinds(generator):
             group="fleet.example.com",
             version="v1",
             is_namespaced=False,
+            has_finalizer=False,
             component="fleet",
             access=(
                 kind.Access("Node", "list patch", "labels"),
@@ -95,6 +96,15 @@ def test_watches_of_a_component_are_all(files):
     assert not default["blacklist"]
 
 
+def test_a_kind_without_a_finalizer_is_only_watched(files):
+    agent, fleet = (
+        next(item for item in yaml.safe_load(files["watches-fleet.yaml"]) if item["kind"] == kind)
+        for kind in ("Agent", "Fleet")
+    )
+    assert agent["finalizer"]["playbook"] == "playbooks/finalize.yml"
+    assert "finalizer" not in fleet
+
+
 def test_a_component_writes_in_the_namespace_of_the_operator_only(files):
     everywhere, near = yaml.safe_load_all(files["config/components/fleet/role.yaml"])
     assert (everywhere["kind"], everywhere["metadata"]["name"]) == (
@@ -107,7 +117,7 @@ def test_a_component_writes_in_the_namespace_of_the_operator_only(files):
         "pods": "list",
         "pods/eviction": "create",
         "apps/deployments": "get list watch",
-        "fleet.example.com/fleets": "get list watch update patch",
+        "fleet.example.com/fleets": "get list watch patch",
         "fleet.example.com/fleets/finalizers": "update",
         "fleet.example.com/fleets/status": "update patch",
     }
