@@ -113,6 +113,8 @@ CASES = (
             ),
         ),
     ),
+    Case("state", "state", (Run(expect=("asked again",)), Run())),
+    Case("changed variables", "changed", (Run(), Run())),
     Case("actions", "actions", (Run(env=WORD), Run(("-vv", "play.yml"), env=WORD))),
     Case("warnings", "warnings", (Run(), Run())),
     Case(
@@ -138,6 +140,11 @@ ENDS = (
     ("lookup", "exit-3"),
     ("filter", "exit-0"),
     ("filter", "generator"),
+    ("filter", "kill-9"),
+    ("lookup", "exit-0"),
+    ("test", "exit-0"),
+    ("test", "exit-3"),
+    ("item", "exit-0"),
 )
 CASES += tuple(
     Case(f"{where} {how}", "ends", (Run(("-e", f"where={where} how={how}", "play.yml"), code=1, refuse=("later",)),))

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import traceback
 import types
+from collections.abc import Iterable
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -142,14 +143,24 @@ def add_collections_to_path() -> None:
     sys.modules["ansible_collections"] = package
 
 
-def preloaded_collections() -> list[str]:
+def named_collections() -> list[str]:
+    """The collections that PREFORK_PRELOAD names."""
     return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
+
+
+def preloaded_collections() -> list[str]:
+    return named_collections()
 
 
 def collection_directories() -> dict[str, Path]:
     """Where the preloaded collections are that there are, by name."""
+    return find_collections(preloaded_collections())
+
+
+def find_collections(names: Iterable[str]) -> dict[str, Path]:
+    """Where these collections are, of those that there are, by name."""
     found = {}
-    for name in preloaded_collections():
+    for name in names:
         for root in getattr(sys.modules.get("ansible_collections"), "__path__", ()):
             path = Path(root, *name.split("."))
             if path.is_dir():
