@@ -209,7 +209,7 @@ def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
 def ends_of_worker(outcome: Outcome) -> Any:
     """What is the same when a traceback is shown: all but the first of its frames, and what counts lines."""
     text = outcome.stdout + outcome.stderr
-    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +\^+\r?\n)?'
+    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +[~^]+\r?\n)?'
     return outcome.code, re.sub(frame, "", text).split(), [event["event"] for event in outcome.events]
 
 

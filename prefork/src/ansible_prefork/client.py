@@ -68,8 +68,8 @@ KEY_NAMES = frozenset(
         b"PREFORK_PRELOAD",
     )
 )
-# ansible-runner sets it for each run; the run applies it to itself.
-PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
+# ansible-runner sets them for each run; the run applies them to itself.
+PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION", b"ANSIBLE_ROLES_PATH"))
 # Further variables for a parent that a client starts, to find its programs and files; nothing else of the first run's
 # environment, which the parent would keep.
 PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")

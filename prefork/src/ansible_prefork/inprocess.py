@@ -27,7 +27,7 @@ from typing import Any
 
 import pexpect
 
-from ansible_prefork import client, memos, play, process, request
+from ansible_prefork import client, memos, play, process, request, roles
 from ansible_prefork.events import EventStore
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.terminal import Terminal
@@ -62,8 +62,6 @@ def is_possible(runner: Any, environment: dict[str, str]) -> bool:
         and not any(getattr(config, name, None) for name in UNSUPPORTED)
         and set(config.expect_passwords) <= {pexpect.TIMEOUT, pexpect.EOF}
         and os.path.isabs(config.artifact_dir)
-        # It changes the files of the run, and changes them back at its end.
-        and not any(argument.startswith(("-r", "--role")) for argument in sys.argv[1:])
         and not output.DEBUG_ENABLED
         and not memos.has_log()
         and PLUGINS.issuperset(ansible_runner.plugins)
@@ -126,7 +124,7 @@ def _make_notes(config: Any) -> Notes:
         **config.settings,
         **{name.lower(): os.environ[name] for name in PLUGIN_VARIABLES if name in os.environ},
     }
-    return Notes(config.artifact_dir, str(config.ident), settings)
+    return Notes(config.artifact_dir, str(config.ident), settings, roles.made())
 
 
 def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]) -> None:
@@ -138,6 +136,7 @@ def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]
     runners: list[Any] = []
     events = EventStore()
     events.meet_runner()
+    roles.install()
 
     def run(self: Any) -> Any:
         runners[:] = [self]
@@ -309,6 +308,7 @@ def finish(notes: Notes, status: int) -> int:
         path = os.path.join(notes.artifact_dir, name)
         with open(path, "w", opener=_open_private) as file:
             file.write(str(value))
+    roles.remove(notes.made)
     return runner.rc or 0
 
 
