@@ -150,6 +150,12 @@ CASES += tuple(
     Case(f"{where} {how}", "ends", (Run(("-e", f"where={where} how={how}", "play.yml"), code=1, refuse=("later",)),))
     for where, how in ENDS
 )
+# What runs in the process of the play, stock, too.
+ENDS_OF_PLAY = ("start-0", "start-3", "ok-0", "ok-3", "vars-0", "vars-3")
+CASES += tuple(
+    Case(f"end of {how}", "ends", (Run(("-e", "where=none how=none", "play.yml"), code=None, env={"OWN_END": how}),))
+    for how in ENDS_OF_PLAY
+)
 
 
 PLAY_CASES = (

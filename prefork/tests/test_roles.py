@@ -86,7 +86,18 @@ def start_role(side, name, role="given", project=True, **changes):
         write(place, {"roles/twice/tasks/main.yml": NEARBY})
     else:
         place.rmdir()
-    run = Run(**changes, runner_args=("--role", role, "--roles-path", f"{place.parent.parent}/roles/", "--hosts", "all", "--role-skip-facts"))
+    run = Run(
+        **changes,
+        runner_args=(
+            "--role",
+            role,
+            "--roles-path",
+            f"{place.parent.parent}/roles/",
+            "--hosts",
+            "all",
+            "--role-skip-facts",
+        ),
+    )
     return place, run
 
 

@@ -11,6 +11,7 @@ everything else is a stock process.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import shlex
@@ -73,10 +74,11 @@ class ModuleProgram:
         kubernetes_core.install()
         return [Path(sys.executable), Path(__file__).parent, *collection_directories().values(), *installed_versions()]
 
-    def run(self, _wanted: request.Request) -> int:
+    def run(self, wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
         discovery.use_kubeconfig()
         code = sys.stdin.buffer.read()
+        sys.executable = wanted.argv[0]
         sys.argv = [""]
         main = types.ModuleType("__main__")
         main.__dict__["__builtins__"] = __builtins__
@@ -178,8 +180,24 @@ def import_module_utils(collection: str, directory: Path) -> None:
             importlib.import_module(name.removesuffix(".__init__"))
 
 
-def parse_command(command: Any) -> dict[bytes, bytes] | None:
-    """The variables that a command sets before it pipes a payload into this interpreter; None for other commands.
+@functools.cache
+def is_own_interpreter(path: str) -> bool:
+    """Whether that program is this interpreter, by another of its names, and has the same packages."""
+    same = (os.path.realpath(path), _virtual_environment(path))
+    return os.path.isabs(path) and same == (os.path.realpath(sys.executable), _virtual_environment(sys.executable))
+
+
+def _virtual_environment(program: str) -> str | None:
+    """The virtual environment that an interpreter by that name is of."""
+    directory = os.path.dirname(program)
+    for place in (directory, os.path.dirname(directory)):
+        if os.path.exists(os.path.join(place, "pyvenv.cfg")):
+            return os.path.realpath(place)
+    return None
+
+
+def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
+    """The path of this interpreter and the variables in a command that pipes a payload into it; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
@@ -194,7 +212,7 @@ def parse_command(command: Any) -> dict[bytes, bytes] | None:
     while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
         name, _equals, value = words.pop(0).partition("=")
         variables[os.fsencode(name)] = os.fsencode(value)
-    return variables if words == [sys.executable] else None
+    return (words[0], variables) if len(words) == 1 and is_own_interpreter(words[0]) else None
 
 
 def shell_directory(inherited: bytes | None) -> bytes:
@@ -229,8 +247,11 @@ _open_connections: list[Any] = []
 class WarmPopen:
     """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
 
-    def __init__(self, base: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, base: bytes, interpreter: str, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]
+    ) -> None:
         self.base = base
+        self.interpreter = os.fsencode(interpreter)
         self.variables = variables
         self.stock = command, options
         self.returncode: int | None = None
@@ -264,7 +285,7 @@ class WarmPopen:
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
-        wanted: tuple[object, ...] = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
+        wanted: tuple[object, ...] = ([self.interpreter], environment, directory, [0, 1, 2], client.get_umask(), [])
         return client.begin(connection, wanted, actual, self.base)
 
     def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
@@ -288,9 +309,9 @@ class _Subprocess:
         is_piped = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
         if not is_piped or not options.get("shell"):
             return subprocess.Popen(command, **options)
-        variables = parse_command(command)
-        if variables is not None:
-            return WarmPopen(self.base, variables, command, options)
+        parsed = parse_command(command)
+        if parsed is not None:
+            return WarmPopen(self.base, *parsed, command, options)
         output = shell.answer(command)
         if output is not None:
             return shell.AnsweredPopen(output)
