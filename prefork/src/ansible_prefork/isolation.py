@@ -28,7 +28,7 @@ STATELESS_KINDS = frozenset(("action", "filter", "test"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Left(BaseException):  # noqa: N818 it is no error
+class Left(BaseException):
     """The task has gone on in a worker, which has ended with this exit code."""
 
     def __init__(self, code: int) -> None:

@@ -14,6 +14,7 @@ import contextlib
 import functools
 import importlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -25,7 +26,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ansible_prefork import client, discovery, kubernetes_core, request, shell
+from ansible_prefork import client, discovery, fallbacks, kubernetes_core, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
@@ -197,7 +198,7 @@ def _virtual_environment(program: str) -> str | None:
 
 
 def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
-    """The path of this interpreter and the variables in a command that pipes a payload into it; None for other commands.
+    """This interpreter's path, and the variables, in a command that pipes a payload into it; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
@@ -213,6 +214,20 @@ def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
         name, _equals, value = words.pop(0).partition("=")
         variables[os.fsencode(name)] = os.fsencode(value)
     return (words[0], variables) if len(words) == 1 and is_own_interpreter(words[0]) else None
+
+
+def explain_cold(command: Any) -> str:
+    """Why a command that runs a module cannot be a fork of the warm interpreter; empty for other commands."""
+    text = os.fsdecode(command)
+    if re.search(r"/python[\d.]* \S*/AnsiballZ_", text):
+        return "it is not pipelined (ANSIBLE_PIPELINING, become, async)"
+    if re.search(r"/python[\d.]*( && sleep 0)?'?$", text):
+        return "it is for another interpreter (ansible_python_interpreter)"
+    return ""
+
+
+def _is_off() -> bool:
+    return os.environ.get("PREFORK_MODULES", "").lower() == "off"
 
 
 def shell_directory(inherited: bytes | None) -> bytes:
@@ -259,9 +274,10 @@ class WarmPopen:
     def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
         if not data or PAYLOAD_MARK not in data[:8192]:
             return self._communicate_stock(data)
-        connection = None if client.read_refusal(self.base) else client.connect(self.base + b".sock")
+        refusal = client.read_refusal(self.base)
+        connection = None if refusal else client.connect(self.base + b".sock")
         if connection is None:
-            return self._communicate_stock(data)
+            return self._communicate_stock(data, refusal or "there is no warm interpreter for modules yet")
         with _open_memory("payload") as payload, _open_memory("stdout") as out, _open_memory("stderr") as err:
             payload.write(data)
             payload.seek(0)
@@ -271,7 +287,7 @@ class WarmPopen:
             _open_connections.remove(connection)
             connection.close()
             if isinstance(pid, str):
-                return self._communicate_stock(data)
+                return self._communicate_stock(data, pid)
             if status is None:
                 self.returncode = client.LOST
                 return b"", b"prefork: the interpreter that had this module warm is gone\n"
@@ -288,7 +304,9 @@ class WarmPopen:
         wanted: tuple[object, ...] = ([self.interpreter], environment, directory, [0, 1, 2], client.get_umask(), [])
         return client.begin(connection, wanted, actual, self.base)
 
-    def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
+    def _communicate_stock(self, data: bytes | None, reason: str = "") -> tuple[bytes, bytes]:
+        if reason and not _is_off():
+            fallbacks.note(fallbacks.MODULE, reason)
         command, options = self.stock
         process = subprocess.Popen(command, **options)
         out, err = process.communicate(data)
@@ -315,6 +333,9 @@ class _Subprocess:
         output = shell.answer(command)
         if output is not None:
             return shell.AnsweredPopen(output)
+        reason = explain_cold(command)
+        if reason and not _is_off():
+            fallbacks.note(fallbacks.MODULE, reason)
         return subprocess.Popen(command, **options)
 
 

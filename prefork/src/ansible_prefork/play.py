@@ -19,6 +19,7 @@ from typing import Any
 
 from ansible_prefork import (
     client,
+    fallbacks,
     files,
     inline,
     memos,
@@ -64,6 +65,7 @@ class PlaybookProgram:
     def start_helper(self, directory: Path) -> Path:
         """Start a parent for modules, unless there is one already; return where it listens."""
         self.directory = directory
+        fallbacks.install(directory.parent)
         if self.helper is None:
             self.helper = start_module_parent(directory)
             self.helper_began = time.monotonic()
