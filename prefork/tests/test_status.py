@@ -138,7 +138,12 @@ CASES = (
     ("config", {"before": lambda project: (project / "ansible.cfg").write_text("[defaults]\n")}, "play", "ansible.cfg"),
     ("variable", {"envvars": {"ANSIBLE_FORKS": "3"}}, "play", "other values of ANSIBLE_FORKS"),
     ("timeout", {"before": write_settings(job_timeout=60)}, "play", "the setting job_timeout"),
-    ("interpreter", {"args": ("-e", "ansible_python_interpreter=/usr/bin/python3", "play.yml")}, "module", "another interpr"),
+    (
+        "interpreter",
+        {"args": ("-e", "ansible_python_interpreter=/usr/bin/python3", "play.yml")},
+        "module",
+        "another interpr",
+    ),
     ("pipelining", {"args": ("-e", "ansible_pipelining=false", "play.yml")}, "module", "not pipelined"),
 )
 
@@ -161,5 +166,5 @@ def test_what_of_a_run_is_not_warm_is_told(sides, name, changes, what, why):
         assert "is not warm" not in outcome.stdout + outcome.stderr
     assert count() == before + 2
     said = (forks.directory / "parent.log").read_text()
-    assert [line for line in said.splitlines() if why in line][0].startswith(f"prefork: a {what} is not warm: ")
+    assert next(line for line in said.splitlines() if why in line).startswith(f"prefork: a {what} is not warm: ")
     assert len([line for line in said.splitlines() if why in line]) == 1

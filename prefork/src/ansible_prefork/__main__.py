@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_prefork import client, modules, native, versions
+from ansible_prefork import __version__, client, modules, native, versions
 from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, PATIENCE_SECONDS, Parent, Program
 
 CLIENTS = ("ansible-runner", "ansible-playbook")
@@ -151,7 +151,8 @@ def compile_client(arguments: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
+    parser = argparse.ArgumentParser(prog="ansible-prefork", description=__doc__.split(": ", 1)[1])
+    parser.add_argument("--version", action="version", version=f"ansible-prefork {__version__}")
     commands = parser.add_subparsers(dest="verb", required=True)
     clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
     clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")

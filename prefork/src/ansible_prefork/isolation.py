@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import modules, process
+from ansible_prefork import learned, modules, process
 
 # Collections of which these kinds of plugins are known to keep nothing in their process.
 STATELESS = ("kubernetes.core", "operator_sdk.util")
@@ -123,7 +123,7 @@ class _Known:
         import jinja2
 
         packages = [Path(package.__path__[0]) for package in (ansible, jinja2)]
-        named = modules.find_collections(modules.named_collections()).values()
+        named = (modules.collection_directories() if learned.SETTING in os.environ else {}).values()
         self.any_kind = tuple(f"{path}{os.sep}" for path in (*packages, *named))
         stateless = modules.find_collections(STATELESS).values()
         self.some_kinds = tuple(f"{path}{os.sep}" for path in stateless)

@@ -26,7 +26,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ansible_prefork import client, discovery, fallbacks, kubernetes_core, request, shell
+from ansible_prefork import client, discovery, fallbacks, kubernetes_core, learned, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
@@ -64,6 +64,7 @@ class ModuleProgram:
     finisher: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
+        learned.read(directory)
         add_collections_to_path()
         for name in IMPORTS:
             with contextlib.suppress(ImportError):
@@ -146,18 +147,9 @@ def add_collections_to_path() -> None:
     sys.modules["ansible_collections"] = package
 
 
-def named_collections() -> list[str]:
-    """The collections that PREFORK_PRELOAD names."""
-    return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
-
-
-def preloaded_collections() -> list[str]:
-    return named_collections()
-
-
 def collection_directories() -> dict[str, Path]:
     """Where the preloaded collections are that there are, by name."""
-    return find_collections(preloaded_collections())
+    return find_collections(learned.names())
 
 
 def find_collections(names: Iterable[str]) -> dict[str, Path]:
@@ -198,7 +190,7 @@ def _virtual_environment(program: str) -> str | None:
 
 
 def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
-    """This interpreter's path, and the variables, in a command that pipes a payload into it; None for other commands.
+    """This interpreter's path, and the variables, of a command that pipes a payload into it; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
@@ -226,7 +218,7 @@ def explain_cold(command: Any) -> str:
     return ""
 
 
-def _is_off() -> bool:
+def is_off() -> bool:
     return os.environ.get("PREFORK_MODULES", "").lower() == "off"
 
 
@@ -305,7 +297,7 @@ class WarmPopen:
         return client.begin(connection, wanted, actual, self.base)
 
     def _communicate_stock(self, data: bytes | None, reason: str = "") -> tuple[bytes, bytes]:
-        if reason and not _is_off():
+        if reason and not is_off():
             fallbacks.note(fallbacks.MODULE, reason)
         command, options = self.stock
         process = subprocess.Popen(command, **options)
@@ -334,7 +326,7 @@ class _Subprocess:
         if output is not None:
             return shell.AnsweredPopen(output)
         reason = explain_cold(command)
-        if reason and not _is_off():
+        if reason and not is_off():
             fallbacks.note(fallbacks.MODULE, reason)
         return subprocess.Popen(command, **options)
 

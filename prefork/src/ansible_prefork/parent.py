@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from ansible_prefork import client, immortal, process, records, request
+from ansible_prefork import client, immortal, learned, process, records, request
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
@@ -280,6 +280,8 @@ class Parent:
 
     def _is_due(self) -> bool:
         """Whether it is stale; called after each event, so it only checks the files from time to time."""
+        if learned.has_more():
+            return True
         now = time.monotonic()
         if self.started < self.maximum and now - self.checked < CHECK_SECONDS:
             return False

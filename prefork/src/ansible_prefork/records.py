@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork import __version__, modules
+from ansible_prefork import __version__, learned
 
 PACKAGES = ("ansible-core", "ansible-runner", "kubernetes")
 # The number of runs at the beginning of the file, in so many digits.
@@ -35,7 +35,7 @@ class Record:
             "key": self._facts.stem.removeprefix(f"{program}-"),
             "pid": os.getpid(),
             "since": time.time(),
-            "collections": modules.preloaded_collections(),
+            "collections": learned.names(),
             "versions": versions(),
         }
         fresh = self._facts.with_suffix(".fresh")
