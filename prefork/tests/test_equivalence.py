@@ -328,9 +328,21 @@ def test_ended(sides: Sides, program: str) -> None:
     """A play whose process ends early, with 0, is not a play that went well."""
     forks = sides[1]
     project = forks.prepare("ended", "ends", program)
-    outcome = forks.play(program, project, Run(("-e", "where=action how=for-good", "play.yml")), 0)
+    run = Run(("-e", "where=none how=none", "play.yml"), env={"OWN_END": "for-good"})
+    outcome = forks.play(program, project, run, 0)
     assert outcome.code == LOST, outcome.stdout + outcome.stderr
     assert "before" in outcome.stdout
+    assert "later" not in outcome.stdout
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_ended_worker(sides: Sides, program: str) -> None:
+    """Stock would wait for a worker that ends with 0 before its task has: here it is a dead one."""
+    forks = sides[1]
+    project = forks.prepare("ended-worker", "ends", program)
+    outcome = forks.play(program, project, Run(("-e", "where=filter how=for-good", "play.yml")), 0)
+    assert outcome.code == 1, outcome.stdout + outcome.stderr
+    assert "A worker was found in a dead state" in " ".join((outcome.stdout + outcome.stderr).split())
     assert "later" not in outcome.stdout
 
 

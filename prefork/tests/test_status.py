@@ -58,6 +58,7 @@ def test_runs_are_counted_beyond_a_restart_of_the_parent(site):
 
 def test_nothing_warm_is_an_exit_code_of_its_own(site):
     parent = site.parent()
+    site.answer("pass")
     parent.terminate()
     parent.wait()
     done = status(env=site.environment, code=1)
@@ -66,6 +67,7 @@ def test_nothing_warm_is_an_exit_code_of_its_own(site):
 
 def test_a_parent_that_was_killed_is_gone(site):
     parent = site.parent()
+    site.answer("pass")
     parent.kill()
     parent.wait()
     (told,) = read(site, code=1)["parents"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posix
 import sys
 
 from ansible.plugins.callback import CallbackBase
@@ -15,6 +16,12 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_task_start(self, task, is_conditional):
         if os.environ.get("OWN_END", "").startswith("start-"):
             sys.exit(int(os.environ["OWN_END"].removeprefix("start-")))
+        how = os.environ.get("OWN_END", "") if task.get_name() == "By an action plugin" else ""
+        if how.startswith("for-good"):
+            sys.stdout.flush()
+            posix._exit(int(how.removeprefix("for-good") or "0"))
+        if how.startswith("kill-"):
+            os.kill(os.getpid(), int(how.removeprefix("kill-")))
 
     def v2_runner_on_ok(self, result):
         if os.environ.get("OWN_END", "").startswith("ok-"):
