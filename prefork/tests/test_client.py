@@ -527,7 +527,8 @@ def variables(only_paths: bool = False) -> list[str]:
 
 
 # Names that are no part of the key although a setting of ansible-core reads them, and why that is right.
-READ_BY_EACH_RUN = ("ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_ROLES_PATH")
+READ_BY_EACH_RUN = {
+    "ANSIBLE_ROLES_PATH": "memos.refresh_process reads it again: ansible-runner sets it per run of a role",
     "ANSIBLE_CACHE_PLUGIN_CONNECTION": "memos.refresh_process reads it again: ansible-runner sets it per run",
 }
 

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import subprocess
 import sys
 import types
 
 import pytest
-from sides import RUNNER, Run, has_lock, make_sides, wait_for
+from sides import PLAYBOOK, RUNNER, Run, has_lock, make_sides, wait_for
 from test_equivalence import compare, run_both
 
 from ansible_prefork import learned
@@ -26,6 +27,13 @@ module = AnsibleModule({"seen": {"type": "path", "required": True}})
 with open(module.params["seen"], "w") as file:
     file.write(f"{os.getppid()} {shared.PID} {os.getpid()}")
 module.exit_json(changed=False, tmpdir=os.path.isdir(module.tmpdir))
+""",
+    "plugins/filter/process.py": """
+import os
+
+class FilterModule:
+    def filters(self):
+        return {"process": lambda text: f"{text} {os.getpid()}"}
 """,
     "plugins/filter/twice.py": "class FilterModule:\n    def filters(self):\n        return {'twice': lambda text: text * 2}\n",
 }
@@ -112,6 +120,25 @@ def test_what_somebody_has_set_counts(plain, env, envvars):
     finally:
         for name in env:
             del forks.environment[name]
+
+
+WHERE = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug: {msg: "{{ 'one' | own.kept.process }}"}
+    - ansible.builtin.debug: {msg: "{{ 'two' | own.kept.process }}"}
+"""
+
+
+@pytest.mark.parametrize(("env", "processes"), [({}, 2), ({"PREFORK_PRELOAD": "own.kept"}, 1)], ids=["", "vouched"])
+def test_only_plugins_that_nobody_vouches_for_get_a_worker(plain, env, processes):
+    forks = plain[1]
+    project = forks.prepare(f"where-{processes}", "empty", PLAYBOOK)
+    (project / "play.yml").write_text(WHERE)
+    outcome = forks.play(PLAYBOOK, project, Run(env=env), 0)
+    assert outcome.code == 0, outcome.stdout
+    assert len(set(re.findall(r"(?:one|two) (\d+)", outcome.stdout))) == processes
 
 
 def test_names_are_noted_once_and_are_few(tmp_path, monkeypatch):

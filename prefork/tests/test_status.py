@@ -104,6 +104,7 @@ def test_a_run_that_falls_back_is_counted_and_said_once_per_reason(site, tmp_pat
 
 def test_without_an_operator_it_is_said_in_the_log_of_the_parent(tmp_path):
     directory = os.fsencode(tmp_path)
+    tmp_path.chmod(0o700)
     for _ in range(2):
         client.note_fallback(directory, "play", "why", {b"PREFORK_FOLLOW": b"../1"})
     assert not (tmp_path / "parent.log").exists()
@@ -114,6 +115,7 @@ def test_without_an_operator_it_is_said_in_the_log_of_the_parent(tmp_path):
 
 def test_what_is_kept_is_bounded(tmp_path, monkeypatch):
     directory = os.fsencode(tmp_path)
+    tmp_path.chmod(0o700)
     for number in range(2 * client.MAXIMUM_REASONS):
         client.note_fallback(directory, "play", f"reason {number}", {})
     assert len(list(tmp_path.glob("*.fell"))) == client.MAXIMUM_REASONS

@@ -478,6 +478,8 @@ def note_fallback(directory: bytes, what: str, reason: str, environment: dict[by
     In one file per reason: the text, and a zero byte each time. ``what``: the kind of what is not warm. No text has
     anything of a run in it.
     """
+    if not is_private(directory):
+        return
     text = f"{what}\t{reason}".encode("utf-8", "backslashreplace")[:MAXIMUM_REASON]
     path = directory + b"/" + _imp.source_hash(PROTOCOL, text).hex().encode() + FALLBACK
     flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CLOEXEC
@@ -610,9 +612,8 @@ def main() -> None:
     cwd = get_directory()
     files = open_files()
     if not cwd or len(files) > MAXIMUM_FILES:
-        if is_private(directory):
-            reason = "it has more open files than can be passed on" if cwd else "its working directory was removed"
-            note_fallback(directory, RUN + name.decode(), reason, environment)
+        why = "it has more open files than can be passed on" if cwd else "its working directory was removed"
+        note_fallback(directory, RUN + name.decode(), why, environment)
         run_stock(name, environment, own)
     key = name + b"-" + environment_key(environment, cwd).encode()
     if not is_private(directory):
@@ -627,9 +628,8 @@ def main() -> None:
     forwarded = Forwarded()
     forwarded.install(HANDLED.get(name, FORWARDED), ignored)
     argv = [own, *(argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:])]
-    request = (argv, environment, cwd, files, get_umask(), ignored)
     base = directory + b"/" + key
-    begun = begin(connection, request, files, base)
+    begun = begin(connection, (argv, environment, cwd, files, get_umask(), ignored), files, base)
     if isinstance(begun, str):
         connection.close()
         forwarded.remove()

@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -122,11 +122,14 @@ class _Known:
         import ansible
         import jinja2
 
-        packages = [Path(package.__path__[0]) for package in (ansible, jinja2)]
-        named = (modules.collection_directories() if learned.SETTING in os.environ else {}).values()
-        self.any_kind = tuple(f"{path}{os.sep}" for path in (*packages, *named))
-        stateless = modules.find_collections(STATELESS).values()
-        self.some_kinds = tuple(f"{path}{os.sep}" for path in stateless)
+        self._packages = [Path(package.__path__[0]) for package in (ansible, jinja2)]
+        self.any_kind = _prefixes(self._packages)
+        self.some_kinds: tuple[str, ...] = ()
+
+    def find_collections(self) -> None:
+        named = modules.collection_directories().values() if learned.SETTING in os.environ else ()
+        self.any_kind = _prefixes((*self._packages, *named))
+        self.some_kinds = _prefixes(modules.find_collections(STATELESS).values())
 
     def is_foreign(self, kind: str, path: Any) -> bool:
         if not path or str(path).startswith(self.any_kind):
@@ -134,11 +137,25 @@ class _Known:
         return kind not in STATELESS_KINDS or not str(path).startswith(self.some_kinds)
 
 
+def _prefixes(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(f"{path}{os.sep}" for path in paths)
+
+
+_known: _Known | None = None
+
+
+def find_collections() -> None:
+    """In the parent, when Ansible can find collections."""
+    if _known is not None:
+        _known.find_collections()
+
+
 def install() -> None:
     """Have tasks leave the play's process before they use a plugin of somebody else."""
     from ansible.plugins.loader import Jinja2Loader, PluginLoader
 
-    known = _Known()
+    global _known
+    _known = known = _Known()
     update: Callable[..., Any] = PluginLoader._update_object
     get: Callable[..., Any] = Jinja2Loader.get_with_context
 

@@ -190,7 +190,7 @@ def _virtual_environment(program: str) -> str | None:
 
 
 def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
-    """This interpreter's path, and the variables, of a command that pipes a payload into it; None for other commands.
+    """Of a command that pipes a payload into this interpreter: its path, and the variables; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """

@@ -22,6 +22,7 @@ from ansible_prefork import (
     fallbacks,
     files,
     inline,
+    isolation,
     learned,
     memos,
     modules,
@@ -167,6 +168,7 @@ def warm_play(directory: Path, socket: Path) -> None:
     with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
         _preload_plugins()
+    isolation.find_collections()
     files.install(modules.collection_directories().values())
     templates.install(files.parsed())
     _keep_collection_finder()

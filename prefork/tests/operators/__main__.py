@@ -24,9 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "live"))
 
 from nimops_live.cluster import kubectl
 from nimops_live.contain import mount, unmount
@@ -35,6 +33,8 @@ from nimops_live.progress import say
 from nimops_live.runtime import find_free_port
 from nimops_live.stage import Stage, enter
 
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 CACHES = tuple(f"cache-{number}" for number in range(10))
 CATALOG = "catalog"
 KINDS = "deployments,services,configmaps,caches,catalogs"
