@@ -64,7 +64,7 @@ image: collection image-programs ## Build the operator's image and build/image.t
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit prefork prefork-package operators image-versions supervisor apiproxy packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork prefork-package image-versions supervisor apiproxy packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
