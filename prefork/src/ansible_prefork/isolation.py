@@ -16,7 +16,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,9 @@ class _Known:
         self.some_kinds: tuple[str, ...] = ()
 
     def find_collections(self) -> None:
+        # What Ansible finds collections by is imported with the first of them.
+        with suppress(ImportError):
+            import_module("ansible_collections")
         named = modules.collection_directories().values() if learned.SETTING in os.environ else ()
         self.any_kind = _prefixes((*self._packages, *named))
         self.some_kinds = _prefixes(modules.find_collections(STATELESS).values())
