@@ -96,17 +96,23 @@ def _leave_before_changes(stock: Callable[..., Any]) -> Callable[..., Any]:
     import jinja2
 
     parse = jinja2.Environment._parse
+    # One item while a template is compiled.
     found: list[bool] = []
 
     def parse_and_look(self: Any, *arguments: Any, **named: Any) -> Any:
         tree = parse(self, *arguments, **named)
-        found.append(may_change(tree))
+        if found:
+            found[0] = found[0] or may_change(tree)
         return tree
 
     def compile_and_leave(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
-        found.clear()
-        code = stock(self, source, *arguments, **named)
-        if any(found):
+        found[:] = [False]
+        try:
+            code = stock(self, source, *arguments, **named)
+            is_changing = found[0]
+        finally:
+            found.clear()
+        if is_changing:
             _changing.add(_make_key(self, "template", source))
             isolation.leave()
         return code
