@@ -64,7 +64,7 @@ image: collection image-programs ## Build the operator's image and build/image.t
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit prefork image-versions supervisor apiproxy packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork prefork-package image-versions supervisor apiproxy packaging galaxy sanity cluster quick scenario-kind node-test scenario-node ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 .PHONY: lint
 lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
@@ -118,6 +118,10 @@ endif
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
 	@$(BIN)/pytest -n auto --dist loadfile prefork/tests $(PREFORK_TESTS)
 
+.PHONY: operators
+operators: venv ## An operator as others have it, stock and with prefork, on a sandbox of its own: effects compared (OPERATORS=--ratio=1)
+	@$(BIN)/python prefork/tests/operators $(OPERATORS)
+
 .PHONY: supervisor
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
 	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
@@ -137,6 +141,12 @@ $(RELEASE_VENV)/.installed: requirements/release.txt
 .PHONY: packaging
 packaging: venv $(RELEASE_VENV)/.installed ## The tests of what users install: chart, bundle, overlays against config/default
 	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest -n auto --dist loadfile tests/packaging
+
+# What builds it is in the release's environment.
+.PHONY: prefork-package
+prefork-package: venv $(RELEASE_VENV)/.installed ## prefork as a package: wheel, source distribution, installed with pip and without
+	@PYTHONPATH="$$($(RELEASE_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		$(BIN)/pytest prefork/tests/test_package.py
 
 .PHONY: galaxy
 galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/

@@ -30,6 +30,8 @@ PATTERNS = (
     (re.compile(r"(<duration>) \*+"), r"\1"),
     (re.compile(r"\bpipe:\[\d+\]"), "<pipe>"),
     (re.compile(r"/proc/\d+/"), "/proc/<pid>/"),
+    # The playbook that ansible-runner makes for a role.
+    (re.compile(r"\bproject/[0-9a-f]{32}\b"), "project/<role>"),
     # Before ansible-core 2.19 a time-out shows where it has struck, which is not the same code.
     (re.compile(r"Interrupted at <frame at .*? called from <frame at .*?, code \w+>"), "<frame>"),
     # Said once, by the run that starts the parent.

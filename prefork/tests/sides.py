@@ -138,6 +138,8 @@ class Side:
         cmdline = [item for item in run.args if not item.endswith("play.yml")]
         (project.parent / "env" / "cmdline").write_text(shlex.join(cmdline))
         (project.parent / "env" / "envvars").write_text(json.dumps(dict(run.envvars)))
+        if "--role" in run.runner_args:
+            return [program, "run", str(project.parent), "--rotate-artifacts", "20", *run.runner_args, "-i", str(ident)]
         command = [program, "--rotate-artifacts", "20", *run.runner_args, "run", str(project.parent)]
         return [*command, "-p", "play.yml", "-i", str(ident)]
 
@@ -147,19 +149,22 @@ class Side:
         environment = {**self.environment, "TMPDIR": str(self.temporary[project]), **run.env}
         if program == PLAYBOOK:
             environment.update(run.envvars)
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": project, **options}
         if "stdin" not in options:
             options["stdin"] = open(run.stdin)  # noqa: SIM115 closed below
         try:
             return subprocess.Popen(
                 self.command(program, project, run, ident),
-                cwd=project,
                 env={name: value for name, value in environment.items() if value != "<unset>"},
                 **options,
             )
         finally:
             if hasattr(options["stdin"], "close"):
                 options["stdin"].close()
+
+    def play_role(self, project: Path, run: Run) -> Outcome:
+        """Run the role that ``runner_args`` names."""
+        return self.play(RUNNER, project, run, 0, cwd=project.parent)
 
     def play(self, program: str, project: Path, run: Run, ident: int, **options: Any) -> Outcome:
         """Run to the end."""

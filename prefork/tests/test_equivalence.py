@@ -113,6 +113,8 @@ CASES = (
             ),
         ),
     ),
+    Case("state", "state", (Run(expect=("asked again",)), Run())),
+    Case("changed variables", "changed", (Run(), Run())),
     Case("actions", "actions", (Run(env=WORD), Run(("-vv", "play.yml"), env=WORD))),
     Case("warnings", "warnings", (Run(), Run())),
     Case(
@@ -138,10 +140,21 @@ ENDS = (
     ("lookup", "exit-3"),
     ("filter", "exit-0"),
     ("filter", "generator"),
+    ("filter", "kill-9"),
+    ("lookup", "exit-0"),
+    ("test", "exit-0"),
+    ("test", "exit-3"),
+    ("item", "exit-0"),
 )
 CASES += tuple(
     Case(f"{where} {how}", "ends", (Run(("-e", f"where={where} how={how}", "play.yml"), code=1, refuse=("later",)),))
     for where, how in ENDS
+)
+# What runs in the process of the play, stock, too.
+ENDS_OF_PLAY = ("start-0", "start-3", "ok-0", "ok-3", "vars-0", "vars-3")
+CASES += tuple(
+    Case(f"end of {how}", "ends", (Run(("-e", "where=none how=none", "play.yml"), code=None, env={"OWN_END": how}),))
+    for how in ENDS_OF_PLAY
 )
 
 
@@ -202,7 +215,7 @@ def compare(stock: Outcome, forks: Outcome, unordered: bool = False) -> None:
 def ends_of_worker(outcome: Outcome) -> Any:
     """What is the same when a traceback is shown: all but the first of its frames, and what counts lines."""
     text = outcome.stdout + outcome.stderr
-    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +\^+\r?\n)?'
+    frame = r'  File "[^"]*worker.py", line \d+, in run\r?\n +return self._run\(\)\r?\n( +[~^]+\r?\n)?'
     return outcome.code, re.sub(frame, "", text).split(), [event["event"] for event in outcome.events]
 
 
@@ -315,9 +328,21 @@ def test_ended(sides: Sides, program: str) -> None:
     """A play whose process ends early, with 0, is not a play that went well."""
     forks = sides[1]
     project = forks.prepare("ended", "ends", program)
-    outcome = forks.play(program, project, Run(("-e", "where=action how=for-good", "play.yml")), 0)
+    run = Run(("-e", "where=none how=none", "play.yml"), env={"OWN_END": "for-good"})
+    outcome = forks.play(program, project, run, 0)
     assert outcome.code == LOST, outcome.stdout + outcome.stderr
     assert "before" in outcome.stdout
+    assert "later" not in outcome.stdout
+
+
+@pytest.mark.parametrize("program", BOTH)
+def test_ended_worker(sides: Sides, program: str) -> None:
+    """Stock would wait for a worker that ends with 0 before its task has: here it is a dead one."""
+    forks = sides[1]
+    project = forks.prepare("ended-worker", "ends", program)
+    outcome = forks.play(program, project, Run(("-e", "where=filter how=for-good", "play.yml")), 0)
+    assert outcome.code == 1, outcome.stdout + outcome.stderr
+    assert "A worker was found in a dead state" in " ".join((outcome.stdout + outcome.stderr).split())
     assert "later" not in outcome.stdout
 
 

@@ -24,8 +24,11 @@ APART = {"PREFORK_ONE_PROCESS": "off"}
 PLAY = ("play.yml",)
 
 
-def end_by(how: str) -> Run:
-    return Run(("-e", f"where=action how={how}", *PLAY))
+def end_by(how: str, **env: str) -> Run:
+    """``how``: what a worker does, or the process of the play."""
+    if how == "noted":
+        return Run(("-e", f"where=action how={how}", *PLAY), env=env)
+    return Run(("-e", "where=none how=none", *PLAY), env={**env, "OWN_END": how})
 
 
 def is_one_process(side, name: str, **changes) -> bool:
@@ -75,7 +78,7 @@ def test_a_process_that_ends_in_its_play_leaves_what_two_processes_leave(sides, 
     forks, outcomes = sides[1], []
     for name, env in (("one", {}), ("two", APART)):
         project = forks.prepare(f"lost-{name}-{how}", "ends", RUNNER)
-        outcomes.append(forks.play(RUNNER, project, dataclasses.replace(end_by(how), env=env), 0))
+        outcomes.append(forks.play(RUNNER, project, end_by(how, **env), 0))
     one, two = (
         json.loads(json.dumps(dataclasses.asdict(item)).replace(f"lost-{name}", "lost"))
         for name, item in zip(("one", "two"), outcomes, strict=True)

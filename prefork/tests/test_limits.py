@@ -149,15 +149,24 @@ def real():
         yield site
 
 
-def play(site, name, task, env):
+def play(site, name, task, env, **options):
     place = site.root / name
     for directory in ("project/library", "inventory"):
         (place / directory).mkdir(parents=True)
     (place / "inventory" / "hosts").write_text(HOSTS)
     (place / "project" / "library" / "take.py").write_text(OWN_MODULE)
     (place / "project" / "play.yml").write_text(PLAY % task)
-    done = site.run("run", place, "-p", "play.yml", env=env)
+    done = site.run("run", place, "-p", "play.yml", env=env, **options)
     return place / "project", done
+
+
+def test_plays_their_tasks_and_modules_have_the_limits_of_the_client(real):
+    set_up = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (555, 666))  # noqa: E731
+    shown = "{{ lookup('ansible.builtin.pipe', 'echo $(ulimit -Sn) $(ulimit -Hn)') }}"
+    task = f'ansible.builtin.shell: "echo {shown} $(ulimit -Sn) $(ulimit -Hn) >{{{{ playbook_dir }}}}/limits"'
+    project, done = play(real, "limits", task, {}, preexec_fn=set_up)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (project / "limits").read_text() == "555 666 555 666\n"
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,10 @@ FIRST_PLAY = {
     r"^ansible(\.[a-z_]+)+:\w+\._abc_impl": "subclasses that have been checked, by class",
     r":UnifiedTaskResult\.\w+_mapping!cached$": "names of fields, by class",
     r"_get_builtin_routing_metadata!cached$": "redirections of names, from files",
+    r"^ansible_prefork\.modules:is_own_interpreter!cached$": "names of the interpreter, by path",
     r"^process:modules$": "modules imported",
     r"^ansible_prefork\.templates:_codes": "the code of templates, by their text",
+    r"^ansible_prefork\.templates:_changing": "templates that may change variables, by their text",
     r"^ansible_prefork\.templates:_compile_context!cached$": "a class of ansible-core, or that there is none",
     r"^ansible_prefork\.plugin_docs:_without_options": "the documentation of plugins, by path",
 }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import py_compile
 import shutil
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ansible_prefork import client, modules, native, versions
+from ansible_prefork import __version__, client, modules, native, versions
 from ansible_prefork.parent import DEFAULT_IDLE_SECONDS, DEFAULT_RUNS, PATIENCE_SECONDS, Parent, Program
 
 CLIENTS = ("ansible-runner", "ansible-playbook")
@@ -122,6 +123,22 @@ def check(_arguments: argparse.Namespace) -> int:
     return 2 if reasons else 0
 
 
+def show_status(arguments: argparse.Namespace) -> int:
+    """Show what is warm; 1 if nothing is."""
+    from ansible_prefork import status
+
+    found = [status.describe(path) for path in status.find_directories(arguments.directory)]
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+    else:
+        for line in status.show(found):
+            print(line)
+    if status.is_warm(found):
+        return 0
+    print("prefork: no parent of runs is warm", file=sys.stderr)
+    return 1
+
+
 def compile_client(arguments: argparse.Namespace) -> int:
     """Compile the client, for those that are written from now on."""
     try:
@@ -134,7 +151,8 @@ def compile_client(arguments: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m ansible_prefork", description=__doc__.split(": ", 1)[1])
+    parser = argparse.ArgumentParser(prog="ansible-prefork", description=__doc__.split(": ", 1)[1])
+    parser.add_argument("--version", action="version", version=f"ansible-prefork {__version__}")
     commands = parser.add_subparsers(dest="verb", required=True)
     clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
     clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")
@@ -157,6 +175,14 @@ def make_parser() -> argparse.ArgumentParser:
     follow = os.environ.get("PREFORK_FOLLOW")
     parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="end with that process")
     commands.add_parser("check", help="exit with 2 if a version of ansible-core or ansible-runner is not known")
+    state = commands.add_parser(
+        "status",
+        help="show what is warm, how many runs there were, and what was not warm and why",
+        description="Show what is warm, how many runs there were, and what was not warm and why.",
+        epilog="Exit codes: 0: a parent of runs is warm; 1: none is; 2: wrong usage.",
+    )
+    state.add_argument("--json", action="store_true", help="as JSON")
+    state.add_argument("--directory", help="of the parents' sockets (default: all of this user)")
     run = commands.add_parser("exec", help="run a command with the clients on PATH and a parent that ends with it")
     run.add_argument("command", nargs=argparse.REMAINDER)
     return parser
@@ -167,7 +193,8 @@ def main() -> int:
     if arguments.verb == "clients":
         install_clients(arguments.directory, native.find())
         return 0
-    return {"check": check, "compile": compile_client, "exec": execute, "parent": serve}[arguments.verb](arguments)
+    verbs = {"check": check, "compile": compile_client, "exec": execute, "parent": serve, "status": show_status}
+    return verbs[arguments.verb](arguments)
 
 
 if __name__ == "__main__":

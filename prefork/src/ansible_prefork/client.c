@@ -55,7 +55,7 @@ static const char *const PATH_SUFFIXES[] = {"PATH",     "PATHS",         "_PLUGI
 static const char *const KEY_NAMES[] = {"HOME",   "LANG",  "LANGUAGE", "NO_COLOR",
                                         "PAGER",  "EDITOR", "AWX_LIB_DIRECTORY", "PREFORK_BEFORE_RUN",
                                         "PREFORK_PRELOAD"};
-static const char PER_RUN_NAME[] = "ANSIBLE_CACHE_PLUGIN_CONNECTION";
+static const char *const PER_RUN_NAMES[] = {"ANSIBLE_CACHE_PLUGIN_CONNECTION", "ANSIBLE_ROLES_PATH"};
 
 extern char **environ;
 static char **arguments;
@@ -191,8 +191,7 @@ static int is_one_of(const char *text, size_t size, const char *const *names, si
 }
 
 static int is_key(const char *text, size_t size) {
-    static const char *const per_run[] = {PER_RUN_NAME};
-    if (is_one_of(text, size, per_run, 1)) return 0;
+    if (is_one_of(text, size, PER_RUN_NAMES, COUNT(PER_RUN_NAMES))) return 0;
     for (size_t i = 0; i < COUNT(KEY_PREFIXES); i++)
         if (starts_with(text, size, KEY_PREFIXES[i])) return 1;
     return is_one_of(text, size, KEY_NAMES, COUNT(KEY_NAMES));

@@ -68,8 +68,8 @@ KEY_NAMES = frozenset(
         b"PREFORK_PRELOAD",
     )
 )
-# ansible-runner sets it for each run; the run applies it to itself.
-PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION",))
+# ansible-runner sets them for each run; the run applies them to itself.
+PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION", b"ANSIBLE_ROLES_PATH"))
 # Further variables for a parent that a client starts, to find its programs and files; nothing else of the first run's
 # environment, which the parent would keep.
 PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")
@@ -81,6 +81,14 @@ MAXIMUM_ADDRESS = 107
 # The limits of a run, whole numbers; 0 for none.
 RUN_SECONDS = b"PREFORK_RUN_SECONDS"
 RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
+RUN = "run of "
+# What is not warm, and why: see note_fallback.
+FALLBACK = b".fell"
+MAXIMUM_REASON = 500
+MAXIMUM_REASONS = 50
+MAXIMUM_COUNT = 100_000
+# The process that a parent follows.
+FOLLOW = b"PREFORK_FOLLOW"
 # How long an overdue run may take to terminate, before it is killed.
 GRACE_SECONDS = 5
 OVERDUE = -1
@@ -464,6 +472,55 @@ def say_once(directory: bytes, key: bytes, text: str) -> None:
     say(text)
 
 
+def note_fallback(directory: bytes, what: str, reason: str, environment: dict[bytes, bytes]) -> None:
+    """Count a run, a play or a module that is not warm; the first time, say why in the log of the operator.
+
+    In one file per reason: the text, and a zero byte each time. ``what``: the kind of what is not warm. No text has
+    anything of a run in it.
+    """
+    if not is_private(directory):
+        return
+    text = f"{what}\t{reason}".encode("utf-8", "backslashreplace")[:MAXIMUM_REASON]
+    path = directory + b"/" + _imp.source_hash(PROTOCOL, text).hex().encode() + FALLBACK
+    flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CLOEXEC
+    try:
+        try:
+            number = posix.open(path, flags)
+            is_first = False
+        except FileNotFoundError:
+            if sum(name.endswith(FALLBACK) for name in posix.listdir(directory)) >= MAXIMUM_REASONS:
+                return
+            number = posix.open(path, flags | posix.O_CREAT | posix.O_EXCL, 0o600)
+            is_first = True
+        try:
+            if posix.fstat(number).st_size < MAXIMUM_COUNT:
+                posix.write(number, (text if is_first else b"") + b"\0")
+        finally:
+            posix.close(number)
+        if is_first:
+            log(directory, f"a {what} is not warm: {reason}", environment)
+    except OSError:
+        pass
+
+
+def log(directory: bytes, text: str, environment: dict[bytes, bytes]) -> None:
+    """Say it where the operator's log shows it: on the stderr of what the parent follows; else in the parent's log."""
+    line = ("prefork: " + text + "\n").encode("utf-8", "backslashreplace")
+    followed = environment.get(FOLLOW, b"")
+    for path in ([b"/proc/" + followed + b"/fd/2"] if followed.isdigit() else []) + [directory + b"/parent.log"]:
+        try:
+            number = posix.open(path, posix.O_WRONLY | posix.O_APPEND | posix.O_NOCTTY | posix.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            posix.write(number, line)
+            return
+        except OSError:
+            continue
+        finally:
+            posix.close(number)
+
+
 def spawn_parent(directory: bytes, name: bytes) -> None:
     """Start a detached parent for this environment: it outlives this process."""
     if posix.fork():
@@ -519,6 +576,12 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
     )
 
 
+def fall_back(directory: bytes, key: bytes, name: bytes, reason: str, environment: dict[bytes, bytes]) -> None:
+    """Say that a run is a stock one, and count it."""
+    say_once(directory, key + b".stock", reason + ": running stock")
+    note_fallback(directory, RUN + name.decode(), reason, environment)
+
+
 def end_as(status: int) -> None:
     """Exit like the run: with its exit code, or by the signal that ended it."""
     number = status & 0x7F
@@ -549,6 +612,8 @@ def main() -> None:
     cwd = get_directory()
     files = open_files()
     if not cwd or len(files) > MAXIMUM_FILES:
+        why = "it has more open files than can be passed on" if cwd else "its working directory was removed"
+        note_fallback(directory, RUN + name.decode(), why, environment)
         run_stock(name, environment, own)
     key = name + b"-" + environment_key(environment, cwd).encode()
     if not is_private(directory):
@@ -556,20 +621,19 @@ def main() -> None:
         run_stock(name, environment, own)
     connection, reason = (None, reason) if reason else reach_parent(directory, key, name)
     if connection is None:
-        say_once(directory, key + b".stock", reason + ": running stock")
+        fall_back(directory, key, name, reason, environment)
         run_stock(name, environment, own)
         return
     ignored = ignored_signals()
     forwarded = Forwarded()
     forwarded.install(HANDLED.get(name, FORWARDED), ignored)
     argv = [own, *(argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:])]
-    request = (argv, environment, cwd, files, get_umask(), ignored)
     base = directory + b"/" + key
-    begun = begin(connection, request, files, base)
+    begun = begin(connection, (argv, environment, cwd, files, get_umask(), ignored), files, base)
     if isinstance(begun, str):
         connection.close()
         forwarded.remove()
-        say_once(directory, key + b".stock", begun + ": running stock")
+        fall_back(directory, key, name, begun, environment)
         run_stock(name, environment, own)
         return
     forwarded.start(begun)

@@ -9,7 +9,8 @@ that are loaded and compiled in a worker and lost with it cost more than most ta
 The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
 callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
 plugin changes in its process (environment, working directory, umask, signal handlers) is restored. If a plugin ends
-its process, by sys.exit or os._exit, this ends the simulated worker, not the play.
+its process, by sys.exit or os._exit, this ends the simulated worker, not the play. A task that uses plugins of somebody
+else than ansible-core goes on in a worker after all (see ``isolation``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ansible_prefork import request
+from ansible_prefork import isolation, request
 
 # A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
 # Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
@@ -263,14 +264,18 @@ def run_inline(worker: Any) -> int:
     display._final_q = _QueueOfMainThread(worker._final_q)
     surroundings = _Surroundings()
     try:
-        with surroundings:
+        with isolation.task(display._lock), surroundings:
             try:
                 _run_task(worker, module)
+                isolation.end_worker()
             except BaseException as problem:
-                if surroundings.interrupted or isinstance(problem, _WorkerEnd):
+                is_end = isinstance(problem, (_WorkerEnd, isolation.Left))
+                if not isolation.is_worker() and (surroundings.interrupted or is_end):
                     raise
                 # Whatever it is, be it sys.exit(0): since ansible-core 2.21 it is shown.
                 worker._hard_exit(_format(problem))
+    except isolation.Left as left:
+        return left.code
     except BaseException:
         if surroundings.interrupted:
             raise
@@ -306,7 +311,8 @@ def _make_display(display: Any, queue: Any) -> Any:
 
     def show(*arguments: Any, **named: Any) -> None:
         if threading.get_ident() == owner:
-            queue.send_display("display", *arguments, **named)
+            if not isolation.has_left():
+                queue.send_display("display", *arguments, **named)
         else:
             type(display).display(display, *arguments, **named)
 
@@ -362,3 +368,4 @@ def install() -> None:
             inline._prefork_requests = None
 
     strategy.StrategyBase._queue_task = queue_inline
+    isolation.install()

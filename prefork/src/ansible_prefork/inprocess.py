@@ -27,7 +27,7 @@ from typing import Any
 
 import pexpect
 
-from ansible_prefork import client, memos, play, process, request
+from ansible_prefork import client, fallbacks, memos, play, process, request, roles
 from ansible_prefork.events import EventStore
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.terminal import Terminal
@@ -51,24 +51,35 @@ PLUGIN_VARIABLES = ("RUNNER_HTTP_URL", "RUNNER_HTTP_PATH")
 
 def is_possible(runner: Any, environment: dict[str, str]) -> bool:
     """Whether nothing in this run needs a play that is a process of its own."""
+    if client.is_off(dict(os.environb), SWITCH):
+        return False
+    reason = explain_apart(runner, environment)
+    if reason:
+        fallbacks.note(fallbacks.PLAY, f"it is a process of its own, as {reason}")
+    return not reason
+
+
+def explain_apart(runner: Any, environment: dict[str, str]) -> str:
+    """What in this run needs a play that is a process of its own; empty if nothing does."""
     import ansible_runner
     from ansible_runner import output
 
     config = runner.config
-    return (
-        not client.is_off(dict(os.environb), SWITCH)
-        and threading.current_thread() is threading.main_thread()
-        and not any(getattr(runner, name) for name in HANDLERS)
-        and not any(getattr(config, name, None) for name in UNSUPPORTED)
-        and set(config.expect_passwords) <= {pexpect.TIMEOUT, pexpect.EOF}
-        and os.path.isabs(config.artifact_dir)
-        # It changes the files of the run, and changes them back at its end.
-        and not any(argument.startswith(("-r", "--role")) for argument in sys.argv[1:])
-        and not output.DEBUG_ENABLED
-        and not memos.has_log()
-        and PLUGINS.issuperset(ansible_runner.plugins)
-        and all(environment.get(name) == os.environ.get(name) for name in PLUGIN_VARIABLES)
-    )
+    unsupported = [name for name in UNSUPPORTED if getattr(config, name, None)]
+    found = {
+        "ansible-runner plays in a thread": threading.current_thread() is not threading.main_thread(),
+        "ansible-runner has handlers of events": any(getattr(runner, name) for name in HANDLERS),
+        f"ansible-runner has the setting {', '.join(unsupported)}": unsupported,
+        "ansible-runner expects passwords": not set(config.expect_passwords) <= {pexpect.TIMEOUT, pexpect.EOF},
+        "the directory of artifacts is relative": not os.path.isabs(config.artifact_dir),
+        "ansible-runner shows debug output": output.DEBUG_ENABLED,
+        "Ansible writes a log": memos.has_log(),
+        "ansible-runner has other plugins": not PLUGINS.issuperset(ansible_runner.plugins),
+        "the play has other settings of the plugin http": any(
+            environment.get(name) != os.environ.get(name) for name in PLUGIN_VARIABLES
+        ),
+    }
+    return next((reason for reason, applies in found.items() if applies), "")
 
 
 class LocalPlay:
@@ -126,7 +137,7 @@ def _make_notes(config: Any) -> Notes:
         **config.settings,
         **{name.lower(): os.environ[name] for name in PLUGIN_VARIABLES if name in os.environ},
     }
-    return Notes(config.artifact_dir, str(config.ident), settings)
+    return Notes(config.artifact_dir, str(config.ident), settings, roles.made())
 
 
 def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]) -> None:
@@ -138,6 +149,7 @@ def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]
     runners: list[Any] = []
     events = EventStore()
     events.meet_runner()
+    roles.install()
 
     def run(self: Any) -> Any:
         runners[:] = [self]
@@ -309,6 +321,7 @@ def finish(notes: Notes, status: int) -> int:
         path = os.path.join(notes.artifact_dir, name)
         with open(path, "w", opener=_open_private) as file:
             file.write(str(value))
+    roles.remove(notes.made)
     return runner.rc or 0
 
 

@@ -26,6 +26,8 @@ class Notes:
     artifact_dir: str
     ident: str
     settings: dict[str, Any]
+    # What to remove, see ``roles``.
+    made: str = ""
 
 
 class Journal:

@@ -141,7 +141,8 @@ def refresh_process() -> None:
     from ansible.utils.display import Display
 
     ansible_vars.random_int = f"{secrets.randbelow(2**32):08x}"
-    constants.CACHE_PLUGIN_CONNECTION = constants.config.get_config_value("CACHE_PLUGIN_CONNECTION")
+    for name in ("CACHE_PLUGIN_CONNECTION", "DEFAULT_ROLES_PATH"):
+        setattr(constants, name, constants.config.get_config_value(name))
     _own_temporary_directory(constants)
     importlib.reload(color)
     display = Display()

@@ -11,19 +11,22 @@ everything else is a stock process.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import traceback
 import types
+from collections.abc import Iterable
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ansible_prefork import client, discovery, kubernetes_core, request, shell
+from ansible_prefork import client, discovery, fallbacks, kubernetes_core, learned, request, shell
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
@@ -61,6 +64,7 @@ class ModuleProgram:
     finisher: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
+        learned.read(directory)
         add_collections_to_path()
         for name in IMPORTS:
             with contextlib.suppress(ImportError):
@@ -72,10 +76,11 @@ class ModuleProgram:
         kubernetes_core.install()
         return [Path(sys.executable), Path(__file__).parent, *collection_directories().values(), *installed_versions()]
 
-    def run(self, _wanted: request.Request) -> int:
+    def run(self, wanted: request.Request) -> int:
         """The exit code of the payload, as of ``python <payload``."""
         discovery.use_kubeconfig()
         code = sys.stdin.buffer.read()
+        sys.executable = wanted.argv[0]
         sys.argv = [""]
         main = types.ModuleType("__main__")
         main.__dict__["__builtins__"] = __builtins__
@@ -142,14 +147,15 @@ def add_collections_to_path() -> None:
     sys.modules["ansible_collections"] = package
 
 
-def preloaded_collections() -> list[str]:
-    return [name for name in os.environ.get("PREFORK_PRELOAD", "").replace(",", " ").split() if name.count(".") == 1]
-
-
 def collection_directories() -> dict[str, Path]:
     """Where the preloaded collections are that there are, by name."""
+    return find_collections(learned.names())
+
+
+def find_collections(names: Iterable[str]) -> dict[str, Path]:
+    """Where these collections are, of those that there are, by name."""
     found = {}
-    for name in preloaded_collections():
+    for name in names:
         for root in getattr(sys.modules.get("ansible_collections"), "__path__", ()):
             path = Path(root, *name.split("."))
             if path.is_dir():
@@ -167,8 +173,24 @@ def import_module_utils(collection: str, directory: Path) -> None:
             importlib.import_module(name.removesuffix(".__init__"))
 
 
-def parse_command(command: Any) -> dict[bytes, bytes] | None:
-    """The variables that a command sets before it pipes a payload into this interpreter; None for other commands.
+@functools.cache
+def is_own_interpreter(path: str) -> bool:
+    """Whether that program is this interpreter, by another of its names, and has the same packages."""
+    same = (os.path.realpath(path), _virtual_environment(path))
+    return os.path.isabs(path) and same == (os.path.realpath(sys.executable), _virtual_environment(sys.executable))
+
+
+def _virtual_environment(program: str) -> str | None:
+    """The virtual environment that an interpreter by that name is of."""
+    directory = os.path.dirname(program)
+    for place in (directory, os.path.dirname(directory)):
+        if os.path.exists(os.path.join(place, "pyvenv.cfg")):
+            return os.path.realpath(place)
+    return None
+
+
+def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
+    """Of a command that pipes a payload into this interpreter: its path, and the variables; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
@@ -183,7 +205,21 @@ def parse_command(command: Any) -> dict[bytes, bytes] | None:
     while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
         name, _equals, value = words.pop(0).partition("=")
         variables[os.fsencode(name)] = os.fsencode(value)
-    return variables if words == [sys.executable] else None
+    return (words[0], variables) if len(words) == 1 and is_own_interpreter(words[0]) else None
+
+
+def explain_cold(command: Any) -> str:
+    """Why a command that runs a module cannot be a fork of the warm interpreter; empty for other commands."""
+    text = os.fsdecode(command)
+    if re.search(r"/python[\d.]* \S*/AnsiballZ_", text):
+        return "it is not pipelined (ANSIBLE_PIPELINING, become, async)"
+    if re.search(r"/python[\d.]*( && sleep 0)?'?$", text):
+        return "it is for another interpreter (ansible_python_interpreter)"
+    return ""
+
+
+def is_off() -> bool:
+    return os.environ.get("PREFORK_MODULES", "").lower() == "off"
 
 
 def shell_directory(inherited: bytes | None) -> bytes:
@@ -218,8 +254,11 @@ _open_connections: list[Any] = []
 class WarmPopen:
     """The part of subprocess.Popen that the connection plugin uses, for a payload that a warm interpreter executes."""
 
-    def __init__(self, base: bytes, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, base: bytes, interpreter: str, variables: dict[bytes, bytes], command: Any, options: dict[str, Any]
+    ) -> None:
         self.base = base
+        self.interpreter = os.fsencode(interpreter)
         self.variables = variables
         self.stock = command, options
         self.returncode: int | None = None
@@ -227,9 +266,10 @@ class WarmPopen:
     def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
         if not data or PAYLOAD_MARK not in data[:8192]:
             return self._communicate_stock(data)
-        connection = None if client.read_refusal(self.base) else client.connect(self.base + b".sock")
+        refusal = client.read_refusal(self.base)
+        connection = None if refusal else client.connect(self.base + b".sock")
         if connection is None:
-            return self._communicate_stock(data)
+            return self._communicate_stock(data, refusal or "there is no warm interpreter for modules yet")
         with _open_memory("payload") as payload, _open_memory("stdout") as out, _open_memory("stderr") as err:
             payload.write(data)
             payload.seek(0)
@@ -239,7 +279,7 @@ class WarmPopen:
             _open_connections.remove(connection)
             connection.close()
             if isinstance(pid, str):
-                return self._communicate_stock(data)
+                return self._communicate_stock(data, pid)
             if status is None:
                 self.returncode = client.LOST
                 return b"", b"prefork: the interpreter that had this module warm is gone\n"
@@ -253,10 +293,12 @@ class WarmPopen:
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
-        wanted: tuple[object, ...] = ([b"python"], environment, directory, [0, 1, 2], client.get_umask(), [])
+        wanted: tuple[object, ...] = ([self.interpreter], environment, directory, [0, 1, 2], client.get_umask(), [])
         return client.begin(connection, wanted, actual, self.base)
 
-    def _communicate_stock(self, data: bytes | None) -> tuple[bytes, bytes]:
+    def _communicate_stock(self, data: bytes | None, reason: str = "") -> tuple[bytes, bytes]:
+        if reason and not is_off():
+            fallbacks.note(fallbacks.MODULE, reason)
         command, options = self.stock
         process = subprocess.Popen(command, **options)
         out, err = process.communicate(data)
@@ -277,12 +319,15 @@ class _Subprocess:
         is_piped = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
         if not is_piped or not options.get("shell"):
             return subprocess.Popen(command, **options)
-        variables = parse_command(command)
-        if variables is not None:
-            return WarmPopen(self.base, variables, command, options)
+        parsed = parse_command(command)
+        if parsed is not None:
+            return WarmPopen(self.base, *parsed, command, options)
         output = shell.answer(command)
         if output is not None:
             return shell.AnsweredPopen(output)
+        reason = explain_cold(command)
+        if reason and not is_off():
+            fallbacks.note(fallbacks.MODULE, reason)
         return subprocess.Popen(command, **options)
 
 

@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from ansible_prefork import client, immortal, process, request
+from ansible_prefork import client, immortal, learned, process, records, request
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
@@ -149,12 +149,18 @@ class Parent:
         except Exception as problem:
             traceback.print_exc()
             return self._refuse(f"the warm-up failed: {problem}")
+        self._record()
         gc.collect()
         immortal.make_all()
         gc.freeze()
         process.use_huge_pages()
         self._loop()
         return 0
+
+    def _record(self) -> None:
+        """Leave word of what is warm, for ``status``; only that the runs are counted is done for each."""
+        self.record = records.Record(self.base)
+        self.record.write(self.program.name)
 
     def has_lost_followed(self) -> bool:
         """Whether the process that this one follows has ended."""
@@ -274,6 +280,8 @@ class Parent:
 
     def _is_due(self) -> bool:
         """Whether it is stale; called after each event, so it only checks the files from time to time."""
+        if learned.has_more():
+            return True
         now = time.monotonic()
         if self.started < self.maximum and now - self.checked < CHECK_SECONDS:
             return False
@@ -317,6 +325,7 @@ class Parent:
 
     def _start_run(self, connection: socket.socket) -> None:
         self.started += 1
+        self.record.count_run()
         self.last_run = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -471,6 +480,7 @@ class Parent:
 
     def _end(self) -> None:
         Path(f"{self.base}.sock").unlink(missing_ok=True)
+        self.record.remove()
         self._send_away("the parent was about to end")
         for pid in self.runs:
             _kill(pid, signal.SIGTERM)

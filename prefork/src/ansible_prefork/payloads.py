@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ansible_prefork.modules import preloaded_collections
+from ansible_prefork import learned
 
 _names: tuple[str, ...] = ()
 
@@ -31,7 +31,7 @@ def install(directory: Path) -> None:
     # A unique name: a run of an earlier parent, with older code, must not put its payload here.
     shared = directory / f"payloads-{time.monotonic_ns()}"
     shared.mkdir(mode=0o700)
-    _names = tuple(f"ansible_collections.{name}." for name in preloaded_collections())
+    _names = tuple(f"ansible_collections.{name}." for name in learned.names())
     build = module_common._find_module_utils
 
     def build_shared(*arguments: Any, **named: Any) -> Any:

@@ -19,12 +19,16 @@ from typing import Any
 
 from ansible_prefork import (
     client,
+    fallbacks,
     files,
     inline,
+    isolation,
+    learned,
     memos,
     modules,
     parsers,
     payloads,
+    pipelining,
     plugin_docs,
     request,
     templates,
@@ -64,9 +68,15 @@ class PlaybookProgram:
     def start_helper(self, directory: Path) -> Path:
         """Start a parent for modules, unless there is one already; return where it listens."""
         self.directory = directory
+        fallbacks.install(directory.parent)
+        learned.read(directory)
         if self.helper is None:
             self.helper = start_module_parent(directory)
             self.helper_began = time.monotonic()
+        else:
+            # To have it look at what there is to learn: its loop wakes.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.helper, signal.SIGCHLD)
         return module_socket(directory)
 
     def close(self) -> None:
@@ -151,12 +161,14 @@ def warm_play(directory: Path, socket: Path) -> None:
     memos.remember_unplayed()
     inline.install()
     modules.install(socket)
+    pipelining.install(socket)
     payloads.install(directory)
     plugin_docs.install()
     # The warm-up must not print anything.
     with stdout_to(os.devnull), memos.without_server():
         _play_once(directory)
         _preload_plugins()
+    isolation.find_collections()
     files.install(modules.collection_directories().values())
     templates.install(files.parsed())
     _keep_collection_finder()
@@ -328,7 +340,10 @@ def run_play(argv: list[str]) -> int:
         said.repeat()
     inline.prepare_run()
     sys.argv = [stock_program(argv[0]), *argv[1:]]
-    PlaybookCLI.cli_executor(list(sys.argv))
+    try:
+        PlaybookCLI.cli_executor(list(sys.argv))
+    finally:
+        learned.note()
     return 0
 
 

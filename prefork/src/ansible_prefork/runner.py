@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_prefork import client, inprocess, parsers, play, process, request, versions
+from ansible_prefork import client, fallbacks, inprocess, parsers, play, process, request, versions
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
@@ -45,6 +45,7 @@ class RunnerProgram(play.PlaybookProgram):
     def __init__(self) -> None:
         super().__init__()
         self.play_key = ""
+        self.environment: dict[bytes, bytes] = {}
         self.hook: Hook | None = None
         self.finisher = inprocess.Finisher()
 
@@ -57,6 +58,7 @@ class RunnerProgram(play.PlaybookProgram):
         importlib.import_module("ansible_runner.__main__")
         environment = play_environment()
         self.play_key = client.environment_key(environment, b"/")
+        self.environment = {name: value for name, value in environment.items() if client.is_key(name)}
         parsers.install_for_runner()
         with play.warm_environment(environment, elsewhere=True):
             play.warm_play(directory, socket)
@@ -85,6 +87,18 @@ class RunnerProgram(play.PlaybookProgram):
         environment = request.to_bytes(options["env"])
         directory = os.fsencode(options.get("cwd") or os.getcwd())
         return client.environment_key(environment, directory) == self.play_key
+
+    def explain_cold(self, options: dict[str, Any]) -> str:
+        """Why a play cannot be a fork of this parent: the names of what differs."""
+        wanted = request.to_bytes(options.get("env") or {})
+        names = sorted(
+            name.decode(errors="replace")
+            for name in {*wanted, *self.environment}
+            if client.is_key(name) and wanted.get(name) != self.environment.get(name)
+        )
+        if names:
+            return f"its environment has other values of {', '.join(names)} than that of the operator"
+        return "its project has an ansible.cfg of its own, or relative paths in the environment"
 
 
 def load_hook(name: str) -> Hook | None:
@@ -224,6 +238,7 @@ def make_spawn(program: RunnerProgram, stock: Any) -> Any:
             started = expect_notice(stock(self, arguments, **options), notice)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
             # The project has its own configuration: run the program itself; a client would only start another parent.
+            fallbacks.note(fallbacks.PLAY, program.explain_cold(options))
             started = stock(self, [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]], **options)
         else:
             started = stock(self, arguments, **options)

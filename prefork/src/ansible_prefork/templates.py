@@ -4,6 +4,9 @@
 
 ansible-core parses and compiles the text of a template each time that it is used. The resulting code depends on the
 text, the syntax settings and the kinds of filters and tests, and contains no values.
+
+Until ansible-core 2.18 a template can change a variable, by a method such as ``append``. Stock, this ends with the
+process of the task: here a task goes on in a worker before it uses a template that calls what may change something.
 """
 
 from __future__ import annotations
@@ -13,6 +16,10 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any, cast
+
+from jinja2 import nodes
+
+from ansible_prefork import isolation
 
 MAXIMUM = 1000
 # Keywords whose values are evaluated without delimiters.
@@ -32,7 +39,17 @@ SYNTAX = (
     "keep_trailing_newline",
 )
 
+# Methods of text, lists, dictionaries and loops that change nothing.
+HARMLESS_METHODS = frozenset((
+    *(name for name in dir(str) if not name.startswith("_")),
+    "copy", "cycle", "fromkeys", "get", "group", "groups", "items", "keys", "strftime", "total_seconds", "values",
+))  # fmt: skip
+# What a template can call by its name.
+HARMLESS_NAMES = frozenset(("caller", "dict", "lookup", "loop", "now", "q", "query", "range", "super", "undef"))
+
 _codes: dict[tuple[Any, ...], CodeType] = {}
+# Of which of them the template may change a variable.
+_changing: set[tuple[Any, ...]] = set()
 
 
 def install(data: Iterable[Any]) -> None:
@@ -41,6 +58,8 @@ def install(data: Iterable[Any]) -> None:
     from jinja2.environment import TemplateExpression
 
     stock, stock_expression = jinja2.Environment.compile, jinja2.Environment.compile_expression
+    if _compile_context() is None:
+        stock = _leave_before_changes(stock)
     pending: list[tuple[Any, ...]] = []
 
     def compile_template(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
@@ -50,6 +69,8 @@ def install(data: Iterable[Any]) -> None:
         if arguments or named or not isinstance(source, str) or not _uses_stock_plugins():
             return stock(self, source, *arguments, **named)
         key = _make_key(self, "template", source)
+        if key in _changing:
+            isolation.leave()
         return _codes.get(key) or _keep(key, stock(self, source))
 
     def compile_expression(self: Any, source: str, undefined_to_none: bool = True) -> Any:
@@ -68,6 +89,47 @@ def install(data: Iterable[Any]) -> None:
     jinja2.Environment.compile = compile_template  # type: ignore[method-assign]
     jinja2.Environment.compile_expression = compile_expression  # type: ignore[method-assign]
     _compile_all(data)
+
+
+def _leave_before_changes(stock: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, and let the task go on in a worker if its template may change a variable."""
+    import jinja2
+
+    parse = jinja2.Environment._parse
+    # One item while a template is compiled.
+    found: list[bool] = []
+
+    def parse_and_look(self: Any, *arguments: Any, **named: Any) -> Any:
+        tree = parse(self, *arguments, **named)
+        if found:
+            found[0] = found[0] or may_change(tree)
+        return tree
+
+    def compile_and_leave(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
+        found[:] = [False]
+        try:
+            code = stock(self, source, *arguments, **named)
+            is_changing = found[0]
+        finally:
+            found.clear()
+        if is_changing:
+            _changing.add(_make_key(self, "template", source))
+            isolation.leave()
+        return code
+
+    jinja2.Environment._parse = parse_and_look  # type: ignore[method-assign]
+    return compile_and_leave
+
+
+def may_change(tree: nodes.Template) -> bool:
+    """Whether the template calls anything that may change what it is called with, or belongs to."""
+    macros = {item.name for item in tree.find_all(nodes.Macro)}
+    return any(
+        node.name not in HARMLESS_NAMES | macros
+        if isinstance(node, nodes.Name)
+        else not (isinstance(node, nodes.Getattr) and node.attr in HARMLESS_METHODS)
+        for node in (call.node for call in tree.find_all(nodes.Call))
+    )
 
 
 def _keep(key: tuple[Any, ...], code: CodeType) -> CodeType:

@@ -1,0 +1,15 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from ansible.plugins.loader import filter_loader
+from ansible.plugins.lookup import LookupBase
+
+count = 0
+
+
+class LookupModule(LookupBase):
+    def run(self, terms, variables=None, **kwargs):
+        global count
+        count += 1
+        return [[count, filter_loader.get("own_state").j2_function(terms[0])]]
