@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import typing as t
 
+from .._components.gpu_stack.readiness import is_ready
+from .._components.gpu_stack.upgrade.step import Step
+from .._components.gpu_stack.why import explain
 from .._engine.desired import Assessment, Event, Outcome
 from .._engine.status_builder import StatusBuilder
 from .app import PolicyApp
 from .desired import is_leaving, is_served
 from .obstacles import CONFLICT, find_obstacle
 from .order import STATES
-from .readiness import is_ready
 from .state import State
-from .upgrade.step import Step
-from .why import explain
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"

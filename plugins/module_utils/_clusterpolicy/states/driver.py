@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._components.gpu_stack import scripts
 from ..._components.gpu_stack.component import Component
 from ..._components.gpu_stack.driver import (
     COMPONENT,
@@ -26,13 +27,12 @@ from ..._components.gpu_stack.driver import (
 from ..._components.gpu_stack.driver_files import Node, build_files
 from ..._components.gpu_stack.images import precompiled_image, with_os
 from ..._components.gpu_stack.kept import put_digest
+from ..._components.gpu_stack.nodes import KERNEL, OperatingSystem, short_kernel
+from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._engine.desired import Manifest
 from ..._engine.observed import read_labelled
-from .. import scripts
 from ..app import PolicyApp
 from ..daemonset import TEXTS, Workload, build_daemon_set
-from ..nodes import KERNEL, OperatingSystem, short_kernel
-from ..permissions import permissions, role_names, rule
 from ..state import State, keep_without_gpu
 
 NAME, _ACCOUNT = "nvidia-driver-daemonset", "nvidia-driver"
