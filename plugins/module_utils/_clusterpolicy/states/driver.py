@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass
 
@@ -166,14 +167,17 @@ def _missing(field: str, kind: str, name: str) -> str:
     return f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'
 
 
-def _others(app: PolicyApp) -> list[tuple[str, str]]:
-    """DaemonSets of other kernels, or of the other mode."""
+def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
+    """The DaemonSets that it wants, and those of other kernels, or of the other mode."""
     found = app.observed.get(DAEMON_SETS.key) or []
-    return [
-        ("DaemonSet", str(item["metadata"]["name"]))
+    names = [
+        str(item["metadata"]["name"])
         for item in found
         if item["metadata"].get("namespace") == app.namespace and app.controls(item)
     ]
+    with contextlib.suppress(NimError):
+        names += [pool.name for pool in _pools(app)]
+    return [("DaemonSet", name) for name in names]
 
 
 def _keeps(app: PolicyApp, kind: str, name: str) -> bool:
@@ -195,6 +199,6 @@ STATE = State(
     ),
     children=_children,
     is_enabled=lambda spec: spec.driver.component.is_enabled,
-    extra=_others,
+    extra=_of_this_policy,
     keeps=_keeps,
 )
