@@ -51,8 +51,6 @@ def upgrade_reads(observed: Observed, namespace: str, policy: UpgradePolicy | No
     if all(item.state in (names.UNKNOWN, names.DONE) and not item.waits for item in step.nodes):
         return own
     around = [*own, *_AROUND, read_outlines("Pod", namespace, _VALIDATORS)]
-    if not all(observed.has(read.key) for read in around):
-        return around
     known = [read_pods_on(node.name) for node in scene_of(observed, namespace).managed]
     pods = [read for read in known if observed.has(read.key)]
     pods += [read_pods_on(node) for node in sorted(step.unread)]

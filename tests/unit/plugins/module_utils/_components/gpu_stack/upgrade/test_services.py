@@ -27,7 +27,7 @@ def test_replicas_are_pods_with_gpus(gpu):
         gpu.replica("a", "x"),
         gpu.replica("b", "y", ready=False),
         gpu.replica("picker", "x", gpus=0),
-        gpu.pod("other", "x", gpus=1),
+        gpu.pod("other", "x", gpus=1, labels={"app.kubernetes.io/name": "llm"}),
         {**gpu.replica("ended", "x"), "status": {"phase": "Failed"}},
     ]
     services = Services(pods, [gpu.workload(3), gpu.workload(1, gpus=0)])
