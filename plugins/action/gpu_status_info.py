@@ -9,10 +9,6 @@ import json
 import typing as t
 from datetime import UTC, datetime
 
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.step import Step
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.gpu_text import write_status
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
     READY,
@@ -31,6 +27,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_warnings,
     read_world,
     why_not_upgrading,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.step import (
+    Step,
 )
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,

@@ -33,6 +33,10 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
 )
 
 
+_CLUSTER = "_cluster"
+"""The folder of objects without a namespace; no namespace has such a name."""
+
+
 class ActionModule(ResourcesAction):
     """Prints or writes files; contacts no cluster."""
 
@@ -81,7 +85,7 @@ class ActionModule(ResourcesAction):
         for item in objects:
             metadata = item["metadata"]
             name = f"{item['kind'].lower()}-{metadata['name']}.{arguments['output']}"
-            file = folder / metadata["namespace"] / name
+            file = folder / metadata.get("namespace", _CLUSTER) / name
             is_json = arguments["output"] == "json"
             text = f"{json.dumps(item, indent=2)}\n" if is_json else to_yaml(item)
             if not file.is_file() or file.read_text() != text:

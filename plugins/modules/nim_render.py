@@ -56,7 +56,7 @@ options:
     choices: [yaml, json]
     default: yaml
   output_dir:
-    description: A folder for one file per object, in a subfolder per namespace. If unset, everything is printed.
+    description: A folder for one file per object, in a subfolder per namespace, or C(_cluster). If unset, everything is printed.
     type: path
 """
 

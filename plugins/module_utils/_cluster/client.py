@@ -199,10 +199,10 @@ class Client:
             query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
 
-    def delete(self, path: str, uid: str = "") -> Json:
+    def delete(self, path: str, uid: str = "", *, leave_dependents: bool = False) -> Json:
         """Delete an object, with ``uid`` only that one, and its dependents in the background."""
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
-        options["propagationPolicy"] = "Background"
+        options["propagationPolicy"] = "Orphan" if leave_dependents else "Background"
         if uid:
             options["preconditions"] = {"uid": uid}
         return self._call_json("DELETE", path, options, "application/json")

@@ -48,8 +48,8 @@ def remove_harmful_annotations(
 
 
 def _remove(client: Client, kind: str, metadata: Json, wrong: t.Mapping[str, str]) -> str:
-    name, namespace = metadata["name"], metadata["namespace"]
-    who = f"{kind} {namespace}/{name}"
+    name, namespace = metadata["name"], metadata.get("namespace", "")
+    who = f"{kind} {namespace}/{name}".replace(" /", " ")
     why = "; ".join(f"annotation {key} {reason}" for key, reason in wrong.items())
     subject = {"apiVersion": KINDS[kind].version, "kind": kind, "metadata": metadata}
     said = Event("Warning", "AnnotationRemoved", f"{why}: removed")
@@ -57,7 +57,8 @@ def _remove(client: Client, kind: str, metadata: Json, wrong: t.Mapping[str, str
     try:
         body = {"metadata": {"annotations": dict.fromkeys(wrong)}}
         client.patch(api_path(kind, namespace, name), body)
-        client.apply(api_path("Event", namespace, event["metadata"]["name"]), event, FIELD_MANAGER)
+        where = event["metadata"]
+        client.apply(api_path("Event", where["namespace"], where["name"]), event, FIELD_MANAGER)
     except ApiError as error:
         return f"{who}: {why}: {error}"
     return f"{who}: {why}: removed"

@@ -95,7 +95,9 @@ class SimulatedCluster:
         for reference in plan.evict:
             if why := self._why_held(identity(reference)):
                 held[str(identity(reference))] = why
-        ended = [identity(item) for item in [*plan.prune, *plan.evict]]
+        for reference in plan.orphan:
+            self._orphan_dependents(reference["metadata"].get("uid"))
+        ended = [identity(item) for item in [*plan.prune, *plan.orphan, *plan.evict]]
         ended = [key for key in ended if str(key) not in held]
         for key in ended:
             self.remove(key)
@@ -107,6 +109,14 @@ class SimulatedCluster:
             plan.failure_reason or "Failed",
             held=held,
         )
+
+    def _orphan_dependents(self, uid: str | None) -> None:
+        """Take an owner from all objects that were put here."""
+        for item in list(self._changed.values()):
+            owners = (item or {}).get("metadata", {}).get("ownerReferences") or []
+            left = [owner for owner in owners if owner.get("uid") != uid]
+            if item and len(left) < len(owners):
+                self.put({**item, "metadata": {**item["metadata"], "ownerReferences": left}})
 
     def _why_held(self, key: ObjectKey) -> str:
         """Why a pod is not evicted."""

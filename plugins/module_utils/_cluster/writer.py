@@ -57,9 +57,10 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         else:
             written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
     deleted = []
-    for reference in plan.prune:
-        error = _end(_delete, client, reference, raced, refusals)
-        deleted += [] if error else [key_of(reference)]
+    for call, references in ((_delete, plan.prune), (_orphan, plan.orphan)):
+        for reference in references:
+            error = _end(call, client, reference, raced, refusals)
+            deleted += [] if error else [key_of(reference)]
     for patch in plan.patch:
         _found, error = _try(client.patch, _path(patch), patch, FIELD_MANAGER)
         if error:
@@ -95,6 +96,11 @@ def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:
 
 def _delete(client: Client, reference: Json) -> Json:
     return client.delete(_path(reference), reference["metadata"].get("uid") or "")
+
+
+def _orphan(client: Client, reference: Json) -> Json:
+    uid = reference["metadata"].get("uid") or ""
+    return client.delete(_path(reference), uid, leave_dependents=True)
 
 
 def _evict_all(

@@ -11,16 +11,16 @@ from functools import cached_property
 from .._components.app import App
 from .._components.gpu_stack.component import Component
 from .._components.gpu_stack.images import resolve_image
+from .._components.gpu_stack.nodes import Nodes
 from .._components.gpu_stack.settings import gpu_namespace
+from .._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
+from .._components.gpu_stack.upgrade.reads import upgrade_step
+from .._components.gpu_stack.upgrade.step import Step
 from .._engine.desired import Manifest, Patch
 from .._engine.metadata import Labels
 from .._engine.observed import read_node_rows, read_objects, read_presence
 from .node_labels import labelled, node_patch
-from .nodes import Nodes
 from .spec import Policy
-from .upgrade.policy import UpgradePolicy, parse_policy
-from .upgrade.reads import upgrade_step
-from .upgrade.step import Step
 
 POLICIES = read_objects("ClusterPolicy", "")
 GPU_CLUSTERS = read_objects("GPUCluster", "")

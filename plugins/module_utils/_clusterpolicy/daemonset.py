@@ -9,8 +9,10 @@ import posixpath
 import typing as t
 from dataclasses import dataclass, field
 
+from .._components.gpu_stack import scripts
 from .._components.gpu_stack.kept import keep_texts
 from .._components.gpu_stack.pods import (
+    APP,
     AS_ROOT,
     FROM_HOST,
     Container,
@@ -22,11 +24,10 @@ from .._components.gpu_stack.pods import (
     set_path,
 )
 from .._engine.desired import Manifest
-from . import scripts
 from .app import PolicyApp
 from .node_labels import DEPLOY
 
-APP, PART_OF = "app", "app.kubernetes.io/part-of"
+PART_OF = "app.kubernetes.io/part-of"
 DRIVER_VALIDATION, TOOLKIT_VALIDATION = "driver-validation", "toolkit-validation"
 HOST_ROOT = "HOST_ROOT"
 

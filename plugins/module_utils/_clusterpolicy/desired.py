@@ -81,7 +81,7 @@ def _add(
     if is_served(app, state):
         for manifest in state.children(app):
             wanted.add((manifest["kind"], manifest["metadata"]["name"]))
-            if not _is_leaving(app, manifest):
+            if not is_leaving(app, app.observed.get(key_of(manifest))):
                 is_left_alone = manifest["kind"] == "ServiceAccount"
                 children.append(Child(manifest, create_only=is_left_alone))
     unwanted += [
@@ -91,9 +91,8 @@ def _add(
     ]
 
 
-def _is_leaving(app: PolicyApp, manifest: Manifest) -> bool:
-    """Whether the live object is of a policy that is gone, so the garbage collector deletes it."""
-    live = app.observed.get(key_of(manifest))
+def is_leaving(app: PolicyApp, live: Manifest | None) -> bool:
+    """Whether a live object is of a policy that is gone, so the garbage collector deletes it."""
     controller = controller_of(live) if live else None
     if controller is None or controller.get("kind") != app.kind or app.controls(live):
         return False

@@ -8,8 +8,8 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from .._components.gpu_stack.nodes import GPU_PRESENT, GPU_PRODUCTS, labels_of
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
-from .nodes import GPU_PRESENT, GPU_PRODUCTS, labels_of
 from .spec import Policy as Spec
 
 DEPLOY = "nvidia.com/gpu.deploy."

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._components.gpu_stack.readiness import is_ready
+from .._components.gpu_stack.upgrade.reads import upgrade_reads
+from .._components.gpu_stack.why import pods_of
 from .._engine.observed import Read, read_child, read_object, read_presence
 from .app import (
     CLUSTER_VERSIONS,
@@ -17,11 +20,8 @@ from .app import (
 )
 from .obstacles import find_obstacle
 from .order import STATES
-from .readiness import is_ready
 from .states.driver import DAEMON_SETS
 from .states.prerequisites import RUNTIME_CLASSES
-from .upgrade.reads import upgrade_reads
-from .why import pods_of
 
 _OF_CLUSTER = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS)
 _OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS)

@@ -8,12 +8,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._components.gpu_stack.permissions import Names
 from .._engine.desired import Manifest
 from .app import PolicyApp
 from .spec import Policy
-
-Names = tuple[tuple[str, str], ...]
-"""(kind, name) of objects."""
 
 
 def _always(_spec: Policy) -> bool:

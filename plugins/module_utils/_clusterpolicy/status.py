@@ -5,20 +5,24 @@
 
 from __future__ import annotations
 
-from .._engine.desired import Assessment, Event, Manifest, Outcome
+import typing as t
+
+from .._components.gpu_stack.readiness import is_ready
+from .._components.gpu_stack.upgrade.step import Step
+from .._components.gpu_stack.why import explain
+from .._engine.desired import Assessment, Event, Outcome
 from .._engine.status_builder import StatusBuilder
 from .app import PolicyApp
-from .desired import is_served
+from .desired import is_leaving, is_served
 from .obstacles import CONFLICT, find_obstacle
 from .order import STATES
-from .readiness import is_ready
 from .state import State
-from .why import explain
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
 _FAILED = "ReconcileFailed"
 _RECONCILED = "ClusterPolicy is ready as all resources have been successfully reconciled"
+_MAX_NODES = 5
 _NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
 
 
@@ -33,11 +37,11 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     if failure := outcome.failure or _refusals(app, outcome):
         _fail(builder, app, failure, is_final=_is_final(app, outcome))
     elif waiting := _waiting(now):
-        _wait(builder, now, waiting)
+        _wait(builder, waiting)
     else:
         _succeed(builder, app)
-    if not outcome.failure and not app.upgrade.is_over:
-        builder.is_polled = True
+    if not outcome.failure and not (upgrade := app.upgrade).is_over:
+        _follow(builder, upgrade)
     return builder.finish()
 
 
@@ -80,27 +84,46 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, *, is_final: boo
         builder.retry(message)
 
 
-def _waiting(app: PolicyApp) -> list[tuple[State, list[Manifest]]]:
-    """The states that are not ready, and their DaemonSets that are not."""
-    found = []
-    for state in STATES:
-        if not is_served(app, state) or not app.nodes.with_gpu:
+def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
+    """The states that are not ready, and why."""
+    return [
+        (state.name, why)
+        for state in STATES
+        if is_served(app, state) and (why := "; ".join(_why_not_ready(app, state)))
+    ]
+
+
+def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:
+    for kind, name in state.names(app):
+        live = app.live(kind, name)
+        if live is None:
             continue
-        live = (app.live("DaemonSet", name) for name in state.daemon_sets(app))
-        if unready := [item for item in live if item and not is_ready(item)]:
-            found.append((state, unready))
-    return found
+        if is_leaving(app, live):
+            yield f"{kind} {name} is of a ClusterPolicy that is gone, and is being deleted"
+        elif kind == "DaemonSet" and app.nodes.with_gpu and not is_ready(live):
+            yield explain(app, live)
 
 
-def _wait(
-    builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[State, list[Manifest]]]
-) -> None:
-    names = " ".join(state.name for state, _unready in waiting)
+def _wait(builder: StatusBuilder, waiting: list[tuple[str, str]]) -> None:
+    names = " ".join(name for name, _why in waiting)
     _set_error(
         builder, "OperandNotReady", f"ClusterPolicy is not ready; states not ready: [{names}]"
     )
-    told = [f"{state.name}: {explain(app, item)}" for state, unready in waiting for item in unready]
-    builder.reconciling = ("OperandNotReady", "; ".join(told))
+    told = "; ".join(f"{name}: {why}" for name, why in waiting)
+    builder.reconciling = ("OperandNotReady", told)
+
+
+def _follow(builder: StatusBuilder, upgrade: Step) -> None:
+    """An upgrade of drivers goes on step by step, which nobody tells."""
+    told = [
+        f"node {item.node.name}: {item.state}" + (f": {item.waits}" if item.waits else "")
+        for item in upgrade.nodes
+        if not item.is_quiet
+    ]
+    shown = "; ".join(told[:_MAX_NODES])
+    more = f"; {len(told) - _MAX_NODES} nodes more" if len(told) > _MAX_NODES else ""
+    builder.is_polled = True
+    builder.reconciling = builder.reconciling or ("DriverUpgrade", f"{shown}{more}")
 
 
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:

@@ -98,7 +98,8 @@ class Desired:
     Unwanted children are looked up in the namespace where the custom resource's children usually
     are. ``patches``: fields to set on others' objects. ``evictions``: pods to end, after all that.
     ``failure``: why the children are incomplete, when those listed are to be written all the same.
-    ``home``: the namespace of the unwanted ones, if it is another.
+    ``home``: the namespace of the unwanted ones, if it is another. ``orphaned``: as ``unwanted``,
+    but what belongs to them stays: pods run on without their DaemonSet.
     """
 
     children: list[Child] = field(default_factory=list)
@@ -107,6 +108,7 @@ class Desired:
     patches: list[Patch] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
     home: str = ""
+    orphaned: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

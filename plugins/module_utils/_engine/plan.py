@@ -22,13 +22,17 @@ NO_VERSION = "1"
 has appeared meanwhile is a conflict: server-side apply has no other "create only"."""
 
 
+_WRITES = ("apply", "adopt", "prune", "patch", "evict", "orphan")
+
+
 @dataclass
 class Plan:
     """``apply``: whole objects; ``adopt``, ``patch``: merge patches; the others: references.
 
-    ``adopt`` is for our own objects, ``patch`` for those of others; ``prune`` deletes, ``evict``
-    asks PodDisruptionBudgets first. ``failure``: why the custom resource cannot be served as it is,
-    with its ``failure_reason``; both are empty if it can.
+    ``adopt`` is for our own objects, ``patch`` for those of others; ``prune`` deletes, ``orphan``
+    too, but leaves alone what belongs to an object; ``evict`` asks PodDisruptionBudgets first.
+    ``failure``: why the custom resource cannot be served as it is, with its ``failure_reason``;
+    both are empty if it can.
 
     Each entry carries the uid of the object that was observed, or the expectation that there is
     none; the API server refuses to write or delete anything else. Shared children are the
@@ -42,13 +46,14 @@ class Plan:
     refusals: list[Refusal] = field(default_factory=list)
     patch: list[Manifest] = field(default_factory=list)
     evict: list[Manifest] = field(default_factory=list)
+    orphan: list[Manifest] = field(default_factory=list)
     failure: str = ""
     failure_reason: str = ""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.apply or self.adopt or self.prune or self.patch or self.evict)
+        return not any(getattr(self, name) for name in _WRITES)
 
     @classmethod
     def from_dict(cls, plan: t.Mapping[str, t.Any]) -> Plan:
@@ -74,10 +79,12 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
         elif not child.create_only and not live["metadata"].get("deletionTimestamp"):
             _plan_update(plan, cr, child, live)
     home = desired.home or cr["metadata"].get("namespace") or observed.operator_namespace
-    for kind, name in desired.unwanted:
-        live = observed.object(kind, home, name)
-        if live and is_controlled_by(live, cr) and not live["metadata"].get("deletionTimestamp"):
-            plan.prune.append(reference_to(live, kind))
+    for names, way in ((desired.unwanted, plan.prune), (desired.orphaned, plan.orphan)):
+        for kind, name in names:
+            live = observed.object(kind, home, name)
+            is_ours = live is not None and is_controlled_by(live, cr)
+            if live and is_ours and not live["metadata"].get("deletionTimestamp"):
+                way.append(reference_to(live, kind))
     plan.patch = [body for patch in desired.patches if (body := merge_patch_of(patch))]
     for eviction in desired.evictions:
         if not eviction.live["metadata"].get("deletionTimestamp"):

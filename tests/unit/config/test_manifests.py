@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import ipaddress
 import shutil
@@ -321,6 +322,10 @@ def test_leader_election_shares_the_lease_of_the_reference():
     assert [rule["resourceNames"] for rule in named] == [["a0715c6e.nvidia.com"]]
 
 
+VERSIONS = collections.defaultdict(lambda: "apps.nvidia.com/v1alpha1", gpu="nvidia.com/v1")
+"""By the first word of a sample's name."""
+
+
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_sample_is_of_our_kinds_and_leaves_the_namespace_open(path):
     if path.name == "kustomization.yaml":
@@ -328,7 +333,7 @@ def test_sample_is_of_our_kinds_and_leaves_the_namespace_open(path):
         return
     prerequisites = path.name.endswith("-prerequisites.yaml")
     for item in load_all(path):
-        version = "v1" if prerequisites else "apps.nvidia.com/v1alpha1"
+        version = "v1" if prerequisites else VERSIONS[path.name.partition("_")[0]]
         assert item["apiVersion"] == version
         assert "namespace" not in item["metadata"]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import permissions, role_names
 from ..._components.gpu_stack.pods import (
     DIRECTORY,
     PRIVILEGED,
@@ -21,7 +22,6 @@ from ..._components.gpu_stack.pods import (
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
-from ..permissions import permissions, role_names
 from ..services import build_stack_service
 from ..state import State
 

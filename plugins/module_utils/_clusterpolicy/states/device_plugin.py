@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ..._components.gpu_stack.permissions import READ_NODES, permissions, role_names
 from ..._components.gpu_stack.pods import (
     CREATE,
     FROM_HOST,
@@ -23,6 +24,7 @@ from ..._components.gpu_stack.pods import (
     set_env,
     use_host_network,
 )
+from ..._components.gpu_stack.scripts import DEVICE_PLUGIN_ENTRYPOINT
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
@@ -32,9 +34,7 @@ from ..daemonset import (
     place_on_host,
     wait_for_toolkit,
 )
-from ..permissions import READ_NODES, permissions, role_names
 from ..plugin_config import add_plugin_config
-from ..scripts import DEVICE_PLUGIN_ENTRYPOINT
 from ..state import State
 
 ACCOUNT = "nvidia-device-plugin"

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._components.gpu_stack import scripts
 from ..._components.gpu_stack.component import Component
 from ..._components.gpu_stack.driver import (
     COMPONENT,
@@ -26,13 +28,12 @@ from ..._components.gpu_stack.driver import (
 from ..._components.gpu_stack.driver_files import Node, build_files
 from ..._components.gpu_stack.images import precompiled_image, with_os
 from ..._components.gpu_stack.kept import put_digest
+from ..._components.gpu_stack.nodes import KERNEL, OperatingSystem, short_kernel
+from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._engine.desired import Manifest
 from ..._engine.observed import read_labelled
-from .. import scripts
 from ..app import PolicyApp
 from ..daemonset import TEXTS, Workload, build_daemon_set
-from ..nodes import KERNEL, OperatingSystem, short_kernel
-from ..permissions import permissions, role_names, rule
 from ..state import State, keep_without_gpu
 
 NAME, _ACCOUNT = "nvidia-driver-daemonset", "nvidia-driver"
@@ -166,14 +167,17 @@ def _missing(field: str, kind: str, name: str) -> str:
     return f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'
 
 
-def _others(app: PolicyApp) -> list[tuple[str, str]]:
-    """DaemonSets of other kernels, or of the other mode."""
+def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
+    """The DaemonSets that it wants, and those of other kernels, or of the other mode."""
     found = app.observed.get(DAEMON_SETS.key) or []
-    return [
-        ("DaemonSet", str(item["metadata"]["name"]))
+    names = [
+        str(item["metadata"]["name"])
         for item in found
         if item["metadata"].get("namespace") == app.namespace and app.controls(item)
     ]
+    with contextlib.suppress(NimError):
+        names += [pool.name for pool in _pools(app)]
+    return [("DaemonSet", name) for name in names]
 
 
 def _keeps(app: PolicyApp, kind: str, name: str) -> bool:
@@ -195,6 +199,6 @@ STATE = State(
     ),
     children=_children,
     is_enabled=lambda spec: spec.driver.component.is_enabled,
-    extra=_others,
+    extra=_of_this_policy,
     keeps=_keeps,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import READ_NODES, permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     DIRECTORY,
     NODE_NAME,
@@ -32,7 +33,6 @@ from ..daemonset import (
     place_on_host,
     wait_for_toolkit,
 )
-from ..permissions import READ_NODES, permissions, role_names, rule
 from ..plugin_config import add_plugin_config
 from ..state import State
 

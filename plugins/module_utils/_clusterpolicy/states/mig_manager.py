@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     CREATE,
     DIRECTORY,
@@ -26,11 +27,10 @@ from ..._components.gpu_stack.pods import (
     set_env,
     use_host_network,
 )
+from ..._components.gpu_stack.scripts import MIG_MANAGER_ENTRYPOINT
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
-from ..permissions import permissions, role_names, rule
-from ..scripts import MIG_MANAGER_ENTRYPOINT
 from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG
 from ..state import State
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import role_names
 from ..._components.gpu_stack.pods import (
     BOTH_WAYS,
     DIRECTORY,
@@ -28,7 +29,6 @@ from ..daemonset import (
     place_on_host,
     wait_for_toolkit,
 )
-from ..permissions import role_names
 from ..plugin_config import add_plugin_config
 from ..state import State
 from .device_plugin import ACCOUNT, IMAGE, mps_volumes

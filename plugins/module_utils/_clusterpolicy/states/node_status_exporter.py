@@ -7,6 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import (
+    READ_NODES,
+    WATCH_DAEMON_SETS,
+    permissions,
+    role_names,
+    rule,
+)
 from ..._components.gpu_stack.pods import (
     AS_ROOT,
     DIRECTORY,
@@ -25,7 +32,6 @@ from ..._components.gpu_stack.pods import (
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host
-from ..permissions import READ_NODES, WATCH_DAEMON_SETS, permissions, role_names, rule
 from ..services import build_stack_monitor, build_stack_service
 from ..state import State
 

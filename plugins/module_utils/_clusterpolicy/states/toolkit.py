@@ -9,6 +9,7 @@ import posixpath
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     BOTH_WAYS,
     CREATE,
@@ -28,6 +29,7 @@ from ..._components.gpu_stack.pods import (
     set_env,
     use_host_network,
 )
+from ..._components.gpu_stack.scripts import TOOLKIT_ENTRYPOINT
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
@@ -37,8 +39,6 @@ from ..daemonset import (
     place_on_host,
     validate,
 )
-from ..permissions import permissions, role_names, rule
-from ..scripts import TOOLKIT_ENTRYPOINT
 from ..state import State
 
 _NAME, _ACCOUNT = "nvidia-container-toolkit-daemonset", "nvidia-container-toolkit"

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._components.gpu_stack.permissions import (
+    READ_NODES,
+    WATCH_DAEMON_SETS,
+    permissions,
+    role_names,
+    rule,
+)
 from ..._components.gpu_stack.pods import (
     AS_ROOT,
     BOTH_WAYS,
@@ -25,6 +32,7 @@ from ..._components.gpu_stack.pods import (
     set_env,
     use_host_network,
 )
+from ..._components.gpu_stack.scripts import VALIDATOR_MAIN, VALIDATOR_STOP
 from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
@@ -36,8 +44,6 @@ from ..daemonset import (
     place_on_host,
     validate,
 )
-from ..permissions import READ_NODES, WATCH_DAEMON_SETS, permissions, role_names, rule
-from ..scripts import VALIDATOR_MAIN, VALIDATOR_STOP
 from ..state import State
 
 _NAME = "nvidia-operator-validator"

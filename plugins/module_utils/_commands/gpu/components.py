@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..._clusterpolicy.upgrade import names
+from ..._components.gpu_stack.upgrade import names
 
 Json = dict[str, t.Any]
 

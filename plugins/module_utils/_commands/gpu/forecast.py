@@ -11,12 +11,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import asdict, dataclass, field
 
-from ..._clusterpolicy.upgrade import names
-from ..._clusterpolicy.upgrade.controller import take_step
-from ..._clusterpolicy.upgrade.pods import name_of_pod
-from ..._clusterpolicy.upgrade.policy import UpgradePolicy
-from ..._clusterpolicy.upgrade.services import Services, node_of
-from ..._clusterpolicy.upgrade.step import Step
+from ..._components.gpu_stack.upgrade import names
+from ..._components.gpu_stack.upgrade.controller import take_step
+from ..._components.gpu_stack.upgrade.pods import name_of_pod
+from ..._components.gpu_stack.upgrade.policy import UpgradePolicy
+from ..._components.gpu_stack.upgrade.services import Services, node_of
+from ..._components.gpu_stack.upgrade.step import Step
 from .world import World, gpus_of
 
 Json = dict[str, t.Any]

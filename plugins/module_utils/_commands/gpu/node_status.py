@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from ..._base.printable import printable
-from ..._clusterpolicy.upgrade import names
-from ..._clusterpolicy.upgrade.scene import Node, parse_seconds
-from ..._clusterpolicy.upgrade.services import node_of
-from ..._clusterpolicy.upgrade.step import Step
+from ..._components.gpu_stack.upgrade import names
+from ..._components.gpu_stack.upgrade.scene import Node, parse_seconds
+from ..._components.gpu_stack.upgrade.services import node_of
+from ..._components.gpu_stack.upgrade.step import Step
 from ..._engine.conditions import find_condition
 from .components import COMPONENTS, DEPLOY, DRIVER, TOOLKIT, VALIDATOR, Component
 from .diagnosis import Diagnosis, diagnose

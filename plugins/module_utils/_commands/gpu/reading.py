@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from ..._base.errors import ApiError, NimError
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
-from ..._clusterpolicy.upgrade import names
-from ..._clusterpolicy.upgrade.policy import UpgradePolicy, parse_policy
+from ..._components.gpu_stack.upgrade import names
+from ..._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
 from ..._engine.api_resources import api_path, collection_path
 from ..._engine.observed import read_objects, read_outlines
 from ..._engine.outlines import outline

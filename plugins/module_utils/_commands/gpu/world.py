@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 
 from ..._base.quantity import parse_quantity
 from ..._cluster.simulated import grow
-from ..._clusterpolicy.upgrade import names
-from ..._clusterpolicy.upgrade.pods import claims_of, is_of_daemon_set
-from ..._clusterpolicy.upgrade.revisions import Revisions, hash_of
-from ..._clusterpolicy.upgrade.scene import Node, Scene, drivers_by_node
-from ..._clusterpolicy.upgrade.services import Services, node_of
-from ..._clusterpolicy.upgrade.step import Step
+from ..._components.gpu_stack.upgrade import names
+from ..._components.gpu_stack.upgrade.pods import claims_of, is_of_daemon_set
+from ..._components.gpu_stack.upgrade.revisions import Revisions, hash_of
+from ..._components.gpu_stack.upgrade.scene import Node, Scene, drivers_by_node
+from ..._components.gpu_stack.upgrade.services import Services, node_of
+from ..._components.gpu_stack.upgrade.step import Step
 from ..._components.pod import has_ended, is_pod_ready
 from ..._engine.disruption import budgets_of, why_held
 from ..._engine.label_selector import Selector, parse_selector

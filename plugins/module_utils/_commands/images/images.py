@@ -9,8 +9,8 @@ import re
 import typing as t
 
 from ..._base.errors import NimError
-from ..._clusterpolicy.nodes import GPU_PRESENT, GPU_PRODUCTS, KERNEL
 from ..._components.gpu_stack.images import IMAGES, with_os
+from ..._components.gpu_stack.nodes import GPU_PRESENT, GPU_PRODUCTS, KERNEL
 from ..._engine.desired import Manifest
 
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")

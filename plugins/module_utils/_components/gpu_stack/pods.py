@@ -13,6 +13,8 @@ from .component import Component
 Container = dict[str, t.Any]
 Item = dict[str, t.Any]
 
+APP = "app"
+"""The label by which a DaemonSet selects its pods."""
 DIRECTORY, CREATE, FILE = "Directory", "DirectoryOrCreate", "File"
 FROM_HOST, BOTH_WAYS = "HostToContainer", "Bidirectional"
 

@@ -12,6 +12,7 @@ from .images import read_images
 
 NAMESPACE = "NIMOPS_GPU_NAMESPACE"
 _NAMESPACE_SETTING = "gpu_namespace"
+_USUAL = "gpu-operator"
 
 
 def read_gpu_settings(environment: t.Mapping[str, str]) -> dict[str, t.Any]:
@@ -20,6 +21,9 @@ def read_gpu_settings(environment: t.Mapping[str, str]) -> dict[str, t.Any]:
 
 
 def gpu_namespace(observed: Observed) -> str:
-    """The namespace of the stack: the operator's, unless the administrator names another one."""
+    """The namespace of the stack: the operator's, unless the administrator names another one.
+
+    Without an operator, as when rendering, it is the one that such stacks usually have.
+    """
     given = (observed.get(OPERATOR) or {}).get(_NAMESPACE_SETTING)
-    return str(given or "") or observed.operator_namespace
+    return str(given or observed.operator_namespace or _USUAL)

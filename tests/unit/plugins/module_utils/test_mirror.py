@@ -12,8 +12,7 @@ MODULES = HERE.parents[3] / "plugins/module_utils"
 
 UNTESTED = {
     "_base/errors.py": "exceptions without logic",
-    "_clusterpolicy/kind.py": "declaration; test_permissions.py compares what it holds and grants",
-    "_clusterpolicy/upgrade/names.py": "constants",
+    "_components/gpu_stack/upgrade/names.py": "constants",
     "_engine/generated_keys.py": "one constant; _cluster/test_private_keys.py uses it",
     "_engine/served_kinds.py": "generated table; test_kinds.py compares it",
     "_nimbuild/kind.py": "declaration; tests/unit/config checks what is generated from it",

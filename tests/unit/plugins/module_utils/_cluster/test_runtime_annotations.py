@@ -22,7 +22,7 @@ def put(cluster, plural, name, namespace="nim", **annotations):
     return path
 
 
-KINDS = ("NIMBuild", "NIMCache", "NIMPipeline", "NIMService")
+KINDS = ("ClusterPolicy", "NIMBuild", "NIMCache", "NIMPipeline", "NIMService")
 
 
 @pytest.fixture
@@ -44,6 +44,16 @@ def test_what_is_out_of_range_goes_and_an_event_says_so(cluster, mend):
     assert PERIOD in event["message"]
     assert event["involvedObject"]["name"] == "llm"
     assert mend() == []
+
+
+def test_of_a_resource_without_a_namespace(cluster, mend):
+    path = "/apis/nvidia.com/v1/clusterpolicies/a"
+    cluster.put(path, {"kind": "X", "metadata": {"name": "a", "annotations": {VERBOSITY: "99"}}})
+    (line,) = mend()
+    assert line.startswith("ClusterPolicy a: annotation ")
+    assert cluster.objects[path]["metadata"]["annotations"] == {}
+    (event,) = (item_path for item_path in cluster.objects if "/events/" in item_path)
+    assert "/namespaces/default/" in event
 
 
 def test_what_is_in_range_is_not_touched(cluster, mend):

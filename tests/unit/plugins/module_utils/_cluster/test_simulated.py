@@ -81,3 +81,16 @@ def test_an_evicted_pod_is_gone_unless_a_budget_holds_it(gpu):
     assert "allows none now" in outcome.held["Pod/nim/held"]
     assert world.find(ObjectKey("Pod", "nim", "free")) is None
     assert world.find(ObjectKey("Pod", "nim", "held")) == held
+
+
+def test_what_an_orphaned_object_owned_stays_without_an_owner():
+    owner = {"kind": "ConfigMap", "name": "a", "uid": "u"}
+    parent = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}}
+    world = SimulatedCluster(Facts([]).ask)
+    world.put(parent)
+    world.put({**POD, "metadata": {**POD["metadata"], "ownerReferences": [owner]}})
+    done = world.write(Plan(orphan=[reference_to(parent, "ConfigMap")]))
+    assert done.deleted == ["ConfigMap/a"]
+    assert world.find(ObjectKey("ConfigMap", "", "a")) is None
+    pod = world.find(ObjectKey("Pod", "nim", "a"))
+    assert pod["metadata"]["ownerReferences"] == []

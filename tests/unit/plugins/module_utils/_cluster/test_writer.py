@@ -182,6 +182,15 @@ def test_sealed_value_that_is_gone_is_a_refusal(cluster, write):
     assert "/api/v1/namespaces/nim/secrets/x" not in cluster.objects
 
 
+def test_what_an_orphaned_object_owns_stays(cluster, write):
+    cluster.put(f"{FOLDER}/a", config_map("a", uid="u-seen"))
+    found = write(orphan=[config_map("a", uid="u-seen")])
+    assert found.deleted == ["ConfigMap/nim/a"]
+    (request,) = cluster.calls("DELETE")
+    assert request.body["propagationPolicy"] == "Orphan"
+    assert request.body["preconditions"] == {"uid": "u-seen"}
+
+
 POD = "/api/v1/namespaces/nim/pods/a"
 EVICTION = f"{POD}/eviction"
 

@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.daemonse
     validate,
     wait_for_toolkit,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.scripts import (
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.scripts import (
     WAIT_FOR_TOOLKIT,
 )
 

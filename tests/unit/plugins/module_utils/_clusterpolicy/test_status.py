@@ -90,6 +90,32 @@ def test_what_is_disabled_or_has_no_node_is_not_waited_for(gpu, spec, nodes):
     assert assess(app, DONE).status["state"] == "ready"
 
 
+@pytest.mark.parametrize("nodes", [None, []])
+def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
+    live = [gpu.live("Role", "nvidia-dcgm", owner="gone"), gpu.live("Role", "nvidia-driver")]
+    found = assess(gpu.app({}, live=live, nodes=nodes), DONE)
+    assert said(found, "Error")[2].endswith("[state-dcgm]")
+    assert said(found, "Reconciling")[2] == (
+        "state-dcgm: Role nvidia-dcgm is of a ClusterPolicy that is gone, and is being deleted"
+    )
+    assert found.in_transit
+
+
+def test_an_upgrade_of_drivers_is_followed(gpu):
+    policy = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+    state = {
+        "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
+        "nvidia.com/gpu.present": "true",
+    }
+    nodes = [gpu.node(f"gpu-{number}", state) for number in range(7)]
+    found = assess(gpu.app(policy, nodes=nodes), DONE)
+    assert found.status["state"] == "ready"
+    assert said(found, "Reconciling")[1] == "DriverUpgrade"
+    assert said(found, "Reconciling")[2].startswith("node gpu-0: ")
+    assert said(found, "Reconciling")[2].endswith("; 2 nodes more")
+    assert found.in_transit
+
+
 def test_what_was_just_written_is_waited_for(gpu):
     written = daemon_set(gpu, "nvidia-dcgm")
     written["metadata"]["generation"] = 2

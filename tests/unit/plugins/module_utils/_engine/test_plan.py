@@ -123,6 +123,15 @@ def test_make_plan_prunes_only_ours(found, deleted):
     assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
 
 
+def test_what_an_orphaned_child_owns_stays():
+    observed = Observed({"Service/nim/llm": live(**OWNED)})
+    plan = make_plan(CR, Desired(orphaned=[("Service", "llm")]), observed)
+    assert [item["metadata"]["uid"] for item in plan.orphan] == ["u5"]
+    assert (plan.prune, plan.is_empty) == ([], False)
+    observed = Observed({"Service/nim/llm": live(**OTHER)})
+    assert make_plan(CR, Desired(orphaned=[("Service", "llm")]), observed).is_empty
+
+
 def test_unwanted_children_may_be_in_another_namespace():
     found = live(namespace="other", ownerReferences=[owner_reference(CR)])
     observed = Observed({"Service/other/llm": found})

@@ -119,6 +119,14 @@ def test_what_comes_before_a_daemon_set_that_cannot_be_made(gpu):
     assert [item["kind"] for item in made[-2:]] == ["ClusterRoleBinding", "ConfigMap"]
 
 
+def test_what_it_wants_is_known_before_it_is_there(gpu):
+    """So that it is read by its name, and waited for in the pass that makes it."""
+    name = "nvidia-driver-daemonset-6.8.0-60-generic-ubuntu24.04"
+    assert name in STATE.daemon_sets(gpu.app({"driver": PRECOMPILED}))
+    wrong = gpu.app({"driver": PRECOMPILED, "gds": {"enabled": True}})
+    assert STATE.daemon_sets(wrong) == ["nvidia-driver-daemonset"]
+
+
 def others(gpu, spec, **status):
     name = "nvidia-driver-daemonset-5.15-ubuntu22.04"
     live = gpu.live("DaemonSet", name, status=status)
@@ -134,6 +142,7 @@ def test_daemon_sets_of_other_kernels_stay_while_they_have_pods(gpu):
     assert names == [
         ("DaemonSet", "nvidia-driver-daemonset"),
         ("DaemonSet", "nvidia-driver-daemonset-5.15-ubuntu22.04"),
+        ("DaemonSet", "nvidia-driver-daemonset-6.8.0-60-generic-ubuntu24.04"),
     ]
     assert is_kept
     assert others(gpu, {"driver": PRECOMPILED}, numberMisscheduled=1)[1]

@@ -6,16 +6,18 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.policy import (
-    parse_policy,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.scene import Node
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.forecast import foresee
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
+    parse_policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.scene import (
+    Node,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -4,13 +4,6 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
-    take_step,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.policy import (
-    parse_policy,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
     Log,
@@ -21,6 +14,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_stat
     with_logs,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
+    parse_policy,
+)
 
 APPS = {item.name: item.app for item in COMPONENTS}
 DEPLOYED = [name for name in APPS if name not in ("mig-manager", "node-status-exporter")]

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.controller import (
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World, gpus_of
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
     take_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.upgrade.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
     parse_policy,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World, gpus_of
 
 POLICY = parse_policy({})
 

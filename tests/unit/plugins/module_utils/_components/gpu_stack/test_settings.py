@@ -15,6 +15,10 @@ def test_the_stack_is_in_the_operators_namespace():
     assert gpu_namespace(Observed({OPERATOR: settings})) == "nimops-system"
 
 
+def test_without_an_operator_it_is_in_the_usual_one():
+    assert gpu_namespace(Observed({})) == "gpu-operator"
+
+
 def test_or_in_the_one_that_the_administrator_names():
     found = read_gpu_settings({"NIMOPS_GPU_NAMESPACE": "gpus", "DCGM_IMAGE": "r.test/d:1"})
     assert found["images"] == {"DCGM_IMAGE": "r.test/d:1"}

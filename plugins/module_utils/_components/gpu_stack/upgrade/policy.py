@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`driver.upgradePolicy`, with all defaults, also those within objects that are not given."""
+
+from __future__ import annotations
+
+import math
+import re
+import typing as t
+from dataclasses import dataclass, field
+
+from ...._base.errors import NimError
+from ...._engine.label_selector import Selector, parse_selector
+
+WHERE = "driver.upgradePolicy"
+_PERCENT = re.compile(r"(\d{1,9})%")
+
+Given = t.Mapping[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """`waitForCompletion`: the jobs to wait for, if any. A limit of 0: for ever."""
+
+    selector: Selector | None = None
+    seconds: int = 0
+
+
+@dataclass(frozen=True)
+class Evicting:
+    """`podDeletion` and `drain`: how pods are evicted. A limit of 0: no limit."""
+
+    is_forced: bool = False
+    seconds: int = 300
+    may_lose_empty_dir: bool = False
+    selector: Selector = field(default_factory=Selector)
+
+
+@dataclass(frozen=True)
+class UpgradePolicy:
+    """How drivers are upgraded. ``max_parallel`` 0: no limit."""
+
+    auto_upgrade: bool = False
+    max_parallel: int = 1
+    max_unavailable: str = "25%"
+    waiting: Waiting = field(default_factory=Waiting)
+    pod_deletion: Evicting = field(default_factory=Evicting)
+    drain: Evicting | None = None
+
+    def count_unavailable(self, nodes: int) -> int:
+        """How many of these nodes may be unavailable; a percentage is rounded up."""
+        percent = _PERCENT.fullmatch(self.max_unavailable)
+        return math.ceil(nodes * int(percent[1]) / 100) if percent else int(self.max_unavailable)
+
+
+def parse_policy(given: Given | None, *, auto_upgrade: bool = False) -> UpgradePolicy:
+    """The policy from `driver.upgradePolicy`; NimError, which names the field, if it is invalid."""
+    spec = given or {}
+    waiting, drain = spec.get("waitForCompletion") or {}, spec.get("drain") or {}
+    jobs = str(waiting.get("podSelector") or "")
+    return UpgradePolicy(
+        auto_upgrade=_or(spec.get("autoUpgrade"), auto_upgrade),
+        max_parallel=_count(spec, "maxParallelUpgrades", 1, WHERE),
+        max_unavailable=_share(spec.get("maxUnavailable")),
+        waiting=Waiting(
+            _selector(jobs, "waitForCompletion") if jobs.strip() else None,
+            _count(waiting, "timeoutSeconds", 0, f"{WHERE}.waitForCompletion"),
+        ),
+        pod_deletion=_evicting(spec.get("podDeletion") or {}, "podDeletion"),
+        drain=_evicting(drain, "drain") if drain.get("enable") else None,
+    )
+
+
+def _evicting(spec: Given, name: str) -> Evicting:
+    return Evicting(
+        is_forced=bool(spec.get("force")),
+        seconds=_count(spec, "timeoutSeconds", 300, f"{WHERE}.{name}"),
+        may_lose_empty_dir=bool(spec.get("deleteEmptyDir")),
+        selector=_selector(str(spec.get("podSelector") or "") if name == "drain" else "", name),
+    )
+
+
+def _selector(text: str, name: str) -> Selector:
+    return parse_selector(text, f"{WHERE}.{name}.podSelector")
+
+
+def _share(given: t.Any) -> str:
+    text = "25%" if given is None else str(given)
+    if text.isascii() and (_PERCENT.fullmatch(text) or (text.isdigit() and len(text) < 10)):
+        return text
+    raise NimError(f'{WHERE}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
+
+
+def _count(spec: Given, name: str, default: int, where: str) -> int:
+    found = _or(spec.get(name), default)
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise NimError(f"{where}.{name}: must be a number from 0 on")
+    return found
+
+
+def _or(given: t.Any, default: t.Any) -> t.Any:
+    return default if given is None else given

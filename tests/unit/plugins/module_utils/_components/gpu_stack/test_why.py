@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.why import (
+    explain,
+    pods_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+
+
+class StackApp(App):
+    """A resource whose children have no labels of their own."""
+
+    labels: t.ClassVar[dict[str, str]] = {}
+    annotations: t.ClassVar[dict[str, str]] = {}
+
+
+def make_app(answers=None):
+    resource = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "cluster-policy", "uid": "u"},
+    }
+    return StackApp(
+        resource, Observed({OPERATOR: {"namespace": "gpu-operator"}, **(answers or {})})
+    )
+
+
+def daemon_set():
+    status = {
+        "observedGeneration": 1,
+        "desiredNumberScheduled": 2,
+        "updatedNumberScheduled": 2,
+        "numberAvailable": 0,
+    }
+    return {"metadata": {"name": "nvidia-dcgm", "generation": 1}, "status": status}
+
+
+def pod(name, node, waiting, *, is_ready=False):
+    state = {"waiting": waiting} if waiting else {"running": {}}
+    ready = [{"type": "Ready", "status": "True"}] if is_ready else []
+    return {
+        "metadata": {"name": name},
+        "spec": {"nodeName": node} if node else {},
+        "status": {"containerStatuses": [{"name": "c", "state": state}], "conditions": ready},
+    }
+
+
+def test_the_pods_that_say_why_each_reason_once():
+    broken = {"reason": "CreateContainerError", "message": "no such runtime"}
+    pods = [
+        pod("a", "gpu-0", broken),
+        pod("b", "gpu-1", broken),
+        pod("c", "gpu-2", {"reason": "ContainerCreating"}),
+        pod("d", "", {"reason": "ErrImagePull", "message": "not found"}),
+        pod("e", "gpu-3", broken, is_ready=True),
+    ]
+    app = make_app({pods_of(make_app(), "nvidia-dcgm").key: pods})
+    assert explain(app, daemon_set()) == (
+        "DaemonSet nvidia-dcgm: 0 of 2 pods are available;"
+        " Pod a on node gpu-0, container c: CreateContainerError: no such runtime;"
+        " Pod d, container c: ErrImagePull: not found"
+    )
+
+
+def test_without_pods_how_far_it_is():
+    assert explain(make_app(), daemon_set()) == "DaemonSet nvidia-dcgm: 0 of 2 pods are available"
