@@ -133,6 +133,8 @@ def test_without_a_driver_container_one_is_needed_on_the_node(gpu):
     (found,) = look([node_of(gpu)], pods, deployed)
     assert found.troubles[0].component == "container-toolkit"
     assert "install one on the node" in found.troubles[0].advice
+    names = [log.pod for log in logs_to_read([found], 9)]
+    assert "container-toolkit-n" not in names, "what is explained needs no log"
 
 
 @pytest.mark.parametrize(
