@@ -32,7 +32,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     read_objects,
 )
 
-
 _CLUSTER = "_cluster"
 """The folder of objects without a namespace; no namespace has such a name."""
 

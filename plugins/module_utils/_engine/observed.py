@@ -61,8 +61,8 @@ class Read:
     in ISO 8601; empty where no time passes), ``log`` (of a pod's container; answer: text, empty
     while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
     behind the Service ``name`` if that is given; answer: {"status": int, "body": str, "error": str,
-    "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy", "" if
-    the registry gave no answer, or `LATER`).
+    "late": bool}), ``protocol`` (model-download protocol of ``image``; answer: "native", "legacy",
+    "" if the registry gave no answer, or `LATER`).
 
     ``is_child``: the object is one that the custom resource makes for itself. There is none of a
     resource that has never been served, and if there is one all the same, its creation is refused.

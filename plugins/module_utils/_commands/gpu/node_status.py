@@ -241,11 +241,11 @@ def _roots(
 
 
 def _parent(name: str, item: Diagnosis, found: t.Container[str]) -> str:
-    """The component that another one waits for, if that is not ready either.
+    """The component that another one waits for, or fails without, if that is not ready either.
 
     The file for which pods wait that need the toolkit is written by the validator.
     """
-    if not item.needs or item.is_fault:
+    if not item.needs:
         return ""
     needs = [item.needs]
     if item.needs == TOOLKIT and name != VALIDATOR:

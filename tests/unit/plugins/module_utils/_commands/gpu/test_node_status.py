@@ -119,12 +119,22 @@ def test_the_validator_blocks_what_needs_the_toolkit(gpu):
     assert (trouble.component, trouble.blocks) == ("operator-validator", ("device-plugin",))
 
 
+def test_what_fails_without_another_one_is_not_told_beside_it(gpu):
+    failing = {"init": "toolkit-validation", "state": CRASHED, **ENDED}
+    pods = stack(container_toolkit={"state": RUNNING}, operator_validator=failing)
+    (found,) = look([node_of(gpu)], pods)
+    (trouble,) = found.troubles
+    assert (trouble.component, trouble.blocks) == ("container-toolkit", ("operator-validator",))
+
+
 def test_without_a_driver_container_one_is_needed_on_the_node(gpu):
     deployed = [name for name in DEPLOYED if name != "driver"]
     pods = [pod for pod in stack(**CHAIN) if not pod["metadata"]["name"].startswith("driver")]
     (found,) = look([node_of(gpu)], pods, deployed)
     assert found.troubles[0].component == "container-toolkit"
     assert "install one on the node" in found.troubles[0].advice
+    names = [log.pod for log in logs_to_read([found], 9)]
+    assert "container-toolkit-n" not in names, "what is explained needs no log"
 
 
 @pytest.mark.parametrize(

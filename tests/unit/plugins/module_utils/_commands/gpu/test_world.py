@@ -24,7 +24,7 @@ def test_an_evicted_pod_is_replaced_where_its_gpus_are_free(gpu):
         gpu.node("a", names.POD_DELETION, cordoned=True),
         gpu.node("b", gpus=3),
         gpu.node("c", gpus=8),
-        gpu.node("d", gpus=8, ready=False),
+        gpu.node("c-before", gpus=4, ready=False),
     ]
     pods = [gpu.driver("a", "old"), gpu.replica("llm-0", "a", gpus=4), gpu.replica("x", "b")]
     world = World(nodes, pods, [gpu.revision("old", 1), gpu.revision("new", 2)])
