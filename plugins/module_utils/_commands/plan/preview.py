@@ -72,12 +72,25 @@ def submit_dry_run(client: Client, resource: Json) -> Json:
 
 
 def list_resources(client: Client, namespace: str) -> list[Json]:
-    """The live custom resources of a namespace, or of all if it is empty."""
+    """The live custom resources of a namespace, or of all if it is empty.
+
+    Kinds without namespaces are left out with a namespace, and for who may not list them.
+    """
     return [
         {"apiVersion": KINDS[kind].version, "kind": kind, **item}
         for kind in kind_names()
-        for item in client.list_objects(api_path(kind, namespace)) or []
+        if KINDS[kind].is_namespaced or not namespace
+        for item in _list_readable(client, kind, namespace)
     ]
+
+
+def _list_readable(client: Client, kind: str, namespace: str) -> list[Json]:
+    try:
+        return client.list_objects(api_path(kind, namespace)) or []
+    except ApiError as error:
+        if error.status == 403 and not KINDS[kind].is_namespaced:
+            return []
+        raise
 
 
 def list_children(client: Client, kinds: t.Iterable[str], namespace: str) -> list[Json]:

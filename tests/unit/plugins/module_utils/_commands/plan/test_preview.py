@@ -133,3 +133,18 @@ def test_children_are_listed_by_our_label(cluster, client):
     assert cluster.calls("GET")[-1].query["labelSelector"] == (
         "app.kubernetes.io/managed-by=k8s-nim-operator"
     )
+
+
+def test_who_serves_models_need_not_read_what_is_in_no_namespace(cluster, client, answer):
+    policies = api_path("ClusterPolicy", "")
+    cluster.put(f"{policies}/gpu", {"metadata": {"name": "gpu"}})
+    assert list_resources(client, "nim") == []
+    assert [item["kind"] for item in list_resources(client, "")] == ["ClusterPolicy"]
+    cluster.refuse["GET", policies] = [answer(403, {"message": "forbidden"})]
+    assert list_resources(client, "") == []
+    cluster.refuse["GET", policies] = [answer(500, {"message": "broken"})]
+    with pytest.raises(ApiError, match="broken"):
+        list_resources(client, "")
+    cluster.refuse["GET", api_path("NIMService", "")] = [answer(403, {"message": "forbidden"})]
+    with pytest.raises(ApiError, match="forbidden"):
+        list_resources(client, "")
