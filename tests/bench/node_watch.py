@@ -112,7 +112,8 @@ def seconds_until(is_so: Callable[[], bool]) -> float:
 
 
 def is_labelled(api: Api, name: str) -> bool:
-    return api.get(f"{NODES}/{name}")["metadata"]["labels"].get("nvidia.com/gpu.present") == "true"
+    labels = api.get(f"{NODES}/{name}")["metadata"]["labels"]
+    return bool(labels.get("nvidia.com/gpu.present") == "true")
 
 
 def report(api: Api, pid: int, names: list[str], options: argparse.Namespace) -> None:

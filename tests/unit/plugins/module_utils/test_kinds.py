@@ -25,7 +25,9 @@ def test_kinds_are_those_that_are_served() -> None:
 
 @pytest.mark.parametrize("resource", [{}, {"kind": None}, {"kind": "Pod"}, {"kind": "nimcache"}])
 def test_unknown_kind(resource: t.Any) -> None:
-    with pytest.raises(NimError, match="is not one of ClusterPolicy, NIMBuild, NIMCache, NIMPipeline, "):
+    with pytest.raises(
+        NimError, match="is not one of ClusterPolicy, NIMBuild, NIMCache, NIMPipeline, "
+    ):
         kind_of(resource)
 
 

@@ -70,5 +70,5 @@ def test_nodes_of_an_operating_system() -> None:
 
 @pytest.mark.parametrize("system", ["ubuntu", "24.04", "", "Ubuntu 24.04", "ubuntu24.04\n"])
 def test_what_is_no_operating_system(system: str) -> None:
-    with pytest.raises(NimError, match="is not a name with a version, such as ubuntu24.04"):
+    with pytest.raises(NimError, match=r"is not a name with a version, such as ubuntu24\.04"):
         gpu_nodes(system, [])
