@@ -342,7 +342,8 @@ def test_ended_worker(sides: Sides, program: str) -> None:
     project = forks.prepare("ended-worker", "ends", program)
     outcome = forks.play(program, project, Run(("-e", "where=filter how=for-good", "play.yml")), 0)
     assert outcome.code == 1, outcome.stdout + outcome.stderr
-    assert "A worker was found in a dead state" in " ".join((outcome.stdout + outcome.stderr).split())
+    said = outcome.stdout + outcome.stderr + " ".join(event["stdout"] for event in outcome.events)
+    assert "A worker was found in a dead state" in " ".join(said.split())
     assert "later" not in outcome.stdout
 
 
