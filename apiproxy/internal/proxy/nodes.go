@@ -53,7 +53,8 @@ func toldOfNodes(primaries *watches.Primaries) []string {
 //
 // Every replica of the operator does so, whether it leads or not. What it writes depends on the nodes
 // alone, and it writes only what is not there yet, when its own digest has changed: two that see the
-// same write the same, and one that sees a change later writes nothing.
+// same write the same, and one that sees a change later writes nothing. What else it depends on is
+// which resources there are, if several of a kind.
 type nodeNews struct {
 	upstream *Upstream
 	paths    []string
@@ -68,8 +69,20 @@ type nodeNews struct {
 	mu sync.Mutex
 	// Whether all nodes are known: before, the digest is of some.
 	isComplete bool
+
+	// Only of tellAll. The digest that was told last.
+	told string
 	// What was said last, so that a failure that lasts is said once.
 	said string
+}
+
+// listener is a resource that is told of nodes.
+type listener struct {
+	path string
+	// What tells it from others; empty if it is being deleted.
+	rival string
+	// The digest that it was told last.
+	has string
 }
 
 func newNodeNews(upstream *Upstream, paths []string, say func(string)) *nodeNews {
@@ -88,6 +101,14 @@ func (n *nodeNews) run(ctx context.Context) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { watch.run(ctx) })
+	for _, path := range n.paths {
+		seen := newRivals(n.notifyIfComplete)
+		rivals := &follower{
+			upstream: n.upstream, path: path, isOutline: true, see: seen.see, keep: seen.keep,
+			deny: func() { n.say(path + " may not be watched: when one is deleted, nothing tells the next") },
+		}
+		running.Go(func() { rivals.run(ctx) })
+	}
 	running.Go(func() { n.tellAll(ctx) })
 	running.Wait()
 }
@@ -99,10 +120,16 @@ func (n *nodeNews) see(of meta, _ []byte, isGone bool) {
 	} else {
 		matters = n.fleet.See(of.name, of.text)
 	}
+	if matters {
+		n.notifyIfComplete()
+	}
+}
+
+func (n *nodeNews) notifyIfComplete() {
 	n.mu.Lock()
 	isComplete := n.isComplete
 	n.mu.Unlock()
-	if matters && isComplete {
+	if isComplete {
 		n.notify()
 	}
 }
@@ -131,19 +158,13 @@ func (n *nodeNews) notify() {
 
 // tellAll tells of changes until the context ends.
 func (n *nodeNews) tellAll(ctx context.Context) {
-	told := ""
 	for pause(ctx, n.changed, n.settle) {
-		wanted := n.fleet.Digest()
-		if wanted == told {
-			continue
-		}
 		wait := n.interval
-		if err := n.tell(ctx, wanted); err != nil && ctx.Err() == nil {
+		if err := n.tell(ctx); err != nil && ctx.Err() == nil {
 			n.complain(err)
 			n.notify()
 			wait = n.retry
 		} else {
-			told = wanted
 			n.complain(nil)
 		}
 		select {
@@ -168,31 +189,41 @@ func pause(ctx context.Context, news <-chan struct{}, settle time.Duration) bool
 	}
 }
 
-// tell writes the digest on all resources that have another.
-func (n *nodeNews) tell(ctx context.Context, wanted string) error {
+// tell writes the digest on all resources that have another, if it is not what was told last.
+func (n *nodeNews) tell(ctx context.Context) error {
+	var all []listener
 	for _, path := range n.paths {
-		names, err := n.others(ctx, path, wanted)
+		found, err := n.listeners(ctx, path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		for _, name := range names {
-			change, err := json.Marshal(map[string]any{"metadata": map[string]any{
-				"annotations": map[string]string{NodesAnnotation: wanted},
-			}})
-			if err != nil {
-				return err
-			}
-			err = n.upstream.mergePatch(ctx, path+"/"+name, fieldManager, change)
-			if err != nil && !isGone(err) {
-				return fmt.Errorf("%s/%s: %w", path, name, err)
-			}
+		all = append(all, found...)
+	}
+	wanted := digestFor(all, n.fleet.Digest())
+	if wanted == n.told {
+		return nil
+	}
+	change, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{NodesAnnotation: wanted},
+	}})
+	if err != nil {
+		return err
+	}
+	for _, item := range all {
+		if item.has == wanted {
+			continue
+		}
+		err := n.upstream.mergePatch(ctx, item.path, fieldManager, change)
+		if err != nil && !isGone(err) {
+			return fmt.Errorf("%s: %w", item.path, err)
 		}
 	}
+	n.told = wanted
 	return nil
 }
 
-// others returns the names of resources that have another digest; none if there is no such kind yet.
-func (n *nodeNews) others(ctx context.Context, path, wanted string) ([]string, error) {
+// listeners returns the resources at a path; none if there is no such kind yet.
+func (n *nodeNews) listeners(ctx context.Context, path string) ([]listener, error) {
 	body, err := n.upstream.open(ctx, path, "", metadataOfListOnly)
 	if isGone(err) {
 		return nil, nil
@@ -201,18 +232,18 @@ func (n *nodeNews) others(ctx context.Context, path, wanted string) ([]string, e
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	var names []string
+	var found []listener
 	_, whole, err := rawjson.EditList(io.Discard, body, rawjson.ListEditor{Item: func(item []byte) []byte {
-		has := rawjson.Text(rawjson.Find(item, "metadata", "annotations", NodesAnnotation))
-		if name := readMeta(item).name; name != "" && has != wanted {
-			names = append(names, name)
+		if of := readMeta(item); of.name != "" {
+			has := rawjson.Text(rawjson.Find(of.text, "annotations", NodesAnnotation))
+			found = append(found, listener{path + "/" + of.name, rival(of), has})
 		}
 		return nil
 	}})
 	if err == nil && !whole {
 		err = fmt.Errorf("no list")
 	}
-	return names, err
+	return found, err
 }
 
 func (n *nodeNews) complain(err error) {

@@ -25,7 +25,7 @@ const policies = "/apis/nvidia.com/v1/clusterpolicies"
 
 // cluster is a simulated API server with nodes and policies.
 type cluster struct {
-	nodes *streamer
+	nodes, policies *streamer
 
 	mu sync.Mutex
 	// What a list of nodes has.
@@ -40,7 +40,7 @@ type cluster struct {
 }
 
 func newCluster(policies ...string) *cluster {
-	c := &cluster{nodes: newStreamer(), annotations: map[string]string{}, refuse: map[string]int{}}
+	c := &cluster{nodes: newStreamer(), policies: newStreamer(), annotations: map[string]string{}, refuse: map[string]int{}}
 	for _, name := range policies {
 		c.annotations[name] = ""
 	}
@@ -66,8 +66,10 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 		c.nodes.serve(w, r)
 	case path == nodesPath:
 		_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"1"},"items":[`+listed+`]}`)
+	case path == policies && r.URL.Query().Get("watch") != "":
+		c.policies.serve(w, r)
 	case path == policies:
-		_, _ = io.WriteString(w, `{"metadata":{},"items":[`+c.items()+`]}`)
+		_, _ = io.WriteString(w, `{"metadata":{"resourceVersion":"1"},"items":[`+c.items()+`]}`)
 	case r.Method == http.MethodPatch && strings.HasPrefix(path, policies+"/"):
 		c.patch(w, r, strings.TrimPrefix(path, policies+"/"))
 	default:
@@ -151,6 +153,48 @@ func TestPoliciesAreToldOfNodesThatMatter(t *testing.T) {
 	} {
 		c.nodes.events <- event
 		eventually(t, event, func() bool { return c.changes() == strings.Repeat("a b ", number+1)+"a b" })
+	}
+}
+
+func TestPoliciesAreToldWhenOthersCome(t *testing.T) {
+	c := newCluster("a", "b")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
+	c.policies.query(t)
+	c.set(func() { delete(c.annotations, "a") })
+	c.policies.events <- `{"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"5"}}}`
+	eventually(t, "told the other", func() bool { return c.changes() == "a b b" })
+	c.set(func() { c.annotations["c"] = "" })
+	c.policies.events <- `{"type":"ADDED","object":{"metadata":{"name":"c","resourceVersion":"6"}}}`
+	eventually(t, "told both", func() bool { return c.changes() == "a b b b c" })
+	c.policies.events <- `{"type":"MODIFIED","object":{"metadata":{"name":"c","resourceVersion":"7","annotations":{"a":"b"}}}}`
+	time.Sleep(200 * time.Millisecond)
+	if got := c.changes(); got != "a b b b c" {
+		t.Error(got)
+	}
+}
+
+func TestAPolicyThatWentUnseenIsTold(t *testing.T) {
+	c := newCluster("a", "b")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
+	c.policies.query(t)
+	c.set(func() { delete(c.annotations, "a") })
+	c.policies.events <- `{"type":"ERROR","object":{"kind":"Status","code":410,"metadata":{}}}`
+	eventually(t, "told", func() bool { return c.changes() == "a b b" })
+}
+
+func TestAPolicyAloneIsToldOfNodesOnly(t *testing.T) {
+	c := newCluster("a")
+	news(t, c)
+	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
+	c.policies.query(t)
+	for _, kind := range []string{"MODIFIED", "DELETED", "ADDED"} {
+		c.policies.events <- `{"type":"` + kind + `","object":{"metadata":{"name":"a","uid":"` + kind + `","resourceVersion":"5"}}}`
+	}
+	time.Sleep(200 * time.Millisecond)
+	if got := c.changes(); got != "a" {
+		t.Error(got)
 	}
 }
 

@@ -1,0 +1,53 @@
+// Copyright (c) 2026 The nimops.nim authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proxy
+
+import "testing"
+
+func TestRivalsAreToldOfEachOther(t *testing.T) {
+	told := 0
+	r := newRivals(func() { told++ })
+	gone, live := true, false
+	for _, step := range []struct {
+		what, metadata string
+		isGone         bool
+		want           int
+	}{
+		{"the first", `"name":"a","uid":"1"`, live, 0},
+		{"its status", `"name":"a","uid":"1"`, live, 0},
+		{"made anew while alone", `"name":"a","uid":"2"`, live, 0},
+		{"the second", `"name":"b","uid":"3"`, live, 1},
+		{"its status", `"name":"b","uid":"3"`, live, 1},
+		{"made anew", `"name":"b","uid":"4"`, live, 2},
+		{"being deleted", `"name":"a","uid":"2","deletionTimestamp":"2026-01-01T00:00:00Z"`, live, 3},
+		{"deleted", `"name":"a","uid":"2"`, gone, 3},
+		{"the last", `"name":"b","uid":"4"`, gone, 3},
+	} {
+		r.see(readMeta([]byte(`{"metadata":{`+step.metadata+`}}`)), nil, step.isGone)
+		if told != step.want {
+			t.Errorf("%s: told %d times, not %d", step.what, told, step.want)
+		}
+	}
+}
+
+func TestTheDigestOfSeveralSaysWhichThereAre(t *testing.T) {
+	a, b, again, ending := listener{rival: "a 1"}, listener{rival: "b 2"}, listener{rival: "b 3"}, listener{}
+	for _, alone := range [][]listener{nil, {a}, {b}, {a, ending}} {
+		if got := digestFor(alone, "nodes"); got != "nodes" {
+			t.Error(alone, got)
+		}
+	}
+	both := digestFor([]listener{a, b}, "nodes")
+	if both != digestFor([]listener{b, a}, "nodes") {
+		t.Error("the order counts")
+	}
+	for _, others := range [][]listener{{a, again}, {a, b, again}} {
+		if got := digestFor(others, "nodes"); got == both {
+			t.Error(others)
+		}
+	}
+	if both == digestFor([]listener{a, b}, "other nodes") {
+		t.Error("nodes do not count")
+	}
+}
