@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -24,6 +25,8 @@ ENTRYPOINTS = {
     "MIG_MANAGER_ENTRYPOINT": "nvidia-mig-manager",
 }
 WAITING = (*ENTRYPOINTS, "WAIT_FOR_TOOLKIT", "VALIDATOR_MAIN", "GDS_INSTALL", "GDRCOPY_INSTALL")
+HEED_SIGNALS = ("/usr/bin/env", "--default-signal=INT,TERM")
+"""A shell cannot trap what is ignored when it starts, as SIGINT is by tests in the background."""
 PATHS = ("/run/nvidia", "/sys/module")
 READY = (
     "IS_HOST_DRIVER=false\nNVIDIA_DRIVER_ROOT=/run/nvidia/driver\nDRIVER_ROOT_CTR_PATH=/driver-root\n"
@@ -36,6 +39,7 @@ class Container:
 
     def __init__(self, root: Path, shell: str) -> None:
         self.root, self.shell = root, shell
+        self.started: list[subprocess.Popen[str]] = []
         for folder in ("run/nvidia/validations", "sys/module", "bin"):
             (root / folder).mkdir(parents=True)
         self.tool("sleep", f"exec {shutil.which('sleep')} 0.02")
@@ -65,13 +69,23 @@ class Container:
         text = SCRIPTS[name]
         for path in PATHS:
             text = text.replace(path, f"{self.root}{path}")
-        return subprocess.Popen(
-            [self.shell, "-c", text],
+        process = subprocess.Popen(
+            [*HEED_SIGNALS, self.shell, "-c", text],
             env={"PATH": f"{self.root}/bin:/usr/bin:/bin"} | env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
+        self.started.append(process)
+        return process
+
+    def stop(self) -> None:
+        """End what still runs, with all that it has started."""
+        for process in self.started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
     def run(self, name: str, **env: str) -> tuple[int, str, str]:
         """Run a script to its end: its code and output."""
@@ -81,9 +95,11 @@ class Container:
 
 
 @pytest.fixture(params=["sh", "bash"])
-def container(request: pytest.FixtureRequest, tmp_path: Path) -> Container:
+def container(request: pytest.FixtureRequest, tmp_path: Path) -> t.Iterator[Container]:
     """`sh` is dash on Debian and Ubuntu; the side containers of the driver use bash."""
-    return Container(tmp_path, request.param)
+    made = Container(tmp_path, request.param)
+    yield made
+    made.stop()
 
 
 def variables(output: str) -> dict[str, str]:
