@@ -146,7 +146,7 @@ def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
     ]
     assert not [name for name in wanted.unwanted if "driver" in name[1]]
     assert not any(is_served(app, state) for state in STATES if state.name == "state-driver")
-    assert desired(gpu.app({}, live=found, answers=listed)).orphaned == []
+    assert desired(gpu.app({}, answers=listed)).orphaned == []
 
 
 @pytest.mark.parametrize(("kind", "is_left"), [("NVIDIADriver", True), ("ClusterPolicy", False)])
