@@ -21,6 +21,7 @@ from ._nimbuild.kind import KIND as NIMBUILD
 from ._nimcache.kind import KIND as NIMCACHE
 from ._nimpipeline.kind import KIND as NIMPIPELINE
 from ._nimservice.kind import KIND as NIMSERVICE
+from ._nvidiadriver.kind import KIND as NVIDIADRIVER
 
 _ALL: tuple[AnyKind, ...] = (
     CLUSTERPOLICY,
@@ -28,6 +29,7 @@ _ALL: tuple[AnyKind, ...] = (
     NIMCACHE,
     NIMPIPELINE,
     NIMSERVICE,
+    NVIDIADRIVER,
     NEMOCUSTOMIZER,
     NEMODATASTORE,
     NEMOENTITYSTORE,

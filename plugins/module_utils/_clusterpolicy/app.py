@@ -5,33 +5,28 @@
 
 from __future__ import annotations
 
-import typing as t
 from functools import cached_property
 
 from .._components.app import App
+from .._components.gpu_stack.cluster import NODES, POLICIES, active_policy
 from .._components.gpu_stack.component import Component
 from .._components.gpu_stack.images import resolve_image
-from .._components.gpu_stack.nodes import Nodes
+from .._components.gpu_stack.nodes import Nodes, owner_of
 from .._components.gpu_stack.settings import gpu_namespace
+from .._components.gpu_stack.upgrade import names
 from .._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
 from .._components.gpu_stack.upgrade.reads import upgrade_step
+from .._components.gpu_stack.upgrade.scene import NOBODY, Node
 from .._components.gpu_stack.upgrade.step import Step
-from .._engine.desired import Manifest, Patch
+from .._engine.desired import Patch
 from .._engine.metadata import Labels
-from .._engine.observed import read_node_rows, read_objects, read_presence
+from .._engine.observed import read_presence
 from .node_labels import labelled, node_patch
 from .spec import Policy
 
-POLICIES = read_objects("ClusterPolicy", "")
-GPU_CLUSTERS = read_objects("GPUCluster", "")
-SERVICE_MONITORS, CLUSTER_VERSIONS = (
-    read_presence("CustomResourceDefinition", "", name)
-    for name in (
-        "servicemonitors.monitoring.coreos.com",
-        "clusterversions.config.openshift.io",
-    )
+SERVICE_MONITORS = read_presence(
+    "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
 )
-NODES = read_node_rows()
 
 
 class PolicyApp(App):
@@ -62,31 +57,15 @@ class PolicyApp(App):
     @property
     def active(self) -> str:
         """The name of the active policy: the oldest one that is not being deleted."""
-        live = [
-            item
-            for item in self.observed.get(POLICIES.key) or [self.resource]
-            if not item["metadata"].get("deletionTimestamp")
-        ]
-        oldest = min(live, key=_age, default=self.resource)
-        return str(oldest["metadata"]["name"])
+        policies = self.observed.get(POLICIES.key) or [self.resource]
+        return str((active_policy(policies) or self.resource)["metadata"]["name"])
 
     @property
     def is_active(self) -> bool:
         """Whether this is the active policy."""
         return self.active == self.name
 
-    @property
-    def rival_cluster(self) -> str:
-        """The name of a GPUCluster, which excludes policies; empty if there is none."""
-        found = self.observed.get(GPU_CLUSTERS.key) or []
-        return str(found[0]["metadata"]["name"]) if found else ""
-
     # the cluster
-
-    @property
-    def is_openshift(self) -> bool:
-        """Whether the cluster is OpenShift."""
-        return self.observed.get(CLUSTER_VERSIONS.key) is not None
 
     @property
     def has_service_monitors(self) -> bool:
@@ -112,8 +91,20 @@ class PolicyApp(App):
 
     @property
     def upgrade(self) -> Step:
-        """What an upgrade of drivers does now; NimError if the spec is invalid."""
-        return upgrade_step(self.observed, self.namespace, self.upgrade_policy)
+        """What an upgrade of drivers does now; NimError if the spec is invalid.
+
+        Nodes of an NVIDIADriver are its own affair.
+        """
+        owner = NOBODY if self.spec.uses_driver_resources else None
+        return upgrade_step(self.observed, self.namespace, self.upgrade_policy, owner)
+
+    @property
+    def has_driver_upgrade(self) -> bool:
+        """Whether an NVIDIADriver upgrades the driver of a node, or failed to."""
+        return self.spec.uses_driver_resources and any(
+            owner_of(node) and Node(node).state not in (names.UNKNOWN, names.DONE)
+            for node in self.observed.get(NODES.key) or []
+        )
 
     # images
 
@@ -132,8 +123,3 @@ class PolicyApp(App):
         if self.spec.has_nri:
             return False
         return self.spec.has_cdi or self.nodes.runtime != "crio"
-
-
-def _age(policy: t.Mapping[str, t.Any]) -> tuple[str, str]:
-    metadata: Manifest = policy["metadata"]
-    return str(metadata.get("creationTimestamp") or ""), str(metadata["name"])

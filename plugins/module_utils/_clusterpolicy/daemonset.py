@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from .._components.gpu_stack import scripts
 from .._components.gpu_stack.kept import keep_texts
+from .._components.gpu_stack.nodes import DEPLOY
 from .._components.gpu_stack.pods import (
     APP,
     AS_ROOT,
@@ -25,7 +26,6 @@ from .._components.gpu_stack.pods import (
 )
 from .._engine.desired import Manifest
 from .app import PolicyApp
-from .node_labels import DEPLOY
 
 PART_OF = "app.kubernetes.io/part-of"
 DRIVER_VALIDATION, TOOLKIT_VALIDATION = "driver-validation", "toolkit-validation"
@@ -34,11 +34,6 @@ HOST_ROOT = "HOST_ROOT"
 _ENV_FIELDS = {DRIVER_VALIDATION: "driver", TOOLKIT_VALIDATION: "toolkit"}
 _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _CDI_DEVICES = "management.nvidia.com/gpu=all"
-
-TEXTS = frozenset(
-    value for name, value in vars(scripts).items() if name.isupper() and isinstance(value, str)
-)
-"""All shell code that may be part of a pod template."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +82,7 @@ def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
         labels={**own, **spec.labels},
         annotations={**constraint, **spec.annotations},
     )
-    return keep_texts(manifest, app.live("DaemonSet", name), TEXTS)
+    return keep_texts(manifest, app.live("DaemonSet", name), scripts.TEXTS)
 
 
 def _complete(app: PolicyApp, workload: Workload, pod: Item) -> None:

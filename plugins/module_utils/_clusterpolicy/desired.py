@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._components.gpu_stack.cluster import POLICIES
+from .._components.gpu_stack.upgrade.step import Step
 from .._engine.api_resources import key_of
 from .._engine.desired import Child, Desired, Field, Manifest, Patch, Policy
 from .._engine.metadata import controller_of
-from .app import POLICIES, PolicyApp
+from .app import PolicyApp
 from .obstacles import find_obstacle
 from .order import STATES
 from .state import State
+from .states import driver
+from .states.driver import orphans, shared_child
 
 _POD_SECURITY = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "audit", "warn"))
 
@@ -25,6 +29,7 @@ def desired(app: PolicyApp) -> Desired:
         return Desired(failure=obstacle)
     children: list[Child] = []
     unwanted: list[tuple[str, str]] = []
+    orphaned = orphans(app) if app.spec.uses_driver_resources else []
     failure = _find_fault(app)
     for state in () if failure else STATES:
         try:
@@ -36,7 +41,7 @@ def desired(app: PolicyApp) -> Desired:
     try:
         upgrade = app.upgrade
     except NimError as error:
-        return Desired(children, unwanted, failure or error, patches, home=app.namespace)
+        upgrade, failure = Step(()), failure or error
     return Desired(
         children,
         unwanted,
@@ -44,13 +49,18 @@ def desired(app: PolicyApp) -> Desired:
         [*patches, *upgrade.patches],
         upgrade.evictions,
         home=app.namespace,
+        orphaned=orphaned,
     )
 
 
 def is_served(app: PolicyApp, state: State) -> bool:
     """Whether a state is enabled, and ours to make."""
-    is_left = state.name == "state-driver" and app.spec.uses_driver_resources
-    return state.is_enabled(app.spec) and not is_left
+    return state.is_enabled(app.spec) and not _is_handed_over(app, state)
+
+
+def _is_handed_over(app: PolicyApp, state: State) -> bool:
+    """Whether resources of kind NVIDIADriver do what the state does."""
+    return state is driver.STATE and app.spec.uses_driver_resources
 
 
 def _find_fault(app: PolicyApp) -> NimError | None:
@@ -75,7 +85,8 @@ def _add(
 
     NimError if one cannot be built: then those before it are written, and nothing is deleted.
     """
-    if state.is_enabled(app.spec) and not is_served(app, state):
+    if _is_handed_over(app, state):
+        children.append(shared_child(app))
         return
     wanted = set()
     if is_served(app, state):

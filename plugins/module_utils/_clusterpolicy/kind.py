@@ -31,6 +31,7 @@ KIND = Kind(
         Access("Node", "list patch", "labels by which pods find their nodes"),
         Access("GPUCluster", "list", "one excludes policies"),
         Access("ClusterPolicy", "list", "only the oldest one is active"),
+        Access("NVIDIADriver", "list patch", "triggers those that depend on it"),
         Access("CustomResourceDefinition", "read", "whether there are ServiceMonitors, OpenShift"),
         Access("Namespace", "read patch", "labels of Pod Security Admission"),
         Access("RuntimeClass", "list read write delete", "how containers get GPUs"),

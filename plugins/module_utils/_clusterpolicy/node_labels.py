@@ -8,12 +8,11 @@ from __future__ import annotations
 import copy
 import typing as t
 
-from .._components.gpu_stack.nodes import GPU_PRESENT, GPU_PRODUCTS, labels_of
+from .._components.gpu_stack.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS, labels_of, owner_of
+from .._components.gpu_stack.upgrade.names import ENABLED
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
 from .spec import Policy as Spec
 
-DEPLOY = "nvidia.com/gpu.deploy."
-UPGRADE_ENABLED = "nvidia.com/gpu-driver-upgrade-enabled"
 MIG_CONFIG = "nvidia.com/mig.config"
 
 _CONTAINER = (
@@ -62,9 +61,11 @@ def _fields(spec: Spec, node: Node) -> t.Iterator[Field]:
     elif is_marked or has_gpu:
         for name in (*_CONTAINER, _MIG_MANAGER, *_OTHERS):
             yield _label(f"{DEPLOY}{name}", ABSENT)
+    if spec.uses_driver_resources and owner_of(node):
+        return
     if has_gpu and spec.upgrades_drivers:
         yield _annotation("true")
-    elif UPGRADE_ENABLED in (node["metadata"].get("annotations") or {}):
+    elif ENABLED in (node["metadata"].get("annotations") or {}):
         yield _annotation(ABSENT)
 
 
@@ -100,4 +101,4 @@ def _label(key: str, value: t.Any, policy: Policy = Policy.LEAVE) -> Field:
 
 
 def _annotation(value: t.Any) -> Field:
-    return Field(("metadata", "annotations", UPGRADE_ENABLED), value, Policy.LEAVE)
+    return Field(("metadata", "annotations", ENABLED), value, Policy.LEAVE)

@@ -6,25 +6,25 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._components.gpu_stack.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
+    NODES,
+    NVIDIA_DRIVERS,
+    POLICIES,
+)
+from .._components.gpu_stack.driver import DAEMON_SETS
 from .._components.gpu_stack.readiness import is_ready
 from .._components.gpu_stack.upgrade.reads import upgrade_reads
 from .._components.gpu_stack.why import pods_of
 from .._engine.observed import Read, read_child, read_object, read_presence
-from .app import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-    NODES,
-    POLICIES,
-    SERVICE_MONITORS,
-    PolicyApp,
-)
+from .app import SERVICE_MONITORS, PolicyApp
 from .obstacles import find_obstacle
 from .order import STATES
-from .states.driver import DAEMON_SETS
 from .states.prerequisites import RUNTIME_CLASSES
 
 _OF_CLUSTER = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS)
-_OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS)
+_OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
 
 
 def reads(app: PolicyApp) -> list[Read]:

@@ -136,9 +136,8 @@ class Policy:
     @property
     def upgrades_drivers(self) -> bool:
         """Whether outdated drivers are replaced node by node."""
-        return self.driver.component.is_enabled and self.flag(
-            "driver", "upgradePolicy", "autoUpgrade"
-        )
+        has_own = self.driver.component.is_enabled and not self.uses_driver_resources
+        return has_own and self.flag("driver", "upgradePolicy", "autoUpgrade")
 
     # settings of several components
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
+from .._components.gpu_stack.cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
 from .._components.gpu_stack.readiness import is_ready
-from .._components.gpu_stack.upgrade.step import Step
+from .._components.gpu_stack.upgrade.telling import tell_upgrade
 from .._components.gpu_stack.why import explain
-from .._engine.desired import Assessment, Event, Outcome
+from .._engine.desired import Annotation, Assessment, Event, Outcome
 from .._engine.status_builder import StatusBuilder
 from .app import PolicyApp
 from .desired import is_leaving, is_served
-from .obstacles import CONFLICT, find_obstacle
+from .obstacles import find_obstacle
 from .order import STATES
 from .state import State
 
@@ -22,7 +23,10 @@ READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
 _FAILED = "ReconcileFailed"
 _RECONCILED = "ClusterPolicy is ready as all resources have been successfully reconciled"
-_MAX_NODES = 5
+_OF_UPGRADE = [
+    "NVIDIADriver upgrade has not completed",
+    "one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed",
+]
 _NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
 
 
@@ -36,13 +40,24 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     now = app.at(outcome.view(app.observed))
     if failure := outcome.failure or _refusals(app, outcome):
         _fail(builder, app, failure, is_final=_is_final(app, outcome))
-    elif waiting := _waiting(now):
-        _wait(builder, waiting)
+    elif (waiting := _waiting(now)) or now.has_driver_upgrade:
+        _wait(builder, now, waiting)
     else:
         _succeed(builder, app)
-    if not outcome.failure and not (upgrade := app.upgrade).is_over:
-        _follow(builder, upgrade)
+    if not outcome.failure:
+        tell_upgrade(builder, app.upgrade)
+    builder.triggers = _tell_drivers(app)
     return builder.finish()
+
+
+def _tell_drivers(app: PolicyApp) -> list[Annotation]:
+    """Annotations for the NVIDIADrivers, whose pods depend on the spec of this policy."""
+    value = f"{app.name} {app.resource['metadata'].get('generation', 0)}"
+    return [
+        Annotation("NVIDIADriver", item["metadata"]["name"], POLICY_CHANGE, value)
+        for item in app.observed.get(NVIDIA_DRIVERS.key) or []
+        if (item["metadata"].get("annotations") or {}).get(POLICY_CHANGE) != value
+    ]
 
 
 def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
@@ -104,26 +119,15 @@ def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:
             yield explain(app, live)
 
 
-def _wait(builder: StatusBuilder, waiting: list[tuple[str, str]]) -> None:
+def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]) -> None:
     names = " ".join(name for name, _why in waiting)
-    _set_error(
-        builder, "OperandNotReady", f"ClusterPolicy is not ready; states not ready: [{names}]"
-    )
-    told = "; ".join(f"{name}: {why}" for name, why in waiting)
+    reasons = [f"states not ready: [{names}]"] if waiting else []
+    of_upgrade = _OF_UPGRADE if app.has_driver_upgrade else []
+    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade])
+    _set_error(builder, "OperandNotReady", message)
+    told = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
     builder.reconciling = ("OperandNotReady", told)
-
-
-def _follow(builder: StatusBuilder, upgrade: Step) -> None:
-    """An upgrade of drivers goes on step by step, which nobody tells."""
-    told = [
-        f"node {item.node.name}: {item.state}" + (f": {item.waits}" if item.waits else "")
-        for item in upgrade.nodes
-        if not item.is_quiet
-    ]
-    shown = "; ".join(told[:_MAX_NODES])
-    more = f"; {len(told) - _MAX_NODES} nodes more" if len(told) > _MAX_NODES else ""
-    builder.is_polled = True
-    builder.reconciling = builder.reconciling or ("DriverUpgrade", f"{shown}{more}")
+    builder.is_triggered = not waiting
 
 
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:

@@ -14,6 +14,7 @@ SERVED: dict[str, Row] = {
     "NIMCache": ("apps.nvidia.com/v1alpha1", "nimcaches", True, True),
     "NIMPipeline": ("apps.nvidia.com/v1alpha1", "nimpipelines", True, True),
     "NIMService": ("apps.nvidia.com/v1alpha1", "nimservices", True, True),
+    "NVIDIADriver": ("nvidia.com/v1alpha1", "nvidiadrivers", False, True),
     "NemoCustomizer": ("apps.nvidia.com/v1alpha1", "nemocustomizers", True, True),
     "NemoDatastore": ("apps.nvidia.com/v1alpha1", "nemodatastores", True, True),
     "NemoEntitystore": ("apps.nvidia.com/v1alpha1", "nemoentitystores", True, True),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import typing as t
-from dataclasses import dataclass
 
 from ..._base.errors import NimError
 from ..._components.gpu_stack import scripts
@@ -15,108 +14,91 @@ from ..._components.gpu_stack.component import Component
 from ..._components.gpu_stack.driver import (
     COMPONENT,
     COMPONENT_LABEL,
+    DAEMON_SETS,
     DEFAULT_CONTAINER,
-    MAIN,
-    MANAGER,
     PRECOMPILED_LABEL,
     PROBE_CONFIG_MAP,
     PROBE_KEY,
     Images,
-    Scripts,
-    build_driver_pod,
 )
-from ..._components.gpu_stack.driver_files import Node, build_files
+from ..._components.gpu_stack.driver_pool import (
+    CLUSTER_RULES,
+    Pool,
+    pool_pod,
+    why_not_precompiled,
+)
 from ..._components.gpu_stack.images import precompiled_image, with_os
-from ..._components.gpu_stack.kept import put_digest
-from ..._components.gpu_stack.nodes import KERNEL, OperatingSystem, short_kernel
-from ..._components.gpu_stack.permissions import permissions, role_names, rule
-from ..._engine.desired import Manifest
-from ..._engine.observed import read_labelled
+from ..._components.gpu_stack.nodes import KERNEL, short_kernel
+from ..._components.gpu_stack.permissions import permissions, role_names
+from ..._engine.desired import Child, Manifest
+from ..._engine.metadata import controller_of
 from ..app import PolicyApp
-from ..daemonset import TEXTS, Workload, build_daemon_set
+from ..daemonset import Workload, build_daemon_set
 from ..state import State, keep_without_gpu
 
 NAME, _ACCOUNT = "nvidia-driver-daemonset", "nvidia-driver"
-DAEMON_SETS = read_labelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
-
-_CLUSTER_RULES = [
-    rule("clusterversions", "get list", "config.openshift.io"),
-    rule("nodes", "get list patch update watch"),
-    rule("pods", "get list watch"),
-    rule("pods/eviction", "create"),
-    rule("resourceclaims", "get list", "resource.k8s.io"),
-    rule("daemonsets", "get", "apps"),
-]
-_SCRIPTS = Scripts(
-    pre_stop=scripts.DRIVER_PRE_STOP,
-    gds_install=scripts.GDS_INSTALL,
-    gds_probe=scripts.GDS_PROBE,
-    gdrcopy_install=scripts.GDRCOPY_INSTALL,
-    gdrcopy_probe=scripts.GDRCOPY_PROBE,
-)
-_NOT_PRECOMPILED = {
-    "gds": "GPUDirect Storage driver (nvidia-fs)",
-    "gdrcopy": "GDRCopy",
-}
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """The nodes of a DaemonSet; ``kernel``: the one that all have, for precompiled drivers."""
-
-    name: str
-    system: OperatingSystem
-    kernel: str = ""
 
 
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
-    yield from permissions(app, _ACCOUNT, (), _CLUSTER_RULES)
-    yield app.child(
+    yield from permissions(app, _ACCOUNT, (), CLUSTER_RULES)
+    yield _probe(app)
+    for pool in _pools(app):
+        yield _daemon_set(app, pool)
+
+
+def _probe(app: PolicyApp) -> Manifest:
+    return app.child(
         "ConfigMap",
         name=PROBE_CONFIG_MAP,
         labels={"app": NAME, COMPONENT_LABEL: COMPONENT},
         data={PROBE_KEY: scripts.STARTUP_PROBE},
     )
-    for pool in _pools(app):
-        yield _daemon_set(app, pool)
 
 
-def _pools(app: PolicyApp) -> list[_Pool]:
+def shared_child(app: PolicyApp) -> Child:
+    """What the pods of all NVIDIADrivers use, so none of these makes it.
+
+    Those of the reference operator do: then it is left to them.
+    """
+    owner = controller_of(app.live("ConfigMap", PROBE_CONFIG_MAP) or {"metadata": {}})
+    return Child(_probe(app), create_only=owner is not None and owner.get("kind") == "NVIDIADriver")
+
+
+def orphans(app: PolicyApp) -> list[tuple[str, str]]:
+    """The DaemonSets whose pods run on until an NVIDIADriver replaces them."""
+    return [item for item in dict.fromkeys(_of_this_policy(app)) if app.live(*item)]
+
+
+def _pools(app: PolicyApp) -> list[Pool]:
     """The pools of nodes; NimError if their labels do not tell them."""
     nodes = app.nodes
     if not nodes.with_gpu:
         return []
     if not app.spec.driver.is_precompiled:
-        return [_Pool(NAME, nodes.operating_system)]
+        return [Pool(NAME, nodes.operating_system)]
     pools = []
     for kernel, system in sorted(nodes.kernels.items()):
         _refuse_side_containers(app, kernel)
         name = f"{NAME}-{short_kernel(kernel)}-{system.id}{system.version}"
-        pools.append(_Pool(name, system, kernel))
+        pools.append(Pool(name, system, kernel))
     return pools
 
 
 def _refuse_side_containers(app: PolicyApp, kernel: str) -> None:
     """NimError for what is built for the running kernel beside a driver that is not."""
-    for field, what in _NOT_PRECOMPILED.items():
-        if getattr(app.spec.driver, field).is_enabled:
-            raise NimError(
-                "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
-                f" Driver Daemonset for version {kernel}: {what} is not supported along with"
-                " pre-compiled NVIDIA drivers]"
-            )
+    if why := why_not_precompiled(app.spec.driver):
+        raise NimError(
+            "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
+            f" Driver Daemonset for version {kernel}: {why}]"
+        )
 
 
-def _daemon_set(app: PolicyApp, pool: _Pool) -> Manifest:
+def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
     driver = app.spec.driver
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    node = Node(pool.system.id, pool.system.tag, app.nodes.runtime, driver.is_precompiled)
-    files = build_files(
-        app.spec.driver_sources, node, lambda field, name: _keys_of(app, field, name)
-    )
-    _refuse_missing_secret(app)
-    pod = build_driver_pod(driver, _images(app, pool), _SCRIPTS, files)
-    put_digest(pod, app.live("DaemonSet", pool.name), (MANAGER, MAIN), TEXTS)
+    images, runtime = _images(app, pool), app.nodes.runtime
+    sources = app.spec.driver_sources
+    pod = pool_pod(app, pool, driver, sources, images, runtime, "driver.secretEnv")
     workload = Workload(
         pool.name,
         "driver",
@@ -130,7 +112,7 @@ def _daemon_set(app: PolicyApp, pool: _Pool) -> Manifest:
     return build_daemon_set(app, workload, pod)
 
 
-def _images(app: PolicyApp, pool: _Pool) -> Images:
+def _images(app: PolicyApp, pool: Pool) -> Images:
     driver, tag = app.spec.driver, pool.system.tag
 
     def image(component: Component, variable: str) -> str:
@@ -146,25 +128,6 @@ def _images(app: PolicyApp, pool: _Pool) -> Images:
         gds=image(driver.gds, "GDS_IMAGE"),
         gdrcopy=image(driver.gdrcopy, "GDRCOPY_IMAGE"),
     )
-
-
-def _keys_of(app: PolicyApp, field: str, name: str) -> list[str]:
-    """The keys of a ConfigMap; NimError if there is none of that name."""
-    live = app.live("ConfigMap", name)
-    if live is None:
-        raise NimError(_missing(field, "ConfigMap", name))
-    return sorted(live.get("data") or {})
-
-
-def _refuse_missing_secret(app: PolicyApp) -> None:
-    driver = app.spec.driver
-    name = driver.secret_env
-    if name and not driver.is_precompiled and app.live("Secret", name) is None:
-        raise NimError(_missing("driver.secretEnv", "Secret", name))
-
-
-def _missing(field: str, kind: str, name: str) -> str:
-    return f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'
 
 
 def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:

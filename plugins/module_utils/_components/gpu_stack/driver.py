@@ -9,6 +9,7 @@ import copy
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._engine.observed import read_labelled
 from ..env import field_env
 from .component import Component, Fields
 from .driver_files import Files
@@ -35,6 +36,7 @@ from .pods import (
 )
 
 COMPONENT_LABEL, COMPONENT = "app.kubernetes.io/component", "nvidia-driver"
+DAEMON_SETS = read_labelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
 PRECOMPILED_LABEL = "nvidia.com/precompiled"
 PROBE_CONFIG_MAP, PROBE_KEY = "nvidia-driver-startup-probe", "startup-probe.sh"
 MANAGER, MAIN = "k8s-driver-manager", "nvidia-driver-ctr"

@@ -18,8 +18,15 @@ GPU_PRODUCTS = tuple(
 )
 """Labels of Node Feature Discovery that tell of a GPU."""
 
+DEPLOY = "nvidia.com/gpu.deploy."
+"""Labels of nodes that run a component begin with this."""
+
+OWNER = "nvidia.com/gpu-operator.driver.owner"
+"""The label that says which NVIDIADriver a node belongs to."""
+
 _NFD = "feature.node.kubernetes.io/"
-_OS_ID, _OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
+OS_ID, OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
+OS_MAJOR = f"{OS_VERSION}.major"
 KERNEL = f"{_NFD}kernel-version.full"
 _BY_MAJOR = ("ol", "rocky", "rhel")
 _RUNTIMES = {"docker": "docker", "containerd": "containerd", "cri-o": "crio"}
@@ -34,10 +41,19 @@ class OperatingSystem:
     version: str
 
     @property
+    def is_by_major(self) -> bool:
+        """Whether images are for all its minor versions."""
+        return self.id in _BY_MAJOR
+
+    @property
+    def major(self) -> str:
+        """The major version."""
+        return self.version.partition(".")[0]
+
+    @property
     def tag(self) -> str:
         """How images spell it: some distributions by the major version alone."""
-        version = self.version.partition(".")[0] if self.id in _BY_MAJOR else self.version
-        return f"{self.id}{version}"
+        return f"{self.id}{self.major if self.is_by_major else self.version}"
 
 
 @dataclass(frozen=True)
@@ -60,14 +76,7 @@ class Nodes:
     @property
     def operating_system(self) -> OperatingSystem:
         """That of the first GPU node; NimError if its labels are missing."""
-        node = self.with_gpu[0]
-        for label, what in ((_OS_ID, "OS name"), (_OS_VERSION, "OS version")):
-            if not labels_of(node).get(label):
-                raise NimError(
-                    "failed to retrieve GPU node OS info: unable to retrieve"
-                    f" {what} from label {label}{_of(node)}"
-                )
-        return _os_of(node)
+        return system_of(self.with_gpu[0])
 
     @property
     def runtime(self) -> str:
@@ -86,10 +95,7 @@ class Nodes:
         """The kernels of the GPU nodes and the system of each; NimError if that is ambiguous."""
         found: dict[str, OperatingSystem] = {}
         for node in self.with_gpu:
-            kernel = labels_of(node).get(KERNEL)
-            if not kernel:
-                raise NimError(f"unable to retrieve the kernel from label {KERNEL}{_of(node)}")
-            system = _os_of(node)
+            kernel, system = kernel_of(node), _os_of(node)
             if found.setdefault(kernel, system) != system:
                 raise NimError(
                     f"different OS versions found for the same kernel version {kernel},"
@@ -103,6 +109,29 @@ def labels_of(node: Manifest) -> dict[str, str]:
     return node["metadata"].get("labels") or {}
 
 
+def owner_of(node: Manifest) -> str:
+    """The name of the NVIDIADriver that a node belongs to; empty if it belongs to none."""
+    return labels_of(node).get(OWNER) or ""
+
+
+def system_of(node: Manifest) -> OperatingSystem:
+    """The operating system of a node; NimError if its labels are missing."""
+    for label, what in ((OS_ID, "OS name"), (OS_VERSION, "OS version")):
+        if not labels_of(node).get(label):
+            raise NimError(
+                "failed to retrieve GPU node OS info: unable to retrieve"
+                f" {what} from label {label}{_of(node)}"
+            )
+    return _os_of(node)
+
+
+def kernel_of(node: Manifest) -> str:
+    """The kernel of a node; NimError if its label is missing."""
+    if kernel := labels_of(node).get(KERNEL):
+        return kernel
+    raise NimError(f"unable to retrieve the kernel from label {KERNEL}{_of(node)}")
+
+
 def short_kernel(kernel: str) -> str:
     """A kernel as a part of a name: without the architecture."""
     return _ARCHITECTURE.sub("", kernel).replace("_", ".").lower()
@@ -110,7 +139,7 @@ def short_kernel(kernel: str) -> str:
 
 def _os_of(node: Manifest) -> OperatingSystem:
     labels = labels_of(node)
-    return OperatingSystem(labels.get(_OS_ID, ""), labels.get(_OS_VERSION, ""))
+    return OperatingSystem(labels.get(OS_ID, ""), labels.get(OS_VERSION, ""))
 
 
 def _node_info(node: Manifest) -> Manifest:

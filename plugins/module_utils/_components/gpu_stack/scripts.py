@@ -40,3 +40,8 @@ GDRCOPY_INSTALL = _text("wait", "driver-sources", "gdrcopy-install")
 GDS_PROBE = _text("gds-probe")
 GDRCOPY_PROBE = _text("gdrcopy-probe")
 """Startup probes of these."""
+
+TEXTS = frozenset(
+    value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)
+)
+"""All shell code that may be part of a pod template."""

@@ -60,7 +60,7 @@ def take_step(scene: Scene, policy: UpgradePolicy) -> Step:
     """What to do now with each node."""
     nodes = scene.managed
     running = {node.name for node in nodes if node.state in names.RUNNING}
-    emptying = {node.name for node in nodes if node.state in names.EMPTYING}
+    emptying = {node.name for node in scene.nodes if node.state in names.EMPTYING}
     current = _Pass(scene, policy, count_slots(nodes, policy), running, emptying)
     steps = [_step_of(current, node) for node in nodes]
     return Step(tuple(steps), frozenset(current.unread))
@@ -83,7 +83,8 @@ def _at_rest(current: _Pass, step: NodeStep) -> None:
     node, driver = step.node, driver_of(current.scene, step.node)
     if driver is None:
         return
-    is_outdated = driver.is_outdated and not driver.is_orphan
+    replaces_orphan = bool(current.scene.owner) and driver.is_orphan
+    is_outdated = replaces_orphan or (driver.is_outdated and not driver.is_orphan)
     is_asked = node.annotation(names.REQUESTED) == "true" or node.annotation(names.SAFE_LOAD)
     if is_outdated or is_asked:
         step.move(names.REQUIRED, current.scene.now, "" if is_asked else names.OUTDATED)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`driver.upgradePolicy`, with all defaults, also those within objects that are not given."""
+"""`upgradePolicy` of a driver, with all defaults, also those within objects that are not given."""
 
 from __future__ import annotations
 
@@ -54,42 +54,48 @@ class UpgradePolicy:
         return math.ceil(nodes * int(percent[1]) / 100) if percent else int(self.max_unavailable)
 
 
-def parse_policy(given: Given | None, *, auto_upgrade: bool = False) -> UpgradePolicy:
-    """The policy from `driver.upgradePolicy`; NimError, which names the field, if it is invalid."""
+def parse_policy(
+    given: Given | None, *, auto_upgrade: bool = False, where: str = WHERE
+) -> UpgradePolicy:
+    """The policy from the field ``where``; NimError, which names the field, if it is invalid.
+
+    ``auto_upgrade``: whether drivers are upgraded where the field does not say.
+    """
     spec = given or {}
     waiting, drain = spec.get("waitForCompletion") or {}, spec.get("drain") or {}
     jobs = str(waiting.get("podSelector") or "")
     return UpgradePolicy(
         auto_upgrade=_or(spec.get("autoUpgrade"), auto_upgrade),
-        max_parallel=_count(spec, "maxParallelUpgrades", 1, WHERE),
-        max_unavailable=_share(spec.get("maxUnavailable")),
+        max_parallel=_count(spec, "maxParallelUpgrades", 1, where),
+        max_unavailable=_share(spec.get("maxUnavailable"), where),
         waiting=Waiting(
-            _selector(jobs, "waitForCompletion") if jobs.strip() else None,
-            _count(waiting, "timeoutSeconds", 0, f"{WHERE}.waitForCompletion"),
+            _selector(jobs, f"{where}.waitForCompletion") if jobs.strip() else None,
+            _count(waiting, "timeoutSeconds", 0, f"{where}.waitForCompletion"),
         ),
-        pod_deletion=_evicting(spec.get("podDeletion") or {}, "podDeletion"),
-        drain=_evicting(drain, "drain") if drain.get("enable") else None,
+        pod_deletion=_evicting(spec.get("podDeletion") or {}, where, "podDeletion"),
+        drain=_evicting(drain, where, "drain") if drain.get("enable") else None,
     )
 
 
-def _evicting(spec: Given, name: str) -> Evicting:
+def _evicting(spec: Given, where: str, name: str) -> Evicting:
+    path = f"{where}.{name}"
     return Evicting(
         is_forced=bool(spec.get("force")),
-        seconds=_count(spec, "timeoutSeconds", 300, f"{WHERE}.{name}"),
+        seconds=_count(spec, "timeoutSeconds", 300, path),
         may_lose_empty_dir=bool(spec.get("deleteEmptyDir")),
-        selector=_selector(str(spec.get("podSelector") or "") if name == "drain" else "", name),
+        selector=_selector(str(spec.get("podSelector") or "") if name == "drain" else "", path),
     )
 
 
-def _selector(text: str, name: str) -> Selector:
-    return parse_selector(text, f"{WHERE}.{name}.podSelector")
+def _selector(text: str, path: str) -> Selector:
+    return parse_selector(text, f"{path}.podSelector")
 
 
-def _share(given: t.Any) -> str:
+def _share(given: t.Any, where: str) -> str:
     text = "25%" if given is None else str(given)
     if text.isascii() and (_PERCENT.fullmatch(text) or (text.isdigit() and len(text) < 10)):
         return text
-    raise NimError(f'{WHERE}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
+    raise NimError(f'{where}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
 
 
 def _count(spec: Given, name: str, default: int, where: str) -> int:

@@ -37,34 +37,39 @@ _WORKLOADS = (
 _AROUND = (_BUDGETS, read_time(), _SERVICE_PODS, *_WORKLOADS)
 
 
-def upgrade_reads(observed: Observed, namespace: str, policy: UpgradePolicy | None) -> list[Read]:
+def upgrade_reads(
+    observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
+) -> list[Read]:
     """What to read, given the answers so far, with the rows of all nodes among them.
 
-    ``namespace``: of the driver's pods. ``policy``: None if drivers are not upgraded.
+    ``namespace``: of the driver's pods. ``policy``: None if drivers are not upgraded. ``owner``:
+    the NVIDIADriver whose nodes are upgraded, if not all are.
     """
     if policy is None:
         return []
     own = _own_reads(namespace)
     if not all(observed.has(read.key) for read in own):
         return own
-    step = take_step(scene_of(observed, namespace), policy)
+    step = take_step(scene_of(observed, namespace, owner), policy)
     if all(item.state in (names.UNKNOWN, names.DONE) and not item.waits for item in step.nodes):
         return own
     around = [*own, *_AROUND, read_outlines("Pod", namespace, _VALIDATORS)]
-    known = [read_pods_on(node.name) for node in scene_of(observed, namespace).managed]
+    known = [read_pods_on(node.name) for node in scene_of(observed, namespace, owner).managed]
     pods = [read for read in known if observed.has(read.key)]
     pods += [read_pods_on(node) for node in sorted(step.unread)]
     return [*around, *pods, *_more_reads(observed, pods)]
 
 
-def upgrade_step(observed: Observed, namespace: str, policy: UpgradePolicy | None) -> Step:
+def upgrade_step(
+    observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
+) -> Step:
     """What to do now, from what `upgrade_reads` has read."""
     if policy is None:
-        return switch_off(_nodes(observed))
-    return take_step(scene_of(observed, namespace), policy)
+        return switch_off(node for node in _nodes(observed) if node.is_of(owner))
+    return take_step(scene_of(observed, namespace, owner), policy)
 
 
-def scene_of(observed: Observed, namespace: str) -> Scene:
+def scene_of(observed: Observed, namespace: str, owner: str | None = None) -> Scene:
     """The scene, as far as it was read."""
     pods, revisions = (observed.get(read.key) or [] for read in _own_reads(namespace))
     services = Services(_service_pods(observed), _listed(observed, *_WORKLOADS))
@@ -79,6 +84,7 @@ def scene_of(observed: Observed, namespace: str) -> Scene:
         services=services,
         now=_seconds(observed.get(read_time().key)),
         is_guarded=is_guarded(observed, services),
+        owner=owner,
     )
 
 

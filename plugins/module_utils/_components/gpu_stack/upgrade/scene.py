@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from ...._engine.conditions import find_condition
 from ...._engine.metadata import controller_of
 from ...pod import is_pod_ready, phase_of
+from ..nodes import OWNER
 from . import names
 from .pods import is_leaving
 from .revisions import Revisions
 from .services import Services
 
 Manifest = dict[str, t.Any]
+
+NOBODY = ""
+"""As the owner of nodes: no NVIDIADriver."""
 
 _MAX_RESTARTS = 10
 _SECONDS_MAX = 15
@@ -50,6 +54,10 @@ class Node:
         conditions = (self.live.get("status") or {}).get("conditions")
         ready = find_condition(conditions, "Ready")
         return ready is None or ready.get("status") == "True"
+
+    def is_of(self, owner: str | None) -> bool:
+        """Whether it belongs to this NVIDIADriver, or to `NOBODY`; to None belong all."""
+        return owner is None or self.label(OWNER) == owner
 
     def label(self, key: str) -> str:
         """A label, empty if it is absent."""
@@ -115,7 +123,9 @@ class Scene:
     """``pods``: of the nodes that were looked at. ``now``: seconds since 1970, 0 if no time passes.
 
     ``nodes`` may be more than those with a driver. ``is_guarded``: no node is drained while that
-    would take the last ready replica of a NIMService, if it can be avoided.
+    would take the last ready replica of a NIMService, if it can be avoided. ``owner``: whose
+    nodes are upgraded, if not all are; its nodes get its own pods in place of those without a
+    DaemonSet.
     """
 
     nodes: tuple[Node, ...]
@@ -127,6 +137,7 @@ class Scene:
     services: Services = field(default_factory=lambda: Services([], []))
     now: int = 0
     is_guarded: bool = True
+    owner: str | None = None
 
     @property
     def managed(self) -> list[Node]:
@@ -134,7 +145,8 @@ class Scene:
         found = [
             node
             for node in self.nodes
-            if node.name in self.drivers or node.state not in (names.UNKNOWN, names.DONE)
+            if node.is_of(self.owner)
+            and (node.name in self.drivers or node.state not in (names.UNKNOWN, names.DONE))
         ]
         return sorted(found, key=lambda node: node.name)
 

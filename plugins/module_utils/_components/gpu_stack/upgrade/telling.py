@@ -6,11 +6,26 @@
 from __future__ import annotations
 
 from ...._engine.desired import Event
+from ...._engine.status_builder import StatusBuilder
 from . import names
 from .step import NodeStep, Step, short
 
 _MAX_NODES, _MAX_EVENTS = 3, 10
 _REASON = "DriverUpgrade"
+
+
+def tell_upgrade(builder: StatusBuilder, step: Step) -> None:
+    """An upgrade goes on step by step, which nobody tells, so somebody has to look.
+
+    Meanwhile the drivers themselves are not ready, which is told as well.
+    """
+    builder.events += upgrade_events(step)
+    if step.is_over:
+        return
+    builder.is_polled = True
+    reason, before = builder.reconciling or (_REASON, "")
+    told = describe_upgrade(step) or ("" if before else "the drivers of nodes are looked at")
+    builder.reconciling = (reason, "; ".join(filter(None, (before, told))))
 
 
 def describe_upgrade(step: Step) -> str:

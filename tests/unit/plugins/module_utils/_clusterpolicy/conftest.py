@@ -9,11 +9,13 @@ import types
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import (
+    SERVICE_MONITORS,
+    PolicyApp,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
     GPU_CLUSTERS,
     NODES,
     POLICIES,
-    SERVICE_MONITORS,
-    PolicyApp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed

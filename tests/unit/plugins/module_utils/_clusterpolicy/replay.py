@@ -39,7 +39,7 @@ _REQUIRED = (
 )
 _MONITORS = "servicemonitors.monitoring.coreos.com"
 _PASSES = 30
-_REVISION = "controller-revision-hash"
+_REVISION, _COMPONENT = "controller-revision-hash", "app.kubernetes.io/component"
 _UNRECORDED = ("CustomResourceDefinition", "Pod", "ControllerRevision")
 _START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 _PLURALS = {item.plural.removesuffix("s"): kind for kind, item in KINDS.items()}
@@ -71,6 +71,7 @@ class Cluster(SimulatedCluster):
             prune=plan.prune,
             patch=plan.patch,
             evict=plan.evict,
+            orphan=plan.orphan,
             refusals=plan.refusals,
             failure=plan.failure,
             failure_reason=plan.failure_reason,
@@ -111,7 +112,10 @@ class Cluster(SimulatedCluster):
                 self.remove(identity(item))
 
     def _schedule(self, item: Json) -> None:
-        """Make the pods of a DaemonSet, and replace outdated ones, unless that is left to others."""
+        """Make the pods of a DaemonSet, and replace outdated ones, unless that is left to others.
+
+        A node has one driver pod, whatever it belongs to.
+        """
         meta, template = item["metadata"], item["spec"]["template"]
         revision = self._revision_of(item)
         wanted = template["spec"].get("nodeSelector") or {}
@@ -122,8 +126,9 @@ class Cluster(SimulatedCluster):
             and wanted.items() <= (node["metadata"].get("labels") or {}).items()
         ]
         is_manual = item["spec"]["updateStrategy"]["type"] == "OnDelete"
+        taken = self._nodes_of_other_drivers(item)
         updated = 0
-        for node in nodes:
+        for node in (node for node in nodes if node not in taken):
             name = f"{meta['name']}-{node}"
             pod = self.find(object_identity("Pod", NAMESPACE, name))
             if pod is None or not is_manual:
@@ -138,9 +143,21 @@ class Cluster(SimulatedCluster):
             "observedGeneration": meta["generation"],
             "desiredNumberScheduled": len(nodes),
             "updatedNumberScheduled": updated,
-            "numberAvailable": len(nodes),
+            "numberAvailable": len(set(nodes) - taken),
         }
         self.put({**item, "status": status})
+
+    def _nodes_of_other_drivers(self, item: Json) -> set[str]:
+        """The nodes where pods run that a DaemonSet does not want to meet."""
+        if "podAntiAffinity" not in item["spec"]["template"]["spec"].get("affinity", {}):
+            return set()
+        return {
+            pod["spec"]["nodeName"]
+            for pod in self.objects
+            if pod["kind"] == "Pod"
+            and (pod["metadata"].get("labels") or {}).get(_COMPONENT) == "nvidia-driver"
+            and _owner(pod) != item["metadata"]["uid"]
+        }
 
     def _revision_of(self, item: Json) -> str:
         """The revision of a DaemonSet's template, as a ControllerRevision records it."""
@@ -195,7 +212,8 @@ def _pod(owner: Json, name: str, node: str, revision: str) -> Json:
 
 
 def _owner(item: Json) -> str:
-    return str(item["metadata"]["ownerReferences"][0]["uid"])
+    owners = item["metadata"].get("ownerReferences") or [{}]
+    return str(owners[0].get("uid") or "")
 
 
 class Replay:

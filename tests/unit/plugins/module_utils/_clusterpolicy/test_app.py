@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 
 
 def test_children_have_no_labels_of_their_own(gpu):
@@ -49,12 +46,30 @@ def test_a_policy_that_goes_makes_way(gpu):
     assert gpu.app({}, policies=[gpu.policy(), older]).is_active
 
 
-def test_what_excludes_a_policy(gpu):
-    assert gpu.app({}).rival_cluster == ""
-    clusters = [{"metadata": {"name": "gpu-cluster"}}]
-    assert gpu.app({}, answers={GPU_CLUSTERS.key: clusters}).rival_cluster == "gpu-cluster"
-    assert not gpu.app({}).is_openshift
-    assert gpu.app({}, answers={CLUSTER_VERSIONS.key: {"metadata": {}}}).is_openshift
+@pytest.mark.parametrize(
+    ("is_used", "owner", "state", "expected"),
+    [
+        (True, "a", "cordon-required", True),
+        (True, "a", "upgrade-required", True),
+        (True, "a", "upgrade-failed", True),
+        (True, "a", "upgrade-done", False),
+        (True, None, "upgrade-failed", False),
+        (False, "a", "upgrade-failed", False),
+    ],
+)
+def test_upgrades_by_drivers_of_their_own_kind(gpu, is_used, owner, state, expected):
+    labels = {OWNER: owner, "nvidia.com/gpu-driver-upgrade-state": state}
+    spec = {"driver": {"useNvidiaDriverCRD": is_used}}
+    assert gpu.app(spec, nodes=[gpu.node(labels=labels)]).has_driver_upgrade is expected
+
+
+@pytest.mark.parametrize("upgrades", [True, False])
+def test_nodes_of_an_nvidiadriver_are_its_own_affair(gpu, upgrades):
+    state = {"nvidia.com/gpu-driver-upgrade-state": "upgrade-done"}
+    nodes = [gpu.node("a", {**state, OWNER: "x"}), gpu.node("b", state)]
+    driver = {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": upgrades}}
+    patches = gpu.app({"driver": driver}, nodes=nodes).upgrade.patches
+    assert [patch.live["metadata"]["name"] for patch in patches] == ["b"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.daemonset import (
-    TEXTS,
     Workload,
     add_mig_env,
     build_daemon_set,
@@ -14,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.daemonse
     wait_for_toolkit,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.scripts import (
+    TEXTS,
     WAIT_FOR_TOOLKIT,
 )
 

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import GPU_CLUSTERS
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.desired import (
     desired,
     is_served,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.order import STATES
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
+    GPU_CLUSTERS,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.driver import (
+    DAEMON_SETS,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 
 
@@ -119,11 +124,39 @@ def test_the_namespace_is_labelled_for_privileged_pods(gpu):
     assert desired(gpu.app({}, nodes=[], live=[namespace])).patches == []
 
 
-def test_drivers_of_their_own_kind_are_left_alone(gpu):
-    app = gpu.app({"driver": {"useNvidiaDriverCRD": True}})
+DRIVERS = {"driver": {"useNvidiaDriverCRD": True}}
+
+
+@pytest.mark.parametrize("spec", [{}, {"enabled": False}])
+def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
+    live = gpu.live("DaemonSet", "nvidia-driver-daemonset")
+    of_kernel = gpu.live("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04")
+    foreign = gpu.live("DaemonSet", "nvidia-gpu-driver-x", owner="other")
+    listed = {DAEMON_SETS.key: [live, of_kernel, foreign]}
+    found = [live, of_kernel, foreign]
+    driver = {**DRIVERS["driver"], **spec}
+    app = gpu.app({"driver": driver}, live=found, answers=listed)
     wanted = desired(app)
-    assert not [name for name in [*names(wanted), *wanted.unwanted] if "driver" in name[1]]
+    assert sorted(wanted.orphaned) == [
+        ("DaemonSet", "nvidia-driver-daemonset"),
+        ("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04"),
+    ]
+    assert [name for name in names(wanted) if "driver" in name[1]] == [
+        ("ConfigMap", "nvidia-driver-startup-probe")
+    ]
+    assert not [name for name in wanted.unwanted if "driver" in name[1]]
     assert not any(is_served(app, state) for state in STATES if state.name == "state-driver")
+    assert desired(gpu.app({}, answers=listed)).orphaned == []
+
+
+@pytest.mark.parametrize(("kind", "is_left"), [("NVIDIADriver", True), ("ClusterPolicy", False)])
+def test_the_probe_of_the_reference_is_left_to_its_drivers(gpu, kind, is_left):
+    live = gpu.live("ConfigMap", "nvidia-driver-startup-probe")
+    live["metadata"]["ownerReferences"][0]["kind"] = kind
+    wanted = desired(gpu.app(DRIVERS, live=[live]))
+    (child,) = [item for item in wanted.children if item.manifest["kind"] == "ConfigMap"][:1]
+    assert child.manifest["metadata"]["name"] == "nvidia-driver-startup-probe"
+    assert child.create_only is is_left
 
 
 def test_a_policy_of_upgrades_that_is_wrong_stops_the_upgrade_only(gpu):

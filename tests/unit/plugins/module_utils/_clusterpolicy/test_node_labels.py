@@ -9,6 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.node_lab
     node_patch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.spec import Policy
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import ABSENT
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 
 PCI = "feature.node.kubernetes.io/pci-10de.present"
@@ -163,3 +164,16 @@ def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
     assert (labels[f"{DEPLOY}driver"], labels[f"{DEPLOY}dcgm"]) == ("false", "true")
     assert f"{DEPLOY}dra-driver" not in labels
     assert f"{DEPLOY}dra-driver" in node["metadata"]["labels"], "the node itself is as it was"
+
+
+def test_nvidiadrivers_mark_their_own_nodes(gpu):
+    marked = {"nvidia.com/gpu-driver-upgrade-enabled": "true"}
+    owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
+    spec = Policy({"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}})
+
+    def fields(labels):
+        patch = node_patch(spec, gpu.node(labels=labels, annotations=marked))
+        return [item for item in patch.fields if item.path[1] == "annotations"]
+
+    assert fields(owner) == []
+    assert [item.value for item in fields({})] == [ABSENT]

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.obstacles import (
     find_obstacle,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
 )
 
 RIVAL = {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]}

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-    NODES,
-    POLICIES,
     SERVICE_MONITORS,
     PolicyApp,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.reads import reads
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.states.driver import (
-    DAEMON_SETS,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.states.prerequisites import (
     RUNTIME_CLASSES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
+    NODES,
+    NVIDIA_DRIVERS,
+    POLICIES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.driver import (
+    DAEMON_SETS,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
 
@@ -27,6 +30,7 @@ STACK = {
     NODES.key: [],
     RUNTIME_CLASSES.key: [],
     DAEMON_SETS.key: [],
+    NVIDIA_DRIVERS.key: [],
 }
 FIRST = {OPERATOR: {"namespace": "gpu-operator"}}
 

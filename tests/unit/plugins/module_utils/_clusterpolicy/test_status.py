@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import GPU_CLUSTERS
 from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.status import assess
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
+    GPU_CLUSTERS,
+    NVIDIA_DRIVERS,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
 
@@ -114,6 +117,46 @@ def test_an_upgrade_of_drivers_is_followed(gpu):
     assert said(found, "Reconciling")[2].startswith("node gpu-0: ")
     assert said(found, "Reconciling")[2].endswith("; 2 nodes more")
     assert found.in_transit
+
+
+def driver_nodes(gpu, state):
+    labels = {
+        "nvidia.com/gpu-operator.driver.owner": "a",
+        "nvidia.com/gpu-driver-upgrade-state": state,
+    }
+    return [gpu.node(labels=labels)]
+
+
+@pytest.mark.parametrize("is_unready", [False, True])
+def test_an_upgrade_by_an_nvidiadriver_is_waited_for_which_its_nodes_tell(gpu, is_unready):
+    live = [daemon_set(gpu, "nvidia-dcgm", 0)] if is_unready else []
+    spec, nodes = {"driver": {"useNvidiaDriverCRD": True}}, driver_nodes(gpu, "drain-required")
+    found = assess(gpu.app(spec, live=live, nodes=nodes), DONE)
+    assert found.status["state"] == "notReady"
+    status, reason, message = said(found, "Error")
+    assert (status, reason) == ("True", "OperandNotReady")
+    states = "states not ready: [state-dcgm]; " if is_unready else ""
+    assert message == (
+        f"ClusterPolicy is not ready; {states}NVIDIADriver upgrade has not completed;"
+        " one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed"
+    )
+    assert found.in_transit is is_unready
+    done = driver_nodes(gpu, "upgrade-done")
+    assert assess(gpu.app(spec, nodes=done), DONE).status["state"] == "ready"
+
+
+def test_nvidiadrivers_are_told_of_another_spec(gpu):
+    drivers = [{"metadata": {"name": name}} for name in "ab"]
+    app = gpu.app({}, answers={NVIDIA_DRIVERS.key: drivers})
+    app.resource["metadata"]["generation"] = 3
+    found = assess(app, DONE).triggers
+    assert [(item.kind, item.name, item.value) for item in found] == [
+        ("NVIDIADriver", "a", "cluster-policy 3"),
+        ("NVIDIADriver", "b", "cluster-policy 3"),
+    ]
+    drivers[0]["metadata"]["annotations"] = {found[0].key: found[0].value}
+    assert [item.name for item in assess(app, DONE).triggers] == ["b"]
+    assert assess(gpu.app({}), DONE).triggers == []
 
 
 def test_what_was_just_written_is_waited_for(gpu):

@@ -7,9 +7,9 @@ import re
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.states.driver import (
+from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.states.driver import STATE
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.driver import (
     DAEMON_SETS,
-    STATE,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.images import IMAGES
 

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NVIDIADriver: a GPU driver, and the nodes that it is installed on."""
+
+from __future__ import annotations
+
+from .._components.gpu_stack.driver_pool import CLUSTER_RULES
+from .._engine.api_resources import ApiResource
+from .._engine.kind import Access, Kind, Rule
+from .app import DriverApp
+from .desired import desired, finalize
+from .reads import reads
+from .status import assess
+
+_GRANTED = "held because it is granted to the driver's pods"
+
+KIND = Kind(
+    name="NVIDIADriver",
+    plural="nvidiadrivers",
+    group="nvidia.com",
+    is_namespaced=False,
+    component="gpu",
+    reconcile_period="2m",
+    watches_annotations=True,
+    app=DriverApp,
+    reads=reads,
+    desired=desired,
+    assess=assess,
+    finalize=finalize,
+    access=(
+        Access("Node", "list patch", "which driver a node gets, by a label; upgrades"),
+        Access("ClusterPolicy", "list", "whether it leaves drivers to this kind"),
+        Access("NVIDIADriver", "list", "which one gets a node"),
+        Access("GPUCluster", "list", "one excludes policies"),
+        Access("CustomResourceDefinition", "read", "whether this is OpenShift"),
+        Access("DaemonSet", "list read write delete", "the driver's pods"),
+        Access("Pod", "list delete", "why a driver is not ready; outdated drivers end"),
+        Access("ControllerRevision", "list", "which drivers are outdated"),
+        Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
+        Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
+        Access("Deployment", "list", "which NIMServices an upgrade of drivers concerns"),
+        Access("LeaderWorkerSet", "list", "which NIMServices an upgrade of drivers concerns"),
+        Access("ServiceAccount", "read write delete", "identities of the driver's pods"),
+        Access("Role", "read write delete", "what they may do"),
+        Access("RoleBinding", "read write delete", "what they may do"),
+        Access("ClusterRole", "read write delete", "what they may do"),
+        Access("ClusterRoleBinding", "read write delete", "what they may do"),
+        Access("ConfigMap", "read", "repositories, certificates and parameters of modules"),
+        Access("Secret", "read", "whether that of the driver's environment exists"),
+    ),
+    rules=(
+        *(
+            Rule(
+                item["apiGroups"][0],
+                " ".join(item["resources"]),
+                " ".join(item["verbs"]),
+                _GRANTED,
+            )
+            for item in CLUSTER_RULES
+        ),
+        Rule(
+            "security.openshift.io",
+            "securitycontextconstraints",
+            "use",
+            _GRANTED,
+            is_local=True,
+        ),
+    ),
+    resources={
+        "ClusterRole": ApiResource(
+            "rbac.authorization.k8s.io/v1", "clusterroles", is_namespaced=False
+        ),
+        "ClusterRoleBinding": ApiResource(
+            "rbac.authorization.k8s.io/v1", "clusterrolebindings", is_namespaced=False
+        ),
+        "CustomResourceDefinition": ApiResource(
+            "apiextensions.k8s.io/v1",
+            "customresourcedefinitions",
+            is_namespaced=False,
+            is_cached=False,
+        ),
+        "GPUCluster": ApiResource(
+            "nvidia.com/v1alpha1", "gpuclusters", is_namespaced=False, is_cached=False
+        ),
+    },
+)
