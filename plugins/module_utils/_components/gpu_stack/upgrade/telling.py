@@ -36,7 +36,7 @@ def describe_upgrade(step: Step) -> str:
         return ""
     told = [item for item in running if item.waits] + [item for item in pending if item.is_held]
     told.sort(key=lambda item: (not item.is_stuck, not item.is_held))
-    parts = [f"drivers: {len(running)} nodes are being upgraded, {len(pending)} are to be"]
+    parts = [f"upgrades of drivers: {len(running)} under way, {len(pending)} to come"]
     parts += [f"node {item.node.name} waits for {item.waits}" for item in told[:_MAX_NODES]]
     if len(told) > _MAX_NODES:
         parts.append(f"{len(told) - _MAX_NODES} more nodes wait")

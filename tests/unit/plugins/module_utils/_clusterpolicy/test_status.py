@@ -113,9 +113,10 @@ def test_an_upgrade_of_drivers_is_followed(gpu):
     nodes = [gpu.node(f"gpu-{number}", state) for number in range(7)]
     found = assess(gpu.app(policy, nodes=nodes), DONE)
     assert found.status["state"] == "ready"
-    assert said(found, "Reconciling")[1] == "DriverUpgrade"
-    assert said(found, "Reconciling")[2].startswith("node gpu-0: ")
-    assert said(found, "Reconciling")[2].endswith("; 2 nodes more")
+    assert said(found, "Reconciling")[1:] == (
+        "DriverUpgrade",
+        "the drivers of nodes are looked at",
+    )
     assert found.in_transit
 
 

@@ -17,7 +17,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.u
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.telling import (
     describe_upgrade,
     needs_somebody,
+    tell_upgrade,
     upgrade_events,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import (
+    StatusBuilder,
 )
 
 WHY = names.WHY.replace("/", "__")
@@ -36,7 +40,7 @@ def test_how_far_it_is(gpu, scene):
         scene(nodes, pods, drivers={**dict.fromkeys("abcd", "old"), "e": "new"}), parse_policy({})
     )
     assert describe_upgrade(step) == (
-        "drivers: 2 nodes are being upgraded, 2 are to be;"
+        "upgrades of drivers: 2 under way, 2 to come;"
         " node d waits for help: the driver keeps failing;"
         f" node c waits for the label {names.SKIP}=true to be removed;"
         " node a waits for nim/w to be evicted (at most 300 s)"
@@ -54,6 +58,26 @@ def test_only_a_few_nodes_are_told(gpu, scene):
 def test_nothing_is_told_of_what_is_over(gpu, scene):
     step = take_step(scene([gpu.node("a", names.DONE)], drivers={"a": "new"}), parse_policy({}))
     assert (describe_upgrade(step), upgrade_events(step), needs_somebody(step)) == ("", [], False)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (None, ("DriverUpgrade", "upgrades of drivers: 1 under way, 0 to come")),
+        (
+            ("OperandNotReady", "state-driver: a"),
+            (
+                "OperandNotReady",
+                "state-driver: a; upgrades of drivers: 1 under way, 0 to come",
+            ),
+        ),
+    ],
+)
+def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, scene, before, told):
+    step = take_step(scene([gpu.node("a", names.CORDON)], drivers={"a": "old"}), parse_policy({}))
+    builder = StatusBuilder({}, reconciling=before)
+    tell_upgrade(builder, step)
+    assert (builder.reconciling, builder.is_polled) == (told, True)
 
 
 @pytest.mark.parametrize(
