@@ -71,7 +71,7 @@ def test_a_live_daemon_set_keeps_its_digest():
 def test_what_is_named_must_exist():
     driver = replace(DRIVER, secret_env="s")
     with pytest.raises(
-        NimError, match='^secretEnv: could not get Secret s from client: Secret "s"'
+        NimError, match=r'^secretEnv: could not get Secret s from client: Secret "s"'
     ):
         build(driver)
     secret = {"kind": "Secret", "metadata": {"name": "s", "namespace": "gpu-operator"}}
