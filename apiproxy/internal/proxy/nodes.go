@@ -36,6 +36,7 @@ const (
 // kinds; one that is not in watches.yaml does not matter.
 var listeners = []struct{ apiVersion, kind, path string }{
 	{"nvidia.com/v1", "ClusterPolicy", "/apis/nvidia.com/v1/clusterpolicies"},
+	{"nvidia.com/v1alpha1", "NVIDIADriver", "/apis/nvidia.com/v1alpha1/nvidiadrivers"},
 }
 
 // toldOfNodes returns the paths of the resources to tell of nodes.

@@ -380,6 +380,14 @@ func TestNodesAreOnlyLookedAtForThoseWhoAreTold(t *testing.T) {
 	}
 }
 
+func TestDriversAreToldOfNodesToo(t *testing.T) {
+	s := startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1alpha1, kind: NVIDIADriver}\n", newCluster("a").serve)
+	want := []string{"/apis/nvidia.com/v1alpha1/nvidiadrivers"}
+	if got := toldOfNodes(s.proxy.options.Primaries); !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}
+
 func TestAProxyWithPoliciesTellsThem(t *testing.T) {
 	c := newCluster("a")
 	startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1, kind: ClusterPolicy}\n", c.serve)

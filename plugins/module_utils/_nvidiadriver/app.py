@@ -110,5 +110,5 @@ class DriverApp(App):
     @property
     def upgrade(self) -> Step:
         """What an upgrade of drivers does now; NimError if the spec is invalid."""
-        policy = None if self.is_disabled else self.spec.upgrade_policy
+        policy = self.spec.upgrade_policy
         return upgrade_step(self.observed, self.namespace, policy, self.name)

@@ -48,7 +48,7 @@ def _disable(builder: StatusBuilder) -> None:
     if builder.state != _DISABLED:
         builder.events.append(Event("Normal", "Disabled", _OFF))
     builder.set_field("state", _DISABLED)
-    builder.set_condition(READY, False, ERROR)
+    builder.set_condition(READY, False, ERROR, _OFF)
     builder.set_condition(ERROR, True, "Reconciled", _OFF)
 
 

@@ -114,7 +114,7 @@ def test_nothing_is_written_outside_the_namespace_but_what_is_in_none():
     written = {target for target, verbs in everywhere.items() if verbs - {"get", "list", "watch"}}
     in_none = {(item.group, item.plural) for item in KINDS.values() if not item.is_namespaced}
     in_none |= {(group, f"{resource}{part}") for group, resource in in_none for part in RUNTIME}
-    assert written - in_none == {("", "pods/eviction"), ("nvidia.com", "nvidiadrivers/finalizers")}
+    assert written - in_none == {("", "pods/eviction")}
 
 
 def test_no_role_has_a_wildcard():

@@ -161,10 +161,12 @@ OVERLAYS = {
             "ClusterRole/nimops-gpu-role",
             "ClusterRoleBinding/nimops-gpu-rolebinding",
             "CustomResourceDefinition/clusterpolicies.nvidia.com",
+            "CustomResourceDefinition/nvidiadrivers.nvidia.com",
             "Role/nimops-gpu-role",
             "RoleBinding/nimops-gpu-rolebinding",
             *(
-                f"ClusterRole/nimops-clusterpolicy-{who}-role"
+                f"ClusterRole/nimops-{kind}-{who}-role"
+                for kind in ("clusterpolicy", "nvidiadriver")
                 for who in ("admin", "editor", "viewer")
             ),
         },
@@ -322,7 +324,9 @@ def test_leader_election_shares_the_lease_of_the_reference():
     assert [rule["resourceNames"] for rule in named] == [["a0715c6e.nvidia.com"]]
 
 
-VERSIONS = collections.defaultdict(lambda: "apps.nvidia.com/v1alpha1", gpu="nvidia.com/v1")
+VERSIONS = collections.defaultdict(
+    lambda: "apps.nvidia.com/v1alpha1", gpu="nvidia.com/v1", nvidia="nvidia.com/v1alpha1"
+)
 """By the first word of a sample's name."""
 
 

@@ -461,6 +461,18 @@ def test_a_map_that_nobody_could_check_is_an_error(
         generator.generate({"thing.yaml": source}, None)
 
 
+def test_names_and_types_of_columns(generator: ModuleType) -> None:
+    source = {
+        **kind_with("spec", {"big": {"type": "bool", "doc": "B."}}),
+        "shortNames": ["th"],
+        "columns": [{"name": "Big", "path": ".spec.big", "type": "boolean"}],
+    }
+    (text,) = generator.generate({"thing.yaml": source}, None).values()
+    spec = yaml.safe_load(text)["spec"]
+    assert spec["names"]["shortNames"] == ["th"]
+    assert spec["versions"][0]["additionalPrinterColumns"][0]["type"] == "boolean"
+
+
 def test_other_server_is_refused(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = b'{"major": "1", "minor": "33", "gitVersion": "v1.33.0"}'
     monkeypatch.setattr(

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 Schema = dict[str, Any]
 
 WITHOUT_RULES = {"clusterpolicies"}
-WITH_TIMESTAMPS = {"clusterpolicies"}
+WITH_TIMESTAMPS = {"clusterpolicies", "nvidiadrivers"}
 """Their column Age shows a time; ours shows an age, as that of other kinds."""
 
 DEVICE = "spec.draResources[].claimCreationSpec.devices[]"
@@ -116,6 +116,14 @@ DIFFERENCES: dict[str, dict[tuple[str, str], tuple[Any, str]]] = {
         ),
     },
     "clusterpolicies": {
+        ("", "required"): (["spec"], "there is nothing to deploy without one"),
+        ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
+        ("status.observedGeneration", "+"): (
+            {"type": "integer", "format": "int64"},
+            "kstatus needs it",
+        ),
+    },
+    "nvidiadrivers": {
         ("", "required"): (["spec"], "there is nothing to deploy without one"),
         ("status.operatorVersion", "+"): ({"type": "string"}, "tells which release computed it"),
         ("status.observedGeneration", "+"): (
@@ -492,6 +500,19 @@ CHECKS: dict[str, dict[tuple[str, str, str], str]] = {
         ): "webhook",
     },
     "clusterpolicies": {},
+    "nvidiadrivers": {
+        (
+            "spec",
+            ".usePrecompiled",
+            "usePrecompiled is an immutable field. Please create a new NvidiaDriver resource"
+            " instead when you want to change this setting.",
+        ): "absent is false, so it could be changed by a way round",
+        (
+            "spec",
+            ".nodeSelector",
+            "must not use the label nvidia.com/gpu-operator.driver.owner, which the operator sets",
+        ): "gpu-operator.md 14: must not use it",
+    },
     "nimbuilds": {},
     "nimcaches": {
         **{

@@ -55,6 +55,11 @@ def why_not_upgrading(policy: Json) -> str:
     """Why the drivers of a ClusterPolicy are not upgraded; empty if they are."""
     spec = policy.get("spec") or {}
     driver = spec.get("driver") or {}
+    if driver.get("useNvidiaDriverCRD"):
+        return (
+            "driver.useNvidiaDriverCRD is true: each NVIDIADriver upgrades its own nodes as its"
+            " upgradePolicy says, which this does not foresee"
+        )
     if driver.get("enabled") is False:
         return "driver.enabled is false: drivers on the nodes are not ours to upgrade"
     if (spec.get("sandboxWorkloads") or {}).get("enabled"):

@@ -124,7 +124,7 @@ def test_settings_of_pods(nvd):
         "tolerations": tolerations,
         "priorityClassName": "p",
         "podSecurityContext": {"fsGroup": 1},
-        "labels": {"app": "x", "team": "ml"},
+        "labels": {"app": "x", "team": "ml", "nvidia.com/precompiled": "x"},
         "annotations": {"note": "n"},
     }
     found = build(nvd, spec)
@@ -135,6 +135,7 @@ def test_settings_of_pods(nvd):
     assert pod["securityContext"] == {"fsGroup": 1}
     assert metadata["labels"]["team"] == found["metadata"]["labels"]["team"] == "ml"
     assert metadata["labels"]["app"] == found["metadata"]["name"]
+    assert metadata["labels"]["nvidia.com/precompiled"] == "false"
     assert metadata["annotations"]["note"] == found["metadata"]["annotations"]["note"] == "n"
 
 

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
+    CLUSTER_VERSIONS,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 from ansible_collections.nimops.nim.plugins.module_utils._nvidiadriver.desired import (
@@ -97,6 +100,12 @@ def test_drivers_are_handed_back_while_their_pods_run(nvd):
     assert wanted.orphaned == [("DaemonSet", "x")]
     assert labels_set(wanted) == {"n1": None}
     assert (wanted.children, wanted.unwanted, wanted.failure) == ([], [], None)
+
+
+def test_in_a_cluster_of_another_operator_nothing_is_handed_back(nvd):
+    answers = {CLUSTER_VERSIONS.key: {"metadata": {}}}
+    wanted = desired(nvd.app(policy={}, live=[nvd.live("DaemonSet", "x")], answers=answers))
+    assert (wanted.orphaned, wanted.patches, wanted.failure) == ([], [], None)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_disabled(nvd):
     assert found.status["state"] == "disabled"
     message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
     assert said(found, "Error") == ("True", "Reconciled", message)
-    assert said(found, "Ready") == ("False", "Error", "")
+    assert said(found, "Ready") == ("False", "Error", message)
     assert (found.in_transit, found.error) == (False, "")
 
 

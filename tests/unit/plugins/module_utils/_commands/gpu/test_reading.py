@@ -54,6 +54,10 @@ def test_an_unknown_kind_is_explained(cluster, client, refused):
             },
             "sandboxWorkloads.enabled is true",
         ),
+        (
+            {"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}},
+            "driver.useNvidiaDriverCRD is true",
+        ),
     ],
 )
 def test_why_drivers_are_not_upgraded(spec, expected):

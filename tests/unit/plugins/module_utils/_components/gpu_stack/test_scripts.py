@@ -17,7 +17,11 @@ from pathlib import Path
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack import scripts
 
-SCRIPTS = {name: text for name, text in vars(scripts).items() if name.isupper() and name[0] != "_"}
+SCRIPTS = {
+    name: text
+    for name, text in vars(scripts).items()
+    if name.isupper() and name[0] != "_" and isinstance(text, str)
+}
 OF_FILES = ("STARTUP_PROBE", "_ENTRYPOINT")
 ENTRYPOINTS = {
     "TOOLKIT_ENTRYPOINT": "nvidia-toolkit",
@@ -397,3 +401,7 @@ def test_signals_end_process_1(container: Container, name: str) -> None:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         os.kill(int(children[0]), signal.SIGTERM)
         assert process.wait(timeout=20) == 143
+
+
+def test_all_are_known_as_texts_that_a_live_pod_may_keep() -> None:
+    assert frozenset(SCRIPTS.values()) == scripts.TEXTS

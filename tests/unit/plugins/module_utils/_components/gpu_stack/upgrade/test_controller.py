@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
     take_step,
@@ -594,6 +595,28 @@ def test_a_node_goes_one_state_further(gpu, scene, state, node, policy, around, 
     assert (moved, step.is_cordoned, gone) == expected
     if not step.has_moved and state not in (names.DONE, ""):
         assert step.waits, "what stays says what it waits for"
+
+
+@pytest.mark.parametrize(("owner", "state"), [("a", names.REQUIRED), (None, names.DONE)])
+def test_an_nvidiadriver_replaces_the_driver_that_it_found(gpu, scene, owner, state):
+    orphan = gpu.pod("d", "n", namespace="gpu", owner="")
+    node = gpu.node("n", names.DONE, labels={OWNER: "a"})
+    made = scene([node], drivers={"n": orphan}, owner=owner)
+    (step,) = take_step(made, parse_policy({})).nodes
+    assert step.state == state
+
+
+def test_nodes_that_others_empty_count_for_the_guard(gpu, scene):
+    """Two NVIDIADrivers never take both replicas of a service."""
+    labels = {"a": {OWNER: "mine"}, "b": {OWNER: "other"}}
+    nodes = [
+        gpu.node("a", names.REQUIRED, labels=labels["a"]),
+        gpu.node("b", names.POD_DELETION, labels=labels["b"], cordoned=True),
+    ]
+    pods = [gpu.replica("r1", "a"), gpu.replica("r2", "b")]
+    made = scene(nodes, pods, workloads=[gpu.workload(2)], owner="mine")
+    (step,) = take_step(made, parse_policy({})).nodes
+    assert (step.node.name, step.state, step.is_held) == ("a", names.REQUIRED, True)
 
 
 def patch_of(step):

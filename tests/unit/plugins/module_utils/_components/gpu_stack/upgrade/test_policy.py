@@ -90,3 +90,8 @@ def test_a_percentage_is_rounded_up(given, nodes, expected):
 def test_what_is_wrong_is_named(given, where):
     with pytest.raises(NimError, match=rf"^driver\.upgradePolicy\.{where}: "):
         parse_policy(given)
+
+
+def test_it_may_be_another_field():
+    with pytest.raises(NimError, match=r"^upgradePolicy\.drain\.timeoutSeconds: "):
+        parse_policy({"drain": {"enable": True, "timeoutSeconds": -1}}, where="upgradePolicy")

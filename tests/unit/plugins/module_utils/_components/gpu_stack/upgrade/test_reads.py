@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
     parse_policy,
@@ -13,6 +14,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.u
     read_pods_on,
     upgrade_reads,
     upgrade_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.scene import (
+    NOBODY,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     OPERATOR,
@@ -27,19 +31,19 @@ ON = parse_policy({"maxParallelUpgrades": 2, "maxUnavailable": "100%"})
 def look(gpu):
     """Read until nothing is new, as a pass does; the keys that were read, and the step."""
 
-    def run(objects, policy=ON, **settings):
+    def run(objects, policy=ON, owner=None, **settings):
         ask = Facts(objects).ask
         answers = {OPERATOR: settings, read_node_rows().key: ask(read_node_rows())}
         while new := [
             read
-            for read in upgrade_reads(Observed(answers), "gpu", policy)
+            for read in upgrade_reads(Observed(answers), "gpu", policy, owner)
             if read.key not in answers
         ]:
             for read in new:
                 answers[read.key] = "2026-01-01T00:00:00+00:00" if read.how == "time" else ask(read)
         return [
             key for key in answers if key not in (OPERATOR, read_node_rows().key)
-        ], upgrade_step(Observed(answers), "gpu", policy)
+        ], upgrade_step(Observed(answers), "gpu", policy, owner)
 
     return run
 
@@ -137,3 +141,19 @@ def test_switched_off(look, cluster_of):
     assert len(step.patches) == 1
     _keys, step = look(cluster_of({"a": ""}), policy=None)
     assert step.patches == []
+
+
+def test_only_nodes_of_an_owner_are_upgraded(look, cluster_of):
+    objects = cluster_of({"a": names.POD_DELETION, "b": names.POD_DELETION})
+    for node in objects[:2]:
+        node["metadata"]["labels"][OWNER] = node["metadata"]["name"]
+
+    def upgraded(policy, owner):
+        keys, step = look(objects, policy, owner)
+        return [item.node.name for item in step.nodes], read_pods_on("a").key in keys
+
+    assert upgraded(None, "a") == (["a"], False)
+    assert upgraded(ON, "a") == (["a"], True)
+    assert upgraded(ON, "b") == (["b"], False)
+    assert upgraded(ON, NOBODY) == ([], False)
+    assert upgraded(ON, None) == (["a", "b"], True)

@@ -9,6 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.u
     Revisions,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.scene import (
+    NOBODY,
     Driver,
     Node,
     drivers_by_node,
@@ -90,3 +91,12 @@ def test_nodes_on_their_way_are_managed_without_a_driver_pod(gpu, scene):
     nodes = [gpu.node("c"), gpu.node("b", names.DONE), gpu.node("a", names.RESTART), gpu.node("d")]
     found = scene(nodes, drivers={"d": "new"})
     assert [node.name for node in found.managed] == ["a", "d"]
+
+
+def test_whose_a_node_is():
+    mine = Node(
+        {"metadata": {"name": "n", "labels": {"nvidia.com/gpu-operator.driver.owner": "a"}}}
+    )
+    nobodys = Node({"metadata": {"name": "n"}})
+    assert [mine.is_of(owner) for owner in ("a", "b", NOBODY, None)] == [True, False, False, True]
+    assert [nobodys.is_of(owner) for owner in ("a", NOBODY, None)] == [False, True, True]
