@@ -7,9 +7,9 @@ Kubernetes' own types come from the OpenAPI v3 documents of the API server that 
 or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file describes one kind (kind, plural, doc, columns, spec, status, types; hasManyMaps if
-the rules of its maps would cost more than the API server allows) or has only types and templates.
-A type, a field, spec and status are all nodes:
+A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types;
+hasManyMaps if the rules of its maps would cost more than the API server allows) or has only types
+and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
              under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
@@ -333,7 +333,7 @@ def policies(group: str, plural: str, paths: list[str]) -> list[Schema]:
 
 def printer_columns(kind: Node) -> list[Schema]:
     columns = [
-        {"name": column["name"], "type": "string", "jsonPath": column["path"]}
+        {"name": column["name"], "type": column.get("type", "string"), "jsonPath": column["path"]}
         | ({"priority": 1} if column.get("wide") else {})
         for column in kind["columns"]
     ]
@@ -368,6 +368,8 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     }
     singular = name.lower()
     names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}
+    if "shortNames" in kind:
+        names["shortNames"] = kind["shortNames"]
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

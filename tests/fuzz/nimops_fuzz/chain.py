@@ -21,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results i
     make_outcome,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_faults
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
@@ -32,15 +33,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Pla
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude, look
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
-from .schema import Json, limits_of, schema_of, walk
+from .schema import Json, home_of, limits_of, schema_of, walk
 
 Ask = t.Callable[[Read], t.Any]
 Write = t.Callable[[Json], tuple[Json, Json]]
 
 SECONDS = 10
+_WRITES = ("apply", "prune", "adopt", "orphan", "patch", "evict")
 _MAX_READS = 300
 _MAX_STATUS = 1 << 20
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_LABEL = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 _PERIOD = re.compile(r"[1-9]\d*s|")
 
 
@@ -172,16 +175,28 @@ def _says_failure(status: Json) -> bool:
 
 
 def _check_plan(resource: Json, plan: Json) -> None:
-    for manifest in (*plan["apply"], *plan["prune"], *plan["adopt"]):
+    home = home_of(resource["kind"])
+    for manifest in (item for name in _WRITES for item in plan[name]):
         json.dumps(manifest, allow_nan=False)
-        name = manifest["metadata"]["name"]
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
         if not isinstance(name, str) or not name:
-            raise FlawError(f"{manifest['kind']} without a name: {name!r}")
-        if manifest["metadata"]["namespace"] != resource["metadata"]["namespace"]:
-            raise FlawError(f"{manifest['kind']} {name} is of another namespace")
+            raise FlawError(f"{kind} without a name: {name!r}")
+        wanted = (home,) if KINDS[kind].is_namespaced else (None,)
+        if kind != "Pod" and manifest["metadata"].get("namespace") not in wanted:
+            raise FlawError(f"{kind} {name} is of another namespace")
+    if others := {item["kind"] for item in plan["evict"]} - {"Pod"}:
+        raise FlawError(f"evicted: {sorted(others)}")
+    for patch in plan["patch"]:
+        _check_labels(patch)
     keys = [(item["kind"], item["metadata"]["name"]) for item in plan["apply"]]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         raise FlawError(f"applied twice in one pass: {twice}")
+
+
+def _check_labels(patch: Json) -> None:
+    for key, value in (patch["metadata"].get("labels") or {}).items():
+        if value is not None and not _LABEL.fullmatch(value):
+            raise FlawError(f"{patch['kind']} would get the label {key}={value}")
 
 
 def _check_status(kind: str, status: Json) -> None:
@@ -209,13 +224,22 @@ def _check_sent(resource: Json, sent: list[tuple[str, Json]]) -> None:
             raise FlawError("an event of more than 4 KiB")
 
 
-def apply_all(put: t.Callable[[Json], Json], remove: t.Callable[[str, str], None]) -> Write:
+class Writable(t.Protocol):
+    """What a plan is executed on."""
+
+    def put(self, manifest: Json) -> Json:
+        """Have this object."""
+
+    def take(self, plan: Json) -> None:
+        """Lose what a plan deletes and evicts, and merge its patches."""
+
+
+def apply_all(world: Writable) -> Write:
     """A cluster that takes everything, in the words of kubernetes.core."""
 
     def write(plan: Json) -> tuple[Json, Json]:
-        written = [{"result": put(item), "changed": True} for item in plan["apply"]]
-        for item in plan["prune"]:
-            remove(item["kind"], item["metadata"]["name"])
+        written = [{"result": world.put(item), "changed": True} for item in plan["apply"]]
+        world.take(plan)
         deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
         return {"result": {"results": written}}, {"result": {"results": deleted}}
 

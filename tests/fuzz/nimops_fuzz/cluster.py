@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.private_keys i
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
 
-from .schema import NAMESPACE, Json, crds
+from .schema import GPU_NAMESPACE, NAMESPACE, Json, crds
 from .world import World
 
 _CREATE = {"dryRun": "All", "fieldValidation": "Strict"}
@@ -45,7 +45,7 @@ class Cluster:
             raise FuzzError(f"the API server {host} is not on a loopback address: use the sandbox")
 
     def prepare(self) -> None:
-        """Our CRDs as they are in the tree, and the namespace."""
+        """Our CRDs as they are in the tree, and the namespaces."""
         for name, crd in crds().items():
             path = (
                 f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}"
@@ -54,8 +54,9 @@ class Cluster:
                 self._client.apply(path, crd, "nimops-fuzz")
             except ApiError as error:
                 raise FuzzError(f"the CRD of {name} is refused: {error}") from error
-        space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-        self._client.apply(f"/api/v1/namespaces/{NAMESPACE}", space, "nimops-fuzz")
+        for name in (NAMESPACE, GPU_NAMESPACE):
+            space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            self._client.apply(f"/api/v1/namespaces/{name}", space, "nimops-fuzz")
 
     def create(self, resource: Json) -> tuple[Json | None, str]:
         """(the resource as the API server would have it, None if it is refused; why it is)."""
@@ -76,7 +77,8 @@ class Cluster:
 
     def apply(self, manifest: Json) -> tuple[Json | None, str]:
         """The same of a child, as kubernetes.core would apply it."""
-        path = api_path(manifest["kind"], NAMESPACE, manifest["metadata"]["name"])
+        metadata = manifest["metadata"]
+        path = api_path(manifest["kind"], metadata.get("namespace"), metadata["name"])
         try:
             return self._client.apply(path, manifest, FIELD_MANAGER, dry=True), ""
         except ApiError as error:
@@ -102,8 +104,7 @@ class Cluster:
                 else:
                     kept = world.put({**found, "kind": manifest["kind"]}, is_whole=True)
                     written.append({"result": kept, "changed": True})
-            for item in plan["prune"]:
-                world.remove(item["kind"], item["metadata"]["name"])
+            world.take(plan)
             deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
             return {"result": {"results": written}}, {"result": {"results": deleted}}
 

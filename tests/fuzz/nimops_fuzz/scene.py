@@ -39,6 +39,8 @@ def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
         if other != kind:
             found = draw(resources(other, 0.1))
             found["status"] = draw(statuses(other))
+            if other == "ClusterPolicy" and draw(st.integers(0, 3)):
+                found["spec"].setdefault("driver", {})["useNvidiaDriverCRD"] = True
             if other == "NIMCache" and draw(st.booleans()):
                 found["status"] |= {"state": "Ready", "pvc": "cache-pvc"}
             neighbours[other] = found
@@ -66,7 +68,7 @@ def settle(resource: Json, around: tuple[Json, Json, int]) -> Scene:
 def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list[Pass]:
     """Passes one after the other, while time passes; what they raise is a finding."""
     world = World(scene.number, scene.neighbours, scene.resource)
-    write = writer(world) if writer else apply_all(world.put, world.remove)
+    write = writer(world) if writer else apply_all(world)
     resource, passes = copy.deepcopy(scene.resource), list[Pass]()
     for number in range(PASSES):
         done = make_pass(resource, world.ask, write)

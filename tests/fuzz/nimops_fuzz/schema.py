@@ -16,8 +16,9 @@ Json = dict[str, t.Any]
 Place = tuple[str | int, ...]
 
 ROOT = Path(__file__).resolve().parents[3]
-API_VERSION = "apps.nvidia.com/v1alpha1"
 NAMESPACE = "nimops-fuzz"
+GPU_NAMESPACE = "gpu-operator"
+"""Where the children of cluster-scoped kinds are, if no operator says otherwise."""
 
 _LEAST, _MAXIMUM = -(2**63), 2**63 - 1
 
@@ -31,6 +32,23 @@ def crds() -> dict[str, Json]:
 
 
 KINDS = tuple(sorted(crds()))
+
+
+def api_version_of(kind: str) -> str:
+    """The API version that a kind is served in."""
+    spec = crds()[kind]["spec"]
+    (version,) = spec["versions"]
+    return f"{spec['group']}/{version['name']}"
+
+
+def is_namespaced(kind: str) -> bool:
+    """Whether resources of a kind have a namespace."""
+    return bool(crds()[kind]["spec"]["scope"] == "Namespaced")
+
+
+def home_of(kind: str) -> str:
+    """Where the children of a kind's resources are."""
+    return NAMESPACE if is_namespaced(kind) else GPU_NAMESPACE
 
 
 @cache

@@ -16,10 +16,11 @@ from functools import cache
 from hypothesis import strategies as st
 
 from .schema import (
-    API_VERSION,
     NAMESPACE,
     Json,
     Spot,
+    api_version_of,
+    is_namespaced,
     limits_of,
     replace,
     samples_of,
@@ -287,7 +288,9 @@ def grafted(draw: Draw, schema: Json, value: Json, oddity: float) -> t.Any:
 @st.composite
 def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
     """Whole resources as somebody would send them, valid by schema."""
-    metadata: Json = {"name": draw(st.sampled_from(NAMES)), "namespace": NAMESPACE}
+    metadata: Json = {"name": draw(st.sampled_from(NAMES))}
+    if is_namespaced(kind):
+        metadata["namespace"] = NAMESPACE
     if draw(st.integers(0, 3)) == 2:
         metadata["annotations"] = {
             draw(
@@ -295,7 +298,7 @@ def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
             ): draw(st.sampled_from(ODD_TEXTS))
         }
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": api_version_of(kind),
         "kind": kind,
         "metadata": metadata,
         "spec": draw(specs(kind, oddity)),

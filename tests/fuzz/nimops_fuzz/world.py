@@ -10,7 +10,8 @@ import json
 import random
 import typing as t
 
-from .schema import NAMESPACE, Json
+from .fleet import Fleet
+from .schema import KINDS, Json, home_of, is_namespaced
 from .strategies import NAMES, ODD_TEXTS
 
 Read = t.Any
@@ -40,6 +41,13 @@ _STATUSES: dict[str, tuple[Json, ...]] = {
     "LeaderWorkerSet": (
         {"replicas": 1, "readyReplicas": 1, "conditions": [{**_CONDITION, "type": "Available"}]},
     ),
+    "DaemonSet": (
+        {
+            "observedGeneration": 1, "desiredNumberScheduled": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0,
+            "numberReady": 1, "numberAvailable": 1, "updatedNumberScheduled": 1,
+        },
+        {"observedGeneration": 1, "desiredNumberScheduled": 2, "numberUnavailable": 1, "updatedNumberScheduled": 1},
+    ),
     "Job": (
         {"succeeded": 1, "conditions": [{**_CONDITION, "type": "Complete"}]},
         {"failed": 6, "conditions": [{**_CONDITION, "type": "Failed"}]},
@@ -52,6 +60,10 @@ _STATUSES: dict[str, tuple[Json, ...]] = {
         {"phase": "Succeeded"},
         {"phase": "Failed", "message": "evicted", "containerStatuses": [
             {"name": "c", "state": {"terminated": {"exitCode": 1, "reason": "Error", "message": "m"}}}]},
+    ),
+    "PodDisruptionBudget": (
+        {"currentHealthy": 1, "desiredHealthy": 1, "disruptionsAllowed": 0, "expectedPods": 1},
+        {"currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1, "expectedPods": 2},
     ),
     "PersistentVolumeClaim": ({"phase": "Bound", "capacity": {"storage": "1Gi"}}, {"phase": "Pending"}),
     "InferenceService": (
@@ -114,9 +126,11 @@ class World:
         self._random = random.Random(number)
         self._neighbours = neighbours
         self._resource = resource
+        self._home = home_of(resource["kind"])
         self._objects: dict[tuple[str, str], Json | None] = {}
         self._digests: dict[str, Json | None] = {}
         self._is_calm = self._chance(0.4)
+        self._fleet = Fleet(number, resource["metadata"]["name"], self._status)
 
     def ask(self, read: Read) -> t.Any:
         """The answer to a read, of the shape that `_cluster/reader.py` gives."""
@@ -140,9 +154,16 @@ class World:
         self._objects[key] = {**copy.deepcopy(manifest), "metadata": metadata, **status}
         return copy.deepcopy(self._objects[key] or {})
 
-    def remove(self, kind: str, name: str) -> None:
-        """Have no such object."""
-        self._objects[kind, name] = None
+    def take(self, plan: Json) -> None:
+        """Lose what a plan deletes and evicts, and merge its patches of nodes."""
+        for item in (*plan["prune"], *plan["orphan"], *plan["evict"]):
+            metadata = item["metadata"]
+            self._objects[item["kind"], metadata["name"]] = None
+            if item["kind"] == "Pod":
+                self._fleet.remove(metadata["namespace"], metadata["name"])
+        for patch in plan["patch"]:
+            if patch["kind"] == "Node":
+                self._fleet.patch(patch)
 
     def pass_time(self) -> None:
         """Objects get the status that their controllers write, or what is left of it."""
@@ -154,13 +175,16 @@ class World:
         return self._random.random() < share
 
     def _identity(self, key: tuple[str, str]) -> Json:
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+
+        kind, name = key
         return {
-            "name": key[1], "namespace": NAMESPACE, "uid": f"uid-{key[0]}", "resourceVersion": "7",
-            "generation": 1, "creationTimestamp": _TIME,
+            "name": name, "uid": f"uid-{kind}", "resourceVersion": "7", "generation": 1,
+            "creationTimestamp": _TIME, **({"namespace": self._home} if KINDS[kind].is_namespaced else {}),
         }  # fmt: skip
 
     def _ask_object(self, read: Read) -> Json | None:
-        if read.kind == "ConfigMap" and read.namespace != NAMESPACE:
+        if read.kind == "ConfigMap" and read.namespace != self._home:
             data = self._random.choice(_CONFIGS)
             return None if data is None else {"metadata": {"name": read.name}, "data": data}
         key = read.kind, read.name
@@ -192,6 +216,8 @@ class World:
         return self._digests[read.key]
 
     def _ask_list(self, read: Read) -> list[Json]:
+        if read.kind != "Node" and read.selector:
+            return self._labelled(read)
         labels = {
             "node.vmware.com/tkg": "x",
             "nvidia.com/gpu.product": self._random.choice(ODD_TEXTS),
@@ -204,8 +230,50 @@ class World:
     def _ask_any(self, read: Read) -> list[Json]:
         return self._ask_list(read)[:1]
 
+    def _labelled(self, read: Read) -> list[Json]:
+        """The metadata of what was applied with a label."""
+        key, _sign, value = read.selector.partition("=")
+        return [
+            {"metadata": live["metadata"]}
+            for (kind, _name), live in self._objects.items()
+            if live and kind == read.kind and (live["metadata"].get("labels") or {}).get(key) == value
+        ]
+
+    def _ask_node_rows(self, _read: Read) -> list[Json]:
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import (
+            row_of_node,
+        )
+
+        return [row_of_node(node) for node in self._fleet.nodes]
+
+    def _ask_time(self, _read: Read) -> str:
+        return self._random.choice((_TIME, "2026-01-01T00:10:00Z", "2026-03-01T00:00:00Z"))
+
+    def _ask_outlines(self, read: Read) -> list[Json] | None:
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.outlines import outline
+
+        if read.kind == "Pod":
+            found = self._fleet.select(read.selector, read.field)
+        elif read.kind == "ControllerRevision":
+            found = self._fleet.revisions()
+        else:
+            return self._ask_objects(read)
+        return [outline(read.kind, item) for item in found]
+
+    def _of_cluster(self, kind: str) -> list[Json]:
+        """The resources of a cluster-scoped kind of ours, with siblings of this one."""
+        if kind != self._resource["kind"]:
+            found = self._find((kind, "other"))
+            return [found] if found else []
+        sibling = copy.deepcopy(self._resource)
+        sibling["metadata"] |= {"name": "sibling", "uid": "u-2"}
+        sibling["metadata"]["creationTimestamp"] = self._random.choice((_TIME, "2020-01-01T00:00:00Z"))
+        return [self._resource, *([sibling] if self._chance(0.3) else [])]
+
     def _ask_objects(self, read: Read) -> list[Json] | None:
-        if self._chance(0.2):
+        if read.kind in KINDS and not is_namespaced(read.kind):
+            return self._of_cluster(read.kind)
+        if self._chance(0.9 if read.kind == "GPUCluster" else 0.2):
             return None
         names = self._random.sample(NAMES, self._random.choice((0, 1, 3)))
         return [self._grown((read.kind, name)) for name in names]
@@ -270,7 +338,7 @@ class World:
         live: Json = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": metadata}
         if kind in ("ConfigMap", "Secret"):
             return live | {"data": {key: self._random.choice(_MANIFESTS) for key in _DATA_KEYS}}
-        if kind in ("ServiceAccount", "Role", "RoleBinding"):
+        if kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount"):
             return live
         return live | {"spec": self._spec(kind), "status": self._status(kind)}
 
@@ -280,10 +348,12 @@ class World:
         template: Json = {"metadata": {}, "spec": pod}
         made: dict[str, Json] = {
             "ComputeDomain": {"numNodes": 1, "channel": {"resourceClaimTemplate": {"name": "t"}}},
+            "DaemonSet": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
             "Deployment": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": template},
             "Job": {"template": template},
             "LeaderWorkerSet": {"leaderWorkerTemplate": {"workerTemplate": template}, "replicas": 1},
             "Pod": pod,
+            "PodDisruptionBudget": {"selector": {"matchLabels": {"app": "other"}}, "maxUnavailable": 1},
             "ResourceClaimTemplate": {"spec": {"devices": {"requests": [{"name": "a"}]}}},
             "Service": {"selector": {"app": "x"}, "ports": [{"port": 1}], "clusterIP": "10.0.0.1"},
         }  # fmt: skip

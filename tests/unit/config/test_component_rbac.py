@@ -65,6 +65,8 @@ def declared() -> Verbs:
         kind = kind_of({"kind": name})
         for part, verbs in RUNTIME.items():
             found.setdefault((kind.group, f"{kind.plural}{part}"), set()).update(verbs)
+        if kind.has_finalizer:
+            found[kind.group, kind.plural].add("update")
         for access in kind.access:
             item = KINDS[access.kind]
             reads = {"get", "list", "watch"} if item.is_cached else {"get"}

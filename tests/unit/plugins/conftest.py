@@ -175,7 +175,7 @@ class FakeCluster:
         self.kinds = {kind: (item.version, item.plural) for kind, item in KINDS.items()}
         self.refuse: dict[tuple[str, str], list[Answer]] = {}
         self.missing_kinds: set[str] = set()
-        self.cluster_scoped_kinds = {"Node"}
+        self.cluster_scoped_kinds = {kind for kind, item in KINDS.items() if not item.is_namespaced}
         self._version = 100
         self.server = Server(self._respond)
 

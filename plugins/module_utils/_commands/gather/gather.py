@@ -191,15 +191,14 @@ class _Gathering:
             self._found.resources = [self._get_resource(own)]
             return
         errors = []
-        for resource in own:
-            if self._order.namespace and not resource.is_namespaced:
-                continue
+        asked = [item for item in own if item.is_namespaced or not self._order.namespace]
+        for resource in asked:
             try:
                 self._found.resources += self._fetch(resource, self._order.namespace)
             except ApiError as error:
                 errors.append(error)
                 self._note(f"{resource.folder} in {self._order.namespace or 'the cluster'}", error)
-        if own and len(errors) == len(own):
+        if asked and len(errors) == len(asked):
             raise errors[0]
         count = len(self._found.resources)
         self._say(f"{count} custom resources in {self._order.namespace or 'the cluster'}")
@@ -211,7 +210,7 @@ class _Gathering:
         if resource is None or not name:
             known = (
                 ", ".join(resource.kind for resource in own)
-                or f"none, as {', '.join(SERVED_GROUPS)} is not served"
+                or f"none, as nothing of {' or '.join(sorted(SERVED_GROUPS))} is served"
             )
             raise NimError(
                 f"resource: {self._order.resource!r} is not a kind and name such as NIMService/llm;"

@@ -138,5 +138,5 @@ def test_defaults_of_a_service(make_service):
 
 
 def test_a_kind_that_is_not_ours():
-    with pytest.raises(NimError, match=r"'Deployment' is not one of NIM"):
+    with pytest.raises(NimError, match=r"'Deployment' is not one of ClusterPolicy, NIM"):
         schema_of("Deployment")

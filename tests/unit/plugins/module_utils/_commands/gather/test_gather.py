@@ -29,7 +29,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
     api_path,
     collection_path,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
 PLANTED = "Pl4nt3d"
 """Part of every secret that the cluster below has."""
@@ -326,7 +326,10 @@ def test_what_is_shown_of_the_cluster(scene, take):
     (definition,) = yaml.safe_load(files["versions/definitions.yaml"])
     assert definition["versions"][0]["name"] == "v1alpha1"
     apis = yaml.safe_load(files["versions/apis.yaml"])
-    assert set(apis["apps.nvidia.com/v1alpha1"]) == {f"{kind.lower()}s" for kind in kind_names()}
+    for version in ("apps.nvidia.com/v1alpha1", "nvidia.com/v1"):
+        kinds = map(kind_of, [{"kind": kind} for kind in kind_names()])
+        ours = {kind.plural for kind in kinds if kind.api_version == version}
+        assert set(apis[version]) == ours
     assert apis["serving.knative.dev/v1"] == []
 
 
@@ -413,7 +416,9 @@ def test_a_cluster_without_our_kinds(cluster, take):
     files, _index, said = take()
     assert "versions/server.yaml" in files
     assert said[0] == "0 custom resources in the cluster"
-    with pytest.raises(NimError, match=r"none, as apps\.nvidia\.com is not served"):
+    with pytest.raises(
+        NimError, match=r"none, as nothing of apps\.nvidia\.com or nvidia\.com is served"
+    ):
         take(resource="NIMService/llm", namespace="nim")
 
 
@@ -421,14 +426,14 @@ def test_time_is_bounded(scene, take, monkeypatch):
     """A clock that goes on by a second whenever it is looked at."""
     ticks = itertools.count()
     monkeypatch.setattr(gathering, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
-    files, index, said = take(seconds=30)
+    files, index, said = take(seconds=40)
     assert "versions/server.yaml" in files
     assert "nodes.yaml" not in files
     left = [item["what"] for item in index["cut"]]
     assert left[0] == "custom resources and what belongs to them"
     assert "nodes" in left
-    assert {item["why"] for item in index["cut"]} == {"timed out after 30 s"}
-    assert "nodes: timed out after 30 s" in said
+    assert {item["why"] for item in index["cut"]} == {"timed out after 40 s"}
+    assert "nodes: timed out after 40 s" in said
 
 
 def test_a_single_answer_is_bounded_too(scene, take, monkeypatch):
