@@ -19,7 +19,13 @@ _OWNER = "nvidia.com/gpu-operator.driver.owner"
 _VALUES = ("", "true", "false", "x", "0", "1.2.3", "A_b.c-d", "z" * 63)
 """Values that a label may have."""
 
-_SYSTEMS = (("ubuntu", "24.04"), ("ubuntu", "22.04"), ("rhel", "9.4"), ("rocky", "9"), ("sles", "15.6"))
+_SYSTEMS = (
+    ("ubuntu", "24.04"),
+    ("ubuntu", "22.04"),
+    ("rhel", "9.4"),
+    ("rocky", "9"),
+    ("sles", "15.6"),
+)
 _KERNELS = ("6.8.0-60-generic", "5.14.0-427.el9.x86_64", "A_b.c-d", "k" * 63)
 _RUNTIMES = ("containerd://2.1.0", "cri-o://1.33.0", "docker://28.0", "", "odd")
 _STATES = (
@@ -93,11 +99,16 @@ class Fleet:
     def _node(self, name: str) -> Json:
         labels = self._labels()
         annotations = {
-            key: self._random.choice((*_TIMES, *ODD_TEXTS, f"{self._random.choice(_STATES)} 5 held"))
+            key: self._random.choice(
+                (*_TIMES, *ODD_TEXTS, f"{self._random.choice(_STATES)} 5 held")
+            )
             for key in _ANNOTATIONS
             if self._chance(0.2)
         }
-        ready = {"type": "Ready", "status": self._random.choice(("True", "True", "False", "Unknown"))}
+        ready = {
+            "type": "Ready",
+            "status": self._random.choice(("True", "True", "False", "Unknown")),
+        }
         return {
             "metadata": {
                 "name": name, "uid": f"uid-{name}", "resourceVersion": "7", "labels": labels,
@@ -137,7 +148,9 @@ class Fleet:
             revision = {"controller-revision-hash": self._random.choice(("0", "1", ""))}
             yield self._pod(f"driver-{node}", node, {**_DRIVER, **revision}, of_set=True)
         if self._chance(0.6):
-            yield self._pod(f"validator-{node}", node, {"app": "nvidia-operator-validator"}, of_set=True)
+            yield self._pod(
+                f"validator-{node}", node, {"app": "nvidia-operator-validator"}, of_set=True
+            )
         for index in range(self._random.choice((0, 0, 1, 2))):
             labels = _SERVICE | (_GROUP if self._chance(0.3) else {})
             labels = labels if self._chance(0.6) else {"app": "other"}
@@ -146,7 +159,10 @@ class Fleet:
             if self._chance(0.7):
                 pod["spec"]["containers"][0]["resources"] = _GPU
             if self._chance(0.3):
-                pod["spec"]["resourceClaims"] = [{"name": "g", "resourceClaimName": "a"}, {"name": "h"}]
+                pod["spec"]["resourceClaims"] = [
+                    {"name": "g", "resourceClaimName": "a"},
+                    {"name": "h"},
+                ]
             if self._chance(0.3):
                 pod["spec"]["volumes"] = [{"name": "v", "emptyDir": {}}]
             yield pod

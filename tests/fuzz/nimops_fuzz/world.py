@@ -236,7 +236,9 @@ class World:
         return [
             {"metadata": live["metadata"]}
             for (kind, _name), live in self._objects.items()
-            if live and kind == read.kind and (live["metadata"].get("labels") or {}).get(key) == value
+            if live
+            and kind == read.kind
+            and (live["metadata"].get("labels") or {}).get(key) == value
         ]
 
     def _ask_node_rows(self, _read: Read) -> list[Json]:
@@ -267,7 +269,9 @@ class World:
             return [found] if found else []
         sibling = copy.deepcopy(self._resource)
         sibling["metadata"] |= {"name": "sibling", "uid": "u-2"}
-        sibling["metadata"]["creationTimestamp"] = self._random.choice((_TIME, "2020-01-01T00:00:00Z"))
+        sibling["metadata"]["creationTimestamp"] = self._random.choice(
+            (_TIME, "2020-01-01T00:00:00Z")
+        )
         return [self._resource, *([sibling] if self._chance(0.3) else [])]
 
     def _ask_objects(self, read: Read) -> list[Json] | None:
