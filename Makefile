@@ -173,7 +173,7 @@ sanity: collection ## ansible-test sanity on the installed collection, with empt
 .PHONY: cluster
 cluster: ## The tests that need a cluster, on the sandbox
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
-	@$(IN_SANDBOX) $(MAKE) admission commands database installing kinds scenario
+	@$(IN_SANDBOX) $(MAKE) admission commands database installing kinds scenario scenario-gpu
 
 .PHONY: admission
 admission: collection ## What the API server of $$KUBECONFIG accepts and rejects, and that the CRDs match the generator
@@ -201,6 +201,10 @@ scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
 	@$(BIN)/molecule test --scenario-name namespaced
 	@$(BIN)/molecule test --scenario-name takeover
+
+.PHONY: scenario-gpu
+scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $$KUBECONFIG
+	@$(BIN)/molecule test --scenario-name gpu
 
 .PHONY: scenario-node
 scenario-node: collection ## The operator from its image on a real node, skipped with a reason where there cannot be one
