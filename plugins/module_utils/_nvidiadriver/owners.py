@@ -15,6 +15,7 @@ from functools import cached_property
 from .._base.errors import NimError
 from .._components.gpu_stack.nodes import GPU_PRESENT, OWNER, labels_of, owner_of
 from .._components.gpu_stack.upgrade.names import ENABLED
+from .._components.names import MAX_LABEL, check_name
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
 from .spec import DriverSpec
 
@@ -27,17 +28,24 @@ class Owners:
     """The NVIDIADrivers, and the nodes that each gets."""
 
     def __init__(self, drivers: t.Iterable[Manifest], nodes: t.Iterable[Node]) -> None:
-        self._specs = {
-            str(item["metadata"]["name"]): DriverSpec(item.get("spec") or {})
+        self._drivers = {
+            str(item["metadata"]["name"]): item
             for item in drivers
             if not item["metadata"].get("deletionTimestamp")
+        }
+        self._specs = {
+            name: DriverSpec(item.get("spec") or {}) for name, item in self._drivers.items()
         }
         self._nodes = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
     @cached_property
     def faults(self) -> dict[str, NimError]:
         """Why an NVIDIADriver contradicts itself or others, by name."""
-        found = {name: fault for name, spec in self._specs.items() if (fault := spec.fault)}
+        found = {
+            name: fault
+            for name, spec in self._specs.items()
+            if (fault := _fault_of_name(self._drivers[name]) or spec.fault)
+        }
         defaults = self._defaults
         if len(defaults) > 1:
             error = NimError(
@@ -113,6 +121,15 @@ def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
             value = "true" if is_upgraded else ABSENT
             found.append(Patch("Node", node, (Field(path, value, Policy.LEAVE),)))
     return found
+
+
+def _fault_of_name(driver: Manifest) -> NimError | None:
+    """Why an NVIDIADriver's name cannot be a label of nodes, None if it can."""
+    try:
+        check_name({**driver, "kind": "NVIDIADriver"}, MAX_LABEL)
+    except NimError as error:
+        return error
+    return None
 
 
 def _has_gpu(node: Node) -> bool:

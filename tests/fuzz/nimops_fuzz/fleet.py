@@ -136,9 +136,9 @@ class Fleet:
             _OWNER: self._random.choice((self._owner, self._owner, "sibling")),
         }
         for key in sorted(found):
-            if self._chance(0.12):
+            if self._chance(0.05):
                 del found[key]
-            elif self._chance(0.08):
+            elif self._chance(0.04):
                 found[key] = self._random.choice(_VALUES)
         return found
 

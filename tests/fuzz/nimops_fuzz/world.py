@@ -272,7 +272,7 @@ class World:
         sibling["metadata"]["creationTimestamp"] = self._random.choice(
             (_TIME, "2020-01-01T00:00:00Z")
         )
-        return [self._resource, *([sibling] if self._chance(0.3) else [])]
+        return [self._resource, *([sibling] if self._chance(0.1) else [])]
 
     def _ask_objects(self, read: Read) -> list[Json] | None:
         if read.kind in KINDS and not is_namespaced(read.kind):
@@ -320,7 +320,10 @@ class World:
             owner = {"ownerReferences": self._owners()} if self._chance(0.5) else {}
             found["metadata"] = {**found["metadata"], **self._identity(key), **owner}
             return found
-        return self._grown(key) if not self._is_calm and self._chance(0.25) else None
+        if kind == "CustomResourceDefinition" and "servicemonitors" in key[1]:
+            return self._grown(key) if self._chance(0.5) else None
+        foreign = 0.25 if is_namespaced(self._resource["kind"]) else 0.01
+        return self._grown(key) if not self._is_calm and self._chance(foreign) else None
 
     def _grown(self, key: tuple[str, str]) -> Json:
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS

@@ -97,6 +97,18 @@ def test_what_else_relabels_nothing(nvd, world, spec, names, text):
     assert owners.patches("blue") == []
 
 
+def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
+    drivers, nodes = world
+    assert Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).faults == {}
+    owners = Owners([*drivers, nvd.driver("x" * 64, {"nodeSelector": {"a": "b"}})], nodes)
+    assert list(owners.faults) == ["x" * 64]
+    assert str(owners.faults["x" * 64]) == (
+        "metadata.name: has 64 characters, but children of a NVIDIADriver use it in names or labels:"
+        " recreate it with a name of at most 63"
+    )
+    assert owners.patches("blue") == []
+
+
 def test_one_that_goes_contradicts_nobody(nvd, world):
     drivers, nodes = world
     drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}, deletionTimestamp="x"))
