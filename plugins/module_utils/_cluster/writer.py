@@ -27,7 +27,7 @@ from .reader import secret_finder
 from .task_results import is_race, refusal_text
 
 Json = dict[str, t.Any]
-Tried = tuple[Json, Json, ApiError | None]
+Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
 """A manifest, and what the API server has made of it, or its refusal."""
 
 _INERT = frozenset(
