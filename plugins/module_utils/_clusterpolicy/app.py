@@ -24,11 +24,12 @@ from .spec import Policy
 
 POLICIES = read_objects("ClusterPolicy", "")
 GPU_CLUSTERS = read_objects("GPUCluster", "")
-SERVICE_MONITORS, CLUSTER_VERSIONS = (
+SERVICE_MONITORS, CLUSTER_VERSIONS, GPU_CLUSTER_KIND = (
     read_presence("CustomResourceDefinition", "", name)
     for name in (
         "servicemonitors.monitoring.coreos.com",
         "clusterversions.config.openshift.io",
+        "gpuclusters.nvidia.com",
     )
 )
 NODES = read_node_rows()

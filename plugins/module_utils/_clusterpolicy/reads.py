@@ -12,6 +12,7 @@ from .._components.gpu_stack.why import pods_of
 from .._engine.observed import Read, read_child, read_object, read_presence
 from .app import (
     CLUSTER_VERSIONS,
+    GPU_CLUSTER_KIND,
     GPU_CLUSTERS,
     NODES,
     POLICIES,
@@ -23,7 +24,7 @@ from .order import STATES
 from .states.driver import DAEMON_SETS
 from .states.prerequisites import RUNTIME_CLASSES
 
-_OF_CLUSTER = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS)
+_OF_CLUSTER = (POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS)
 _OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS)
 
 
@@ -32,6 +33,10 @@ def reads(app: PolicyApp) -> list[Read]:
     found = [*_OF_CLUSTER]
     if not all(app.observed.has(read.key) for read in _OF_CLUSTER):
         return found
+    if app.observed.get(GPU_CLUSTER_KIND.key) is not None:  # The runtime logs an error otherwise.
+        found.append(GPU_CLUSTERS)
+        if not app.observed.has(GPU_CLUSTERS.key):
+            return found
     if not app.is_active or find_obstacle(app):
         return found
     found += _OF_STACK
