@@ -4,17 +4,32 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
+from .errors import ReleaseError
 from .manifests import LOADER, Project, manager_of
 
 _GOLDEN, _SAMPLES = "tests/golden/samples", "config/samples"
 
 WAIT_IMAGE = "busybox"
-"""The only image that the operator adds: that of containers which wait for a database."""
+"""The only image that the operator adds outside of the GPU stack: that of containers which wait for
+a database."""
+
+_STACK_GROUP = "nvidia.com/"
+_ANY_SYSTEM = "<system>"
+_STACK = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from module_utils._commands.images.images import stack_images
+json.dump([*stack_images(sys.argv[2:])], sys.stdout)
+"""
+"""Asks the tree that is released, whichever collection is installed."""
 
 
 def operator_images(project: Project) -> list[str]:
@@ -28,8 +43,25 @@ def rendered_images(project: Project) -> set[str]:
 
 
 def sample_images(project: Project) -> set[str]:
-    """Return the images that the samples name, also those of jobs that services start."""
-    return {image for item in _load(project, _SAMPLES) for image in named_images(item)}
+    """Return the images that the samples name, also those of jobs that services start.
+
+    Without the GPU stack, whose samples have the images of `stack_images`.
+    """
+    return {
+        image
+        for item in _load(project, _SAMPLES)
+        if item and not str(item.get("apiVersion")).startswith(_STACK_GROUP)
+        for image in named_images(item)
+    }
+
+
+def stack_images(project: Project, system: str) -> list[str]:
+    """Return the images of a GPU stack that names none, for nodes with this operating system."""
+    command = [sys.executable, "-B", "-c", _STACK, str(project.root / "plugins"), system]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ReleaseError(f"the images of the GPU stack are unknown:\n{done.stderr.strip()}")
+    return [str(image) for image in json.loads(done.stdout)]
 
 
 def _load(project: Project, folder: str) -> Iterator[Any]:
@@ -70,11 +102,19 @@ def images_text(project: Project) -> str:
     """Return the list, one image a line."""
     own = "\n".join(operator_images(project))
     named = "\n".join(sorted(sample_images(project) - {WAIT_IMAGE}))
+    stack = stack_images(project, _ANY_SYSTEM)
+    plain = "\n".join(image for image in stack if _ANY_SYSTEM not in image)
+    built = "\n".join(f"# {image}" for image in stack if _ANY_SYSTEM in image)
     return (
         "# Images for a mirror. The operator runs:\n"
         f"{own}\n"
         "# It adds one, for pods that wait for a database; NIMOPS_WAIT_IMAGE names another:\n"
         f"{WAIT_IMAGE}\n"
+        "# The GPU stack has these, where neither a ClusterPolicy nor the operator names others:\n"
+        f"{plain}\n"
+        "# and these, one for each operating system of its nodes, such as ubuntu24.04; the\n"
+        "# playbook nimops.nim.images lists those of your systems:\n"
+        f"{built}\n"
         "# Other images are those that custom resources name. In config/samples:\n"
         f"{named}\n"
     )

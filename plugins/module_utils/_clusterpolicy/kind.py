@@ -32,7 +32,11 @@ KIND = Kind(
         Access("GPUCluster", "list", "one excludes policies"),
         Access("ClusterPolicy", "list", "only the oldest one is active"),
         Access("NVIDIADriver", "list patch", "triggers those that depend on it"),
-        Access("CustomResourceDefinition", "read", "whether there are ServiceMonitors, OpenShift"),
+        Access(
+            "CustomResourceDefinition",
+            "read",
+            "whether there are ServiceMonitors, GPUClusters, OpenShift",
+        ),
         Access("Namespace", "read patch", "labels of Pod Security Admission"),
         Access("RuntimeClass", "list read write delete", "how containers get GPUs"),
         Access("DaemonSet", "list read write delete", "the components"),

@@ -6,13 +6,7 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
-from .._components.gpu_stack.cluster import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-    NODES,
-    NVIDIA_DRIVERS,
-    POLICIES,
-)
+from .._components.gpu_stack.cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from .._components.gpu_stack.driver import DAEMON_SETS
 from .._components.gpu_stack.readiness import is_ready
 from .._components.gpu_stack.upgrade.reads import upgrade_reads
@@ -23,14 +17,13 @@ from .obstacles import find_obstacle
 from .order import STATES
 from .states.prerequisites import RUNTIME_CLASSES
 
-_OF_CLUSTER = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS)
 _OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
 
 
 def reads(app: PolicyApp) -> list[Read]:
     """What to read, given the answers so far; nothing of the stack if it is not ours to make."""
-    found = [*_OF_CLUSTER]
-    if not all(app.observed.has(read.key) for read in _OF_CLUSTER):
+    found = cluster_reads(app.observed)
+    if not all(app.observed.has(read.key) for read in found):
         return found
     if not app.is_active or find_obstacle(app):
         return found

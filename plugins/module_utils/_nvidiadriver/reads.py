@@ -6,13 +6,7 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
-from .._components.gpu_stack.cluster import (
-    CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
-    NODES,
-    NVIDIA_DRIVERS,
-    POLICIES,
-)
+from .._components.gpu_stack.cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from .._components.gpu_stack.driver import DAEMON_SETS
 from .._components.gpu_stack.permissions import role_names
 from .._components.gpu_stack.readiness import is_ready
@@ -23,13 +17,11 @@ from .app import DriverApp
 from .desired import role_children
 from .pools import account_name, pools_of
 
-_FIRST = (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS, NODES, NVIDIA_DRIVERS, DAEMON_SETS)
-
 
 def reads(app: DriverApp) -> list[Read]:
     """What to read, given the answers so far; no children if none are ours to make."""
-    found = [*_FIRST]
-    if not all(app.observed.has(read.key) for read in _FIRST):
+    found = [*cluster_reads(app.observed), NODES, NVIDIA_DRIVERS, DAEMON_SETS]
+    if not all(app.observed.has(read.key) for read in found):
         return found
     if app.obstacle and not app.is_disabled:
         return found

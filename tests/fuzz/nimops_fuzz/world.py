@@ -115,6 +115,9 @@ _CONFIGS: tuple[Json | None, ...] = (
     {"inferenceService": '{"serviceAnnotationDisallowedList": 1}'}, {"inferenceService": '{"serviceAnnotationDisallowedList": {}}'},
 )  # fmt: skip
 
+_INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.com": 0.5}
+"""How often a cluster has a CRD of others; OpenShift, where little is served, is rare."""
+
 
 class World:
     """Objects by kind and name, which grow odd while nobody looks.
@@ -277,7 +280,7 @@ class World:
     def _ask_objects(self, read: Read) -> list[Json] | None:
         if read.kind in KINDS and not is_namespaced(read.kind):
             return self._of_cluster(read.kind)
-        if self._chance(0.9 if read.kind == "GPUCluster" else 0.2):
+        if self._chance(0.7 if read.kind == "GPUCluster" else 0.2):
             return None
         names = self._random.sample(NAMES, self._random.choice((0, 1, 3)))
         return [self._grown((read.kind, name)) for name in names]
@@ -320,8 +323,8 @@ class World:
             owner = {"ownerReferences": self._owners()} if self._chance(0.5) else {}
             found["metadata"] = {**found["metadata"], **self._identity(key), **owner}
             return found
-        if kind == "CustomResourceDefinition" and "servicemonitors" in key[1]:
-            return self._grown(key) if self._chance(0.5) else None
+        if kind == "CustomResourceDefinition":
+            return self._grown(key) if self._chance(_INSTALLED.get(key[1], 0.02)) else None
         foreign = 0.25 if is_namespaced(self._resource["kind"]) else 0.01
         return self._grown(key) if not self._is_calm and self._chance(foreign) else None
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from nimops_release.errors import ReleaseError
 from nimops_release.images import (
     WAIT_IMAGE,
     find_images,
@@ -15,6 +17,7 @@ from nimops_release.images import (
     named_images,
     rendered_images,
     sample_images,
+    stack_images,
 )
 from nimops_release.manifests import Project
 
@@ -43,7 +46,26 @@ def test_named_images():
 def test_the_operator_renders_no_image_that_a_resource_does_not_name():
     rendered = rendered_images(Project(ROOT))
     assert len(rendered) > 3
-    assert rendered <= {*sample_images(Project(ROOT)), WAIT_IMAGE}
+    known = {*sample_images(Project(ROOT)), *stack_images(Project(ROOT), "ubuntu24.04")}
+    assert rendered <= {*known, WAIT_IMAGE}
+
+
+def test_samples_of_the_gpu_stack_name_no_image_in_parts():
+    assert "nvcr.io/nvidia/driver:595.91.07-rocky9" in stack_images(Project(ROOT), "rocky9")
+    assert not {"driver", "nvcr.io/nvidia:latest"} & sample_images(Project(ROOT))
+
+
+def test_a_tree_without_the_gpu_stack_is_an_error(tmp_path):
+    with pytest.raises(ReleaseError, match="images of the GPU stack are unknown"):
+        stack_images(Project(tmp_path), "x")
+
+
+def test_the_images_of_the_gpu_stack_are_listed(monkeypatch):
+    monkeypatch.setattr("nimops_release.images.operator_images", lambda _project: ["own"])
+    lines = images_text(Project(ROOT)).splitlines()
+    assert "nvcr.io/nvidia/k8s-device-plugin:v0.20.0" in lines
+    assert "# nvcr.io/nvidia/driver:595.91.07-<system>" in lines
+    assert not any("<system>" in line for line in lines if not line.startswith("#"))
 
 
 def test_the_image_that_the_operator_adds_is_listed(monkeypatch):

@@ -9,13 +9,14 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._engine.desired import Manifest
-from ..._engine.observed import Observed, read_node_rows, read_objects, read_presence
+from ..._engine.observed import Observed, Read, read_node_rows, read_objects, read_presence
 
 POLICIES = read_objects("ClusterPolicy", "")
 NVIDIA_DRIVERS = read_objects("NVIDIADriver", "")
 GPU_CLUSTERS = read_objects("GPUCluster", "")
-CLUSTER_VERSIONS = read_presence(
-    "CustomResourceDefinition", "", "clusterversions.config.openshift.io"
+CLUSTER_VERSIONS, GPU_CLUSTER_KIND = (
+    read_presence("CustomResourceDefinition", "", name)
+    for name in ("clusterversions.config.openshift.io", "gpuclusters.nvidia.com")
 )
 NODES = read_node_rows()
 
@@ -23,6 +24,15 @@ NOT_SERVED, CONFLICT = "NotServed", "Conflict"
 
 POLICY_CHANGE = "nimops.nim/cluster-policy"
 """Annotation by which a ClusterPolicy triggers the reconciles of NVIDIADrivers."""
+
+
+def cluster_reads(observed: Observed) -> list[Read]:
+    """What decides whether anything is served; complete when all answers are there.
+
+    The runtime logs an error when a kind is listed that there is not.
+    """
+    found = [POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS]
+    return [*found, GPU_CLUSTERS] if observed.get(GPU_CLUSTER_KIND.key) is not None else found
 
 
 def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:

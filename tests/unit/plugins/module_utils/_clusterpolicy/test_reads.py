@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.states.p
 )
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
     CLUSTER_VERSIONS,
+    GPU_CLUSTER_KIND,
     GPU_CLUSTERS,
     NODES,
     NVIDIA_DRIVERS,
@@ -24,7 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.d
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
 
-CLUSTER = {POLICIES.key: None, GPU_CLUSTERS.key: None, CLUSTER_VERSIONS.key: None}
+CLUSTER = {POLICIES.key: None, GPU_CLUSTER_KIND.key: None, CLUSTER_VERSIONS.key: None}
 STACK = {
     SERVICE_MONITORS.key: {"metadata": {}},
     NODES.key: [],
@@ -51,7 +52,6 @@ def test_first_whether_the_policy_is_ours_to_serve(gpu):
     ("answers", "spec", "policies"),
     [
         ({}, {"sandboxWorkloads": {"enabled": True}}, None),
-        ({GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}, {}, None),
         ({}, {}, "older"),
     ],
 )
@@ -59,6 +59,14 @@ def test_then_nothing_if_it_is_not(gpu, answers, spec, policies):
     if policies:
         policies = [gpu.policy(), gpu.policy(name="b", created="2020-01-01T00:00:00Z")]
     assert keys(gpu, {**CLUSTER, **answers}, spec, policies) == CLUSTER.keys()
+
+
+def test_gpu_clusters_are_asked_for_only_where_there_can_be_some(gpu):
+    served = {**CLUSTER, GPU_CLUSTER_KIND.key: {"metadata": {}}}
+    first = CLUSTER.keys() | {GPU_CLUSTERS.key}
+    assert keys(gpu, served) == first
+    assert keys(gpu, {**served, GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}) == first
+    assert keys(gpu, {**served, GPU_CLUSTERS.key: []}) == first | STACK.keys()
 
 
 def test_then_the_cluster_and_at_last_the_children(gpu):

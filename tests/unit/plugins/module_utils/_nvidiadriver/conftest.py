@@ -10,7 +10,7 @@ import types
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
     CLUSTER_VERSIONS,
-    GPU_CLUSTERS,
+    GPU_CLUSTER_KIND,
     NODES,
     NVIDIA_DRIVERS,
     POLICIES,
@@ -73,7 +73,7 @@ def make_app(
     found = {
         OPERATOR: {"namespace": NAMESPACE, **settings},
         POLICIES.key: [] if given is False else [make_policy(**given)],
-        GPU_CLUSTERS.key: None,
+        GPU_CLUSTER_KIND.key: None,
         CLUSTER_VERSIONS.key: None,
         NODES.key: [make_node()] if nodes is None else nodes,
         NVIDIA_DRIVERS.key: [driver, *others],

@@ -99,7 +99,9 @@ def test_what_else_relabels_nothing(nvd, world, spec, names, text):
 
 def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
     drivers, nodes = world
-    assert Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).faults == {}
+    assert (
+        Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).faults == {}
+    )
     owners = Owners([*drivers, nvd.driver("x" * 64, {"nodeSelector": {"a": "b"}})], nodes)
     assert list(owners.faults) == ["x" * 64]
     assert str(owners.faults["x" * 64]) == (

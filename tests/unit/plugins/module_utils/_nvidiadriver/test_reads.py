@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.cluster import (
     CLUSTER_VERSIONS,
+    GPU_CLUSTER_KIND,
     GPU_CLUSTERS,
     NODES,
     NVIDIA_DRIVERS,
@@ -22,7 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nvidiadriver.reads imp
 
 FIRST = {
     read.key
-    for read in (POLICIES, GPU_CLUSTERS, CLUSTER_VERSIONS, NODES, NVIDIA_DRIVERS, DAEMON_SETS)
+    for read in (POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS, NODES, NVIDIA_DRIVERS, DAEMON_SETS)
 }
 
 
@@ -34,6 +35,12 @@ def test_first_the_cluster(nvd):
     app = nvd.app()
     app.observed.answers = {OPERATOR: {}}
     assert keys(app) == FIRST
+
+
+def test_gpu_clusters_only_where_there_can_be_some(nvd):
+    app = nvd.app()
+    app.observed.answers = {OPERATOR: {}, GPU_CLUSTER_KIND.key: {"metadata": {}}}
+    assert keys(app) == FIRST | {GPU_CLUSTERS.key}
 
 
 def test_nothing_more_of_what_is_not_served(nvd):

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The nodes of the fuzzed cluster are written to, and what no plan may have is a finding."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from nimops_fuzz import chain
+from nimops_fuzz.fleet import Fleet
+from nimops_fuzz.schema import GPU_NAMESPACE
+
+LABEL = "nvidia.com/gpu-operator.driver.owner"
+
+
+def fleet() -> Fleet:
+    """One with nodes, and with pods on them."""
+    found = (Fleet(number, "a", lambda _kind: {}) for number in range(99))
+    return next(item for item in found if len(item.nodes) > 1 and len(item.pods) > 3)
+
+
+def test_pods_are_found_by_label_and_node() -> None:
+    made = fleet()
+    drivers = made.select("app.kubernetes.io/component=nvidia-driver", "")
+    assert drivers
+    assert all(pod["metadata"]["name"].startswith("driver-") for pod in drivers)
+    name = drivers[0]["spec"]["nodeName"]
+    on_node = made.select("", f"spec.nodeName={name}")
+    assert drivers[0] in on_node
+    assert len(on_node) < len(made.pods) == len(made.select("", ""))
+    assert made.select("app", "") == [
+        pod for pod in made.pods if "app" in pod["metadata"]["labels"]
+    ]
+
+
+def test_patches_are_merged_and_pods_go() -> None:
+    made = fleet()
+    name = made.nodes[0]["metadata"]["name"]
+    labels = {LABEL: "b", "nvidia.com/gpu.present": None}
+    made.patch({"metadata": {"name": name, "labels": labels}, "spec": {"unschedulable": True}})
+    live = made.nodes[0]
+    assert live["metadata"]["labels"][LABEL] == "b"
+    assert "nvidia.com/gpu.present" not in live["metadata"]["labels"]
+    assert live["metadata"]["uid"]
+    assert live["spec"]["unschedulable"]
+    first = made.pods[0]["metadata"]
+    made.remove("another", first["name"])
+    assert made.pods[0]["metadata"] == first
+    made.remove(first["namespace"], first["name"])
+    assert first not in [pod["metadata"] for pod in made.pods]
+
+
+def entry(kind: str, **metadata: t.Any) -> dict[str, t.Any]:
+    return {"kind": kind, "metadata": {"name": "a", **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("way", "item", "flaw"),
+    [
+        ("apply", entry("ConfigMap", namespace=GPU_NAMESPACE), ""),
+        ("apply", entry("RuntimeClass"), ""),
+        ("evict", entry("Pod", namespace="another"), ""),
+        ("patch", entry("Node", labels={LABEL: None, "b": "c"}), ""),
+        ("apply", entry("ConfigMap", namespace="another"), "ConfigMap a is of another namespace"),
+        ("orphan", entry("DaemonSet"), "DaemonSet a is of another namespace"),
+        ("apply", entry("RuntimeClass", namespace="b"), "RuntimeClass a is of another namespace"),
+        ("evict", entry("Node"), "evicted: ['Node']"),
+        ("patch", entry("Node", labels={"b": "x" * 64}), "Node would get the label b=x"),
+        ("patch", entry("Node", labels={"b": "c "}), "Node would get the label b=c "),
+    ],
+)
+def test_what_no_plan_of_a_cluster_scoped_kind_may_have(
+    monkeypatch: t.Any, way: str, item: t.Any, flaw: str
+) -> None:
+    driver = {
+        "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
+        "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
+    }  # fmt: skip
+    look = chain.look
+
+    def with_plan(*arguments: t.Any) -> t.Any:
+        return replace(look(*arguments), plan=Plan(**{way: [item]}))
+
+    monkeypatch.setattr(chain, "look", with_plan)
+
+    def go() -> None:
+        chain.make_pass(driver, lambda _read: None, lambda _plan: ({}, {}))
+
+    if not flaw:
+        return go()
+    with pytest.raises(chain.FlawError) as caught:
+        go()
+    assert str(caught.value.args[0]).startswith(flaw)
+    return None
