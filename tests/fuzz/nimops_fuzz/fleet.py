@@ -54,9 +54,10 @@ class Fleet:
         self._owner = owner[:63].rstrip("-.")
         self._status = spoil
         self.nodes = [self._node(f"n{index}") for index in range(self._random.choice((0, 1, 2, 3)))]
+        self.revisions = self._revisions()
         self.pods = [pod for node in self.nodes for pod in self._pods(node["metadata"]["name"])]
 
-    def revisions(self) -> list[Json]:
+    def _revisions(self) -> list[Json]:
         """The ControllerRevisions of the driver's DaemonSet."""
         found = []
         for number in range(self._random.choice((0, 1, 2, 2))):

@@ -260,7 +260,7 @@ class World:
         if read.kind == "Pod":
             found = self._fleet.select(read.selector, read.field)
         elif read.kind == "ControllerRevision":
-            found = self._fleet.revisions()
+            found = self._fleet.revisions
         else:
             return self._ask_objects(read)
         return [outline(read.kind, item) for item in found]
