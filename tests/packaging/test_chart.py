@@ -290,4 +290,7 @@ def test_the_test_lists_all_kinds_where_the_operator_may(render):
     assert "/apis/apps.nvidia.com/v1alpha1/namespaces/two/nimcaches" in paths
     assert listed({"leaderElection": {"enabled": False}})[0] == ""
     _lease, paths = listed({"gpu": {"enabled": True}})
-    assert paths[len(plurals) :] == ["/apis/nvidia.com/v1/clusterpolicies"]
+    assert set(paths[len(plurals) :]) == {
+        "/apis/nvidia.com/v1/clusterpolicies",
+        "/apis/nvidia.com/v1alpha1/nvidiadrivers",
+    }
