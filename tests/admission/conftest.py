@@ -8,6 +8,7 @@ Most custom resources are sent as dry runs; the few real ones go to a namespace 
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import sys
 import time
@@ -43,7 +44,16 @@ PLURALS = {
     "NIMService": "nimservices",
 }
 
+CLUSTER_SCOPED = {
+    "ClusterPolicy": ("nvidia.com", "v1", "clusterpolicies"),
+    "NVIDIADriver": ("nvidia.com", "v1alpha1", "nvidiadrivers"),
+}
+"""Of the GPU stack, whatever the group of the others. A cluster may have some: only ours are deleted."""
+
 Manifest = dict[str, Any]
+
+GPU: dict[str, Manifest] = yaml.safe_load((Path(__file__).parent / "gpu.yaml").read_text())
+"""The least spec of each kind of the GPU stack."""
 
 NOTHING: Manifest = {}
 TERMS = [{"topologyKey": "a", "labelSelector": {"matchLabels": {"__ansible": ""}}}]
@@ -55,6 +65,11 @@ WATCHED: list[Manifest] = [
         "kind": "NIMBuild",
         "metadata": {"name": "a", "annotations": {f"{PREFIX}verbosity": "8"}},
         "spec": {"image": SPEC["image"], "nimCache": {"name": "a"}},
+    },
+    {
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "a"},
+        "spec": {**GPU["ClusterPolicy"], "daemonsets": {"labels": {"__ansible": ""}}},
     },
     {"kind": "NIMService", "metadata": {"name": "a"}, "spec": SPEC},
     {"kind": "NIMPipeline", "metadata": {"name": "a"}, "spec": {"services": [{"spec": SPEC}]}},
@@ -150,10 +165,18 @@ class Cluster:
     def delete_crds(self, *names: str) -> None:
         kubectl("delete", "crd", "--ignore-not-found", "--timeout=30s", *names)
 
-    def _where(self, kind: str) -> tuple[str, str, str, str]:
-        return self._group, "v1alpha1", NAMESPACE, PLURALS[kind]
+    def _ask(self, verb: str, kind: str, part: str = "") -> Callable[..., Any]:
+        """The request for a kind; its arguments are those that follow the plural."""
+        if kind in CLUSTER_SCOPED:
+            call = getattr(self._objects, f"{verb}_cluster_custom_object{part}")
+            return functools.partial(call, *CLUSTER_SCOPED[kind])
+        call = getattr(self._objects, f"{verb}_namespaced_custom_object{part}")
+        return functools.partial(call, self._group, "v1alpha1", NAMESPACE, PLURALS[kind])
 
     def _body(self, manifest: Manifest) -> Manifest:
+        if manifest["kind"] in CLUSTER_SCOPED:
+            group, version, _plural = CLUSTER_SCOPED[manifest["kind"]]
+            return {**manifest, "apiVersion": f"{group}/{version}"}
         metadata = {**manifest["metadata"], "namespace": NAMESPACE}
         version = {"apiVersion": f"{self._group}/v1alpha1"}
         return {**manifest, **version, "metadata": metadata}
@@ -161,36 +184,28 @@ class Cluster:
     def create(
         self, manifest: Manifest, patch: Manifest = NOTHING, dry_run: bool = True
     ) -> Refusal | None:
-        where, body = self._where(manifest["kind"]), self._body(patched(manifest, patch))
-        return attempt(
-            self._objects.create_namespaced_custom_object, *where, body, **options(dry_run)
-        )
+        body = self._body(patched(manifest, patch))
+        return attempt(self._ask("create", manifest["kind"]), body, **options(dry_run))
 
     def read(self, manifest: Manifest) -> Manifest:
-        where = self._where(manifest["kind"])
-        found: Manifest = self._objects.get_namespaced_custom_object(
-            *where, manifest["metadata"]["name"]
-        )
+        found: Manifest = self._ask("get", manifest["kind"])(manifest["metadata"]["name"])
         return found
 
     def replace(
         self, manifest: Manifest, patch: Manifest = NOTHING, dry_run: bool = True
     ) -> Refusal | None:
         """Give the existing resource the spec of the patched manifest."""
-        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
         body = {**self.read(manifest), "spec": patched(manifest, patch)["spec"]}
-        change = self._objects.replace_namespaced_custom_object
-        return attempt(change, *where, name, body, **options(dry_run))
+        change = self._ask("replace", manifest["kind"])
+        return attempt(change, manifest["metadata"]["name"], body, **options(dry_run))
 
     def patch_metadata(self, manifest: Manifest, metadata: Manifest) -> Refusal | None:
-        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
-        change = self._objects.patch_namespaced_custom_object
-        return attempt(change, *where, name, {"metadata": metadata})
+        change = self._ask("patch", manifest["kind"])
+        return attempt(change, manifest["metadata"]["name"], {"metadata": metadata})
 
     def patch_status(self, manifest: Manifest, status: Manifest) -> Refusal | None:
-        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
-        change = self._objects.patch_namespaced_custom_object_status
-        return attempt(change, *where, name, {"status": status})
+        change = self._ask("patch", manifest["kind"], "_status")
+        return attempt(change, manifest["metadata"]["name"], {"status": status})
 
     def is_gone(self, manifest: Manifest) -> bool:
         try:
@@ -200,13 +215,12 @@ class Cluster:
         return False
 
     def delete(self, manifest: Manifest) -> None:
-        where, name = self._where(manifest["kind"]), manifest["metadata"]["name"]
-        self._objects.delete_namespaced_custom_object(*where, name)
+        self._ask("delete", manifest["kind"])(manifest["metadata"]["name"])
 
     def remove_all(self) -> None:
         """Delete all resources, whether or not an operator is there to run their finalizers."""
         for kind in PLURALS:
-            for found in self._objects.list_namespaced_custom_object(*self._where(kind))["items"]:
+            for found in self._ask("list", kind)()["items"]:
                 if found["metadata"].get("finalizers"):
                     self.patch_metadata({**found, "kind": kind}, {"finalizers": None})
                 if not self.is_gone({**found, "kind": kind}):

@@ -25,6 +25,7 @@ LEAST: dict[str, dict[str, Any]] = {
     "NIMPipeline": {},
     "NIMService": SERVICE,
     **yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()),
+    **yaml.safe_load((Path(__file__).parent / "gpu.yaml").read_text()),
 }
 """The least spec of each kind."""
 
@@ -142,4 +143,6 @@ def test_what_is_tried_is_something() -> None:
         "NIMCache": 3,
         "NIMPipeline": 29,
         "NIMService": 28,
+        "ClusterPolicy": 40,
+        "NVIDIADriver": 5,
     }
