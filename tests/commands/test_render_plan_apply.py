@@ -132,9 +132,9 @@ def everything(namespace: str) -> list[Json]:
     """All objects of the namespace, and the nodes."""
     served = set(kubectl("api-resources", "-o", "name").split())
     plurals = [
-        f"{plural}.{version.split('/')[0]}" if "/" in version else plural
-        for kind, (version, plural, *_rest) in KINDS.items()
-        if kind not in ("Event", "Node")
+        f"{item.plural}.{item.group}" if item.group else item.plural
+        for kind, item in KINDS.items()
+        if item.is_namespaced and kind != "Event"
     ]
     names = ",".join(name for name in plurals if name in served)
     found = json.loads(
