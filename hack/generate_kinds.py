@@ -131,40 +131,34 @@ def served_kinds(kinds: Kinds) -> str:
 
 def registry(kinds: Kinds) -> str:
     """The table of `_kinds.py`."""
-    imports = "".join(
-        sorted(
-            [
-                "from ._base.errors import NimError\n",
-                "from ._engine.desired import Manifest\n",
-                "from ._engine.kind import AnyKind\n",
-                "from ._engine.observed import Read\n",
-                *(
-                    f"from .{folder}.kind import KIND as {name.upper()}\n"
-                    for name, folder in kinds.folders.items()
-                ),
-            ]
-        )
-    )
-    names = "".join(f"    {kind.name.upper()},\n" for kind in kinds.declared)
+    rows = "".join(f'    "{name}": "{folder}",\n' for name, folder in sorted(kinds.folders.items()))
     return (
-        f'{LICENSE}"""The kinds that we serve. {GENERATED}"""\n\n'
+        f'{LICENSE}"""The kinds that we serve; each is imported when it is asked for. {GENERATED}"""\n\n'
         "from __future__ import annotations\n\n"
-        "import typing as t\n\n"
-        f"{imports}\n"
-        f"_ALL: tuple[AnyKind, ...] = (\n{names})\n"
-        "_BY_NAME = {kind.name: kind for kind in _ALL}\n\n\n"
+        "import typing as t\n"
+        "from functools import cache\n"
+        "from importlib import import_module\n\n"
+        "from ._base.errors import NimError\n"
+        "from ._engine.desired import Manifest\n"
+        "from ._engine.kind import AnyKind\n"
+        "from ._engine.observed import Read\n\n"
+        f"_FOLDERS = {{\n{rows}}}\n\n\n"
         "def kind_names() -> list[str]:\n"
         '    """The kinds that we serve."""\n'
-        "    return sorted(_BY_NAME)\n\n\n"
+        "    return sorted(_FOLDERS)\n\n\n"
         "def kind_of(resource: t.Mapping[str, t.Any]) -> AnyKind:\n"
         '    """The kind of a custom resource; NimError if we do not serve it."""\n'
         '    kind = resource.get("kind")\n'
-        "    if kind not in _BY_NAME:\n"
+        "    if kind not in _FOLDERS:\n"
         "        raise NimError(f\"kind {kind!r} is not one of {', '.join(kind_names())}\")\n"
-        "    return _BY_NAME[kind]\n\n\n"
+        "    return _load(kind)\n\n\n"
         "def assumed_objects() -> list[tuple[Read, Manifest]]:\n"
         '    """The objects that an unknown cluster is assumed to have."""\n'
-        "    return [item for kind in _ALL for item in kind.assumed]\n"
+        "    return [item for name in _FOLDERS for item in _load(name).assumed]\n\n\n"
+        "@cache\n"
+        "def _load(name: str) -> AnyKind:\n"
+        '    module = import_module(f".{_FOLDERS[name]}.kind", __package__)\n'
+        '    return t.cast("AnyKind", module.KIND)\n'
     )
 
 

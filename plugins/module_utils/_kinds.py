@@ -1,57 +1,53 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds that we serve. Written by `make generate`."""
+"""The kinds that we serve; each is imported when it is asked for. Written by `make generate`."""
 
 from __future__ import annotations
 
 import typing as t
+from functools import cache
+from importlib import import_module
 
 from ._base.errors import NimError
-from ._clusterpolicy.kind import KIND as CLUSTERPOLICY
 from ._engine.desired import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
-from ._nemocustomizer.kind import KIND as NEMOCUSTOMIZER
-from ._nemodatastore.kind import KIND as NEMODATASTORE
-from ._nemoentitystore.kind import KIND as NEMOENTITYSTORE
-from ._nemoevaluator.kind import KIND as NEMOEVALUATOR
-from ._nemoguardrail.kind import KIND as NEMOGUARDRAIL
-from ._nimbuild.kind import KIND as NIMBUILD
-from ._nimcache.kind import KIND as NIMCACHE
-from ._nimpipeline.kind import KIND as NIMPIPELINE
-from ._nimservice.kind import KIND as NIMSERVICE
-from ._nvidiadriver.kind import KIND as NVIDIADRIVER
 
-_ALL: tuple[AnyKind, ...] = (
-    CLUSTERPOLICY,
-    NIMBUILD,
-    NIMCACHE,
-    NIMPIPELINE,
-    NIMSERVICE,
-    NVIDIADRIVER,
-    NEMOCUSTOMIZER,
-    NEMODATASTORE,
-    NEMOENTITYSTORE,
-    NEMOEVALUATOR,
-    NEMOGUARDRAIL,
-)
-_BY_NAME = {kind.name: kind for kind in _ALL}
+_FOLDERS = {
+    "ClusterPolicy": "_clusterpolicy",
+    "NIMBuild": "_nimbuild",
+    "NIMCache": "_nimcache",
+    "NIMPipeline": "_nimpipeline",
+    "NIMService": "_nimservice",
+    "NVIDIADriver": "_nvidiadriver",
+    "NemoCustomizer": "_nemocustomizer",
+    "NemoDatastore": "_nemodatastore",
+    "NemoEntitystore": "_nemoentitystore",
+    "NemoEvaluator": "_nemoevaluator",
+    "NemoGuardrail": "_nemoguardrail",
+}
 
 
 def kind_names() -> list[str]:
     """The kinds that we serve."""
-    return sorted(_BY_NAME)
+    return sorted(_FOLDERS)
 
 
 def kind_of(resource: t.Mapping[str, t.Any]) -> AnyKind:
     """The kind of a custom resource; NimError if we do not serve it."""
     kind = resource.get("kind")
-    if kind not in _BY_NAME:
+    if kind not in _FOLDERS:
         raise NimError(f"kind {kind!r} is not one of {', '.join(kind_names())}")
-    return _BY_NAME[kind]
+    return _load(kind)
 
 
 def assumed_objects() -> list[tuple[Read, Manifest]]:
     """The objects that an unknown cluster is assumed to have."""
-    return [item for kind in _ALL for item in kind.assumed]
+    return [item for name in _FOLDERS for item in _load(name).assumed]
+
+
+@cache
+def _load(name: str) -> AnyKind:
+    module = import_module(f".{_FOLDERS[name]}.kind", __package__)
+    return t.cast("AnyKind", module.KIND)
