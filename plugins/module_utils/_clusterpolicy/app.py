@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .._components.app import App
+from .._components.gpu_stack.app import StackApp
 from .._components.gpu_stack.cluster import NODES, POLICIES, active_policy
 from .._components.gpu_stack.component import Component
 from .._components.gpu_stack.images import resolve_image
 from .._components.gpu_stack.nodes import Nodes, owner_of
-from .._components.gpu_stack.settings import gpu_namespace
 from .._components.gpu_stack.upgrade import names
 from .._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
 from .._components.gpu_stack.upgrade.reads import upgrade_step
 from .._components.gpu_stack.upgrade.scene import NOBODY, Node
 from .._components.gpu_stack.upgrade.step import Step
 from .._engine.desired import Patch
-from .._engine.metadata import Labels
 from .._engine.observed import read_presence
 from .node_labels import labelled, node_patch
 from .spec import Policy
@@ -29,28 +27,13 @@ SERVICE_MONITORS = read_presence(
 )
 
 
-class PolicyApp(App):
+class PolicyApp(StackApp):
     """A ClusterPolicy, what was observed around it, and how to build its children."""
 
     @cached_property
     def spec(self) -> Policy:
         """The parsed spec."""
         return Policy(self.resource.get("spec") or {})
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the stack."""
-        return gpu_namespace(self.observed)
-
-    @property
-    def labels(self) -> Labels:
-        """None: each object has labels of its own."""
-        return {}
-
-    @property
-    def annotations(self) -> Labels:
-        """None: each object has annotations of its own."""
-        return {}
 
     # other policies
 

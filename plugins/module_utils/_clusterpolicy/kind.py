@@ -5,6 +5,12 @@
 
 from __future__ import annotations
 
+from .._components.gpu_stack.access import (
+    OF_UPGRADES,
+    RESOURCES,
+    of_constraints,
+    of_permissions,
+)
 from .._engine.api_resources import ApiResource
 from .._engine.kind import Access, Kind, Rule
 from .app import PolicyApp
@@ -41,16 +47,8 @@ KIND = Kind(
         Access("RuntimeClass", "list read write delete", "how containers get GPUs"),
         Access("DaemonSet", "list read write delete", "the components"),
         Access("Pod", "list delete", "why a component is not ready; outdated drivers end"),
-        Access("ControllerRevision", "list", "which drivers are outdated"),
-        Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
-        Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
-        Access("Deployment", "list", "which NIMServices an upgrade of drivers concerns"),
-        Access("LeaderWorkerSet", "list", "which NIMServices an upgrade of drivers concerns"),
-        Access("ServiceAccount", "read write delete", "identities of the components"),
-        Access("Role", "read write delete", "what they may do"),
-        Access("RoleBinding", "read write delete", "what they may do"),
-        Access("ClusterRole", "read write delete", "what they may do"),
-        Access("ClusterRoleBinding", "read write delete", "what they may do"),
+        *OF_UPGRADES,
+        *of_permissions("the components"),
         Access("ConfigMap", "read write delete", "their scripts and configurations"),
         Access("Secret", "read", "whether that of the driver's environment exists"),
         Access("Service", "read write delete", "their metrics"),
@@ -78,30 +76,10 @@ KIND = Kind(
             _GRANTED,
         ),
         Rule("resource.k8s.io", "resourceclaims", "get list", _GRANTED),
-        Rule(
-            "security.openshift.io",
-            "securitycontextconstraints",
-            "use",
-            _GRANTED,
-            is_local=True,
-        ),
+        of_constraints(_GRANTED),
     ),
     resources={
-        "ClusterRole": ApiResource(
-            "rbac.authorization.k8s.io/v1", "clusterroles", is_namespaced=False
-        ),
-        "ClusterRoleBinding": ApiResource(
-            "rbac.authorization.k8s.io/v1", "clusterrolebindings", is_namespaced=False
-        ),
-        "CustomResourceDefinition": ApiResource(
-            "apiextensions.k8s.io/v1",
-            "customresourcedefinitions",
-            is_namespaced=False,
-            is_cached=False,
-        ),
-        "GPUCluster": ApiResource(
-            "nvidia.com/v1alpha1", "gpuclusters", is_namespaced=False, is_cached=False
-        ),
+        **RESOURCES,
         "Namespace": ApiResource("v1", "namespaces", is_namespaced=False, is_cached=False),
         "RuntimeClass": ApiResource("node.k8s.io/v1", "runtimeclasses", is_namespaced=False),
     },

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from .._base.errors import NimError
-from .._components.app import App
+from .._components.gpu_stack.app import StackApp
 from .._components.gpu_stack.cluster import (
     NODES,
     NVIDIA_DRIVERS,
@@ -18,37 +18,20 @@ from .._components.gpu_stack.cluster import (
 )
 from .._components.gpu_stack.driver import DAEMON_SETS
 from .._components.gpu_stack.nodes import Nodes, owner_of
-from .._components.gpu_stack.settings import gpu_namespace
 from .._components.gpu_stack.upgrade.reads import upgrade_step
 from .._components.gpu_stack.upgrade.step import Step
 from .._engine.desired import Manifest
-from .._engine.metadata import Labels
 from .owners import Owners
 from .spec import DriverSpec
 
 
-class DriverApp(App):
+class DriverApp(StackApp):
     """An NVIDIADriver, what was observed around it, and how to build its children."""
 
     @cached_property
     def spec(self) -> DriverSpec:
         """The parsed spec."""
         return DriverSpec(self.resource.get("spec") or {})
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the stack."""
-        return gpu_namespace(self.observed)
-
-    @property
-    def labels(self) -> Labels:
-        """None: each object has labels of its own."""
-        return {}
-
-    @property
-    def annotations(self) -> Labels:
-        """None: each object has annotations of its own."""
-        return {}
 
     # the ClusterPolicy
 

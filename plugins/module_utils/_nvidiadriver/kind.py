@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+from .._components.gpu_stack.access import (
+    OF_UPGRADES,
+    RESOURCES,
+    of_constraints,
+    of_permissions,
+)
 from .._components.gpu_stack.driver_pool import CLUSTER_RULES
-from .._engine.api_resources import ApiResource
 from .._engine.kind import Access, Kind, Rule
 from .app import DriverApp
 from .desired import desired, finalize
@@ -36,16 +41,8 @@ KIND = Kind(
         Access("CustomResourceDefinition", "read", "whether this is OpenShift"),
         Access("DaemonSet", "list read write delete", "the driver's pods"),
         Access("Pod", "list delete", "why a driver is not ready; outdated drivers end"),
-        Access("ControllerRevision", "list", "which drivers are outdated"),
-        Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
-        Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
-        Access("Deployment", "list", "which NIMServices an upgrade of drivers concerns"),
-        Access("LeaderWorkerSet", "list", "which NIMServices an upgrade of drivers concerns"),
-        Access("ServiceAccount", "read write delete", "identities of the driver's pods"),
-        Access("Role", "read write delete", "what they may do"),
-        Access("RoleBinding", "read write delete", "what they may do"),
-        Access("ClusterRole", "read write delete", "what they may do"),
-        Access("ClusterRoleBinding", "read write delete", "what they may do"),
+        *OF_UPGRADES,
+        *of_permissions("the driver's pods"),
         Access("ConfigMap", "read", "repositories, certificates and parameters of modules"),
         Access("Secret", "read", "whether that of the driver's environment exists"),
     ),
@@ -59,29 +56,7 @@ KIND = Kind(
             )
             for item in CLUSTER_RULES
         ),
-        Rule(
-            "security.openshift.io",
-            "securitycontextconstraints",
-            "use",
-            _GRANTED,
-            is_local=True,
-        ),
+        of_constraints(_GRANTED),
     ),
-    resources={
-        "ClusterRole": ApiResource(
-            "rbac.authorization.k8s.io/v1", "clusterroles", is_namespaced=False
-        ),
-        "ClusterRoleBinding": ApiResource(
-            "rbac.authorization.k8s.io/v1", "clusterrolebindings", is_namespaced=False
-        ),
-        "CustomResourceDefinition": ApiResource(
-            "apiextensions.k8s.io/v1",
-            "customresourcedefinitions",
-            is_namespaced=False,
-            is_cached=False,
-        ),
-        "GPUCluster": ApiResource(
-            "nvidia.com/v1alpha1", "gpuclusters", is_namespaced=False, is_cached=False
-        ),
-    },
+    resources=RESOURCES,
 )

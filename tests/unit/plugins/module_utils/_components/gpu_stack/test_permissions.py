@@ -3,36 +3,14 @@
 
 from __future__ import annotations
 
-import typing as t
-
-from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.permissions import (
     permissions,
     role_names,
     rule,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
 
 
-class StackApp(App):
-    """A resource whose children have no labels of their own."""
-
-    labels: t.ClassVar[dict[str, str]] = {}
-    annotations: t.ClassVar[dict[str, str]] = {}
-
-
-def make_app(answers=None):
-    resource = {
-        "apiVersion": "nvidia.com/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "cluster-policy", "uid": "u"},
-    }
-    return StackApp(
-        resource, Observed({OPERATOR: {"namespace": "gpu-operator"}, **(answers or {})})
-    )
-
-
-def test_a_component_has_an_account_a_role_and_its_binding():
+def test_a_component_has_an_account_a_role_and_its_binding(make_app):
     found = list(permissions(make_app(), "x", [rule("pods", "get list")]))
     assert [(item["kind"], item["metadata"]["name"]) for item in found] == list(role_names("x"))
     _account, role, binding = found
@@ -51,7 +29,7 @@ def test_a_component_has_an_account_a_role_and_its_binding():
     assert binding["roleRef"]["kind"] == "Role"
 
 
-def test_rules_of_the_cluster_are_a_cluster_role():
+def test_rules_of_the_cluster_are_a_cluster_role(make_app):
     found = list(permissions(make_app(), "x", (), [rule("nodes", "get")], labels={"app": "x"}))
     names = [(item["kind"], item["metadata"]["name"]) for item in found]
     assert names == list(role_names("x", has_cluster_role=True))

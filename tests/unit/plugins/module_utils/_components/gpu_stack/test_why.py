@@ -3,32 +3,10 @@
 
 from __future__ import annotations
 
-import typing as t
-
-from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.why import (
     explain,
     pods_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
-
-
-class StackApp(App):
-    """A resource whose children have no labels of their own."""
-
-    labels: t.ClassVar[dict[str, str]] = {}
-    annotations: t.ClassVar[dict[str, str]] = {}
-
-
-def make_app(answers=None):
-    resource = {
-        "apiVersion": "nvidia.com/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "cluster-policy", "uid": "u"},
-    }
-    return StackApp(
-        resource, Observed({OPERATOR: {"namespace": "gpu-operator"}, **(answers or {})})
-    )
 
 
 def daemon_set():
@@ -51,7 +29,7 @@ def pod(name, node, waiting, *, is_ready=False):
     }
 
 
-def test_the_pods_that_say_why_each_reason_once():
+def test_the_pods_that_say_why_each_reason_once(make_app):
     broken = {"reason": "CreateContainerError", "message": "no such runtime"}
     pods = [
         pod("a", "gpu-0", broken),
@@ -68,5 +46,5 @@ def test_the_pods_that_say_why_each_reason_once():
     )
 
 
-def test_without_pods_how_far_it_is():
+def test_without_pods_how_far_it_is(make_app):
     assert explain(make_app(), daemon_set()) == "DaemonSet nvidia-dcgm: 0 of 2 pods are available"
