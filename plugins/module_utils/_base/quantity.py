@@ -19,6 +19,7 @@ _QUANTITY = re.compile(
     r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?)"
 )
 
+_COUNT_OR_PERCENTAGE = re.compile(r"[0-9]{1,9}%?")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BILLION = 10**9
@@ -26,6 +27,11 @@ _MAX_DIGITS = 24
 """Before the decimal point: Kubernetes goes up to 2^63. A short exponent may expand to many."""
 _MAXIMUM = 2**63 - 1
 _MAX_SHOWN = 40
+
+
+def is_count_or_percentage(text: str) -> bool:
+    """Whether a text is a number or a percentage of any real size, such as ``1`` or ``10%``."""
+    return bool(_COUNT_OR_PERCENTAGE.fullmatch(text))
 
 
 class _OutOfRangeError(ValueError):

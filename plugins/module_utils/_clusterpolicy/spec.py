@@ -9,6 +9,7 @@ import typing as t
 from functools import cached_property
 
 from .._base.errors import NimError
+from .._base.quantity import is_count_or_percentage
 from .._components.gpu_stack.component import Component, Fields, parse_component
 from .._components.gpu_stack.driver import Driver
 from .._components.gpu_stack.driver_files import Sources
@@ -301,11 +302,9 @@ class Policy:
         given = self.text("daemonsets", "rollingUpdate", "maxUnavailable").strip()
         if not given:
             return None
-        if given.isdecimal():
-            return int(given)
-        if given.endswith("%") and given[:-1].isdecimal():
-            return given
+        if is_count_or_percentage(given):
+            return given if given.endswith("%") else int(given)
         raise NimError(
             "failed to apply rolling update config: daemonsets.rollingUpdate.maxUnavailable:"
-            f' "{given}" must be a number or a percentage, such as 1 or 10%'
+            f' "{given[:40]}" must be a number or a percentage, such as 1 or 10%'
         )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from ..._base.errors import ApiError, NimError
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
+from ..._components.gpu_stack.cluster import in_order
 from ..._components.gpu_stack.upgrade import names
 from ..._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
 from ..._engine.api_resources import api_path, collection_path
@@ -29,20 +30,14 @@ _PAGE = "500"
 
 
 def read_policies(client: Client) -> list[Json]:
-    """The ClusterPolicies, the active one first: the oldest, of equals the first by name."""
+    """The ClusterPolicies, the active one first."""
     found = client.list_objects(_POLICIES)
     if found is None:
         raise NimError(
             "the cluster does not know the kind ClusterPolicy: install the CRDs of nimops.nim, see"
             " docs/operate/install.md"
         )
-    return sorted(
-        found,
-        key=lambda item: (
-            str(item["metadata"].get("creationTimestamp") or ""),
-            item["metadata"]["name"],
-        ),
-    )
+    return in_order(found)
 
 
 def read_upgrade_policy(policy: Json) -> UpgradePolicy:

@@ -35,10 +35,14 @@ def cluster_reads(observed: Observed) -> list[Read]:
     return [*found, GPU_CLUSTERS] if observed.get(GPU_CLUSTER_KIND.key) is not None else found
 
 
+def in_order(policies: t.Iterable[Manifest]) -> list[Manifest]:
+    """ClusterPolicies, the one that is or would be active first; those being deleted at the end."""
+    return sorted(policies, key=lambda item: (_is_leaving(item), *_age(item)))
+
+
 def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
     """The active ClusterPolicy: the oldest one that is not being deleted."""
-    live = [item for item in policies if not item["metadata"].get("deletionTimestamp")]
-    return min(live, key=_age, default=None)
+    return next((item for item in in_order(policies) if not _is_leaving(item)), None)
 
 
 def rival_cluster(observed: Observed) -> str:
@@ -78,6 +82,10 @@ def find_obstacle(observed: Observed, *, has_sandboxes: bool) -> NimError | None
             reason=NOT_SERVED,
         )
     return None
+
+
+def _is_leaving(policy: Manifest) -> bool:
+    return bool(policy["metadata"].get("deletionTimestamp"))
 
 
 def _age(policy: Manifest) -> tuple[str, str]:

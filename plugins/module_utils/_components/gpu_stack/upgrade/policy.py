@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import math
-import re
 import typing as t
 from dataclasses import dataclass, field
 
 from ...._base.errors import NimError
+from ...._base.quantity import is_count_or_percentage
 from ...._engine.label_selector import Selector, parse_selector
 
 WHERE = "driver.upgradePolicy"
-_PERCENT = re.compile(r"(\d{1,9})%")
 
 Given = t.Mapping[str, t.Any]
 
@@ -50,8 +49,8 @@ class UpgradePolicy:
 
     def count_unavailable(self, nodes: int) -> int:
         """How many of these nodes may be unavailable; a percentage is rounded up."""
-        percent = _PERCENT.fullmatch(self.max_unavailable)
-        return math.ceil(nodes * int(percent[1]) / 100) if percent else int(self.max_unavailable)
+        number = int(self.max_unavailable.removesuffix("%"))
+        return math.ceil(nodes * number / 100) if self.max_unavailable.endswith("%") else number
 
 
 def parse_policy(
@@ -93,7 +92,7 @@ def _selector(text: str, path: str) -> Selector:
 
 def _share(given: t.Any, where: str) -> str:
     text = "25%" if given is None else str(given)
-    if text.isascii() and (_PERCENT.fullmatch(text) or (text.isdigit() and len(text) < 10)):
+    if is_count_or_percentage(text):
         return text
     raise NimError(f'{where}.maxUnavailable: "{text[:40]}" is neither a number nor a percentage')
 

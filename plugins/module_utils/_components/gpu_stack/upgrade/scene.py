@@ -23,7 +23,7 @@ NOBODY = ""
 """As the owner of nodes: no NVIDIADriver."""
 
 _MAX_RESTARTS = 10
-_SECONDS_MAX = 15
+_SECONDS_MAX = 12
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,20 @@ from decimal import Decimal
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import (
     canonical_quantity,
+    is_count_or_percentage,
     is_same_quantity,
     parse_quantity,
 )
+
+
+@pytest.mark.parametrize("text", ["0", "7", "100%", "999999999"])
+def test_counts_and_percentages(text):
+    assert is_count_or_percentage(text)
+
+
+@pytest.mark.parametrize("text", ["", "%", "-1", "1.5", "5 %", "9" * 10, "\u0663", "1\n"])
+def test_what_is_neither_a_count_nor_a_percentage(text):
+    assert not is_count_or_percentage(text)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_how_many_pods_may_be_unavailable(given, limit):
     assert policy.max_unavailable == limit
 
 
-@pytest.mark.parametrize("given", ["many", "-1", "1.5", "%", "x%"])
+@pytest.mark.parametrize("given", ["many", "-1", "1.5", "%", "x%", "9" * 5000, "\u0663%"])
 def test_another_limit_is_refused(given):
     policy = Policy({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
     with pytest.raises(NimError, match=r"daemonsets\.rollingUpdate\.maxUnavailable"):

@@ -9,6 +9,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.c
     GPU_CLUSTERS,
     active_policy,
     find_obstacle,
+    in_order,
     is_openshift,
     rival_cluster,
 )
@@ -28,6 +29,7 @@ def test_the_active_policy_is_the_oldest_that_stays():
     leaving = make_policy("d", "2025-01-01", deletionTimestamp="2026-02-01")
     assert active_policy([young, twin, old, leaving]) is old
     assert active_policy([leaving]) is None
+    assert in_order([young, twin, leaving, old]) == [old, twin, young, leaving]
 
 
 def test_what_is_in_a_cluster():

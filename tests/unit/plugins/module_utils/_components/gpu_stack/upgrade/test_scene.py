@@ -32,6 +32,7 @@ def marked(gpu, text):
         ("cordon-required 5", (0, "")),
         ("drain-required", (0, "")),
         ("drain-required -5", (0, "")),
+        ("drain-required 99999999999999", (0, "")),  # no year has that second
         ("drain-required 99999999999999999999", (0, "")),
         ("", (0, "")),
     ],
