@@ -158,6 +158,15 @@ def test_gpus(run, cluster):
     assert (planned["plan"]["total"], planned["problems"]) == (0, [])
 
 
+def test_images(run):
+    found = run("nimops.nim.nim_images_info", files=[str(NIM_FILE)])
+    image = "{repository}:{tag}".format_map(NIM["spec"]["image"])
+    assert [(item["image"], item["users"]) for item in found["images"]] == [
+        (image, ["Deployment nim/llm"])
+    ]
+    assert (found["changed"], found.get("failed", False)) == (False, False)
+
+
 def test_takeover(run, cluster, tmp_path):
     """Our operator's pod never comes up here, so the reference is not stopped."""
     alone = run("nimops.nim.nim_takeover", back=True)
