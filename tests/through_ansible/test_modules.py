@@ -162,7 +162,7 @@ def test_images(run):
     found = run("nimops.nim.nim_images_info", files=[str(NIM_FILE)])
     image = "{repository}:{tag}".format_map(NIM["spec"]["image"])
     assert [(item["image"], item["users"]) for item in found["images"]] == [
-        (image, ["Deployment nim/llm"])
+        (image, ["Deployment llm"])
     ]
     assert (found["changed"], found.get("failed", False)) == (False, False)
 
