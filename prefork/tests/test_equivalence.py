@@ -355,7 +355,10 @@ def test_output_closed_early(sides: Sides) -> None:
         process.stdout.close()
         stderr = process.stderr.read()
         process.wait()
-        return side.collect(project, 0, process.returncode, b"", stderr)
+        outcome = side.collect(project, 0, process.returncode, b"", stderr)
+        # How far a play comes before it writes to what is closed by then is chance, of stock as well.
+        outcome.files.pop("project/made", None)
+        return outcome
 
     compare(*run_both(sides, play))
 

@@ -107,12 +107,6 @@ def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
     assert {item.filename: item.CRC for item in one.infolist()} == {item.filename: item.CRC for item in two.infolist()}
 
 
-def test_strict_checks_of_the_index_pass(built):
-    if importlib.util.find_spec("twine") is None:
-        pytest.skip("twine is not installed: pip install twine")
-    assert run(sys.executable, "-m", "twine", "check", "--strict", *built).count("PASSED") == 2
-
-
 def test_it_is_installed_by_pip_with_its_command(built, tmp_path):
     if importlib.util.find_spec("ensurepip") is None:
         pytest.skip("this Python has no ensurepip")
@@ -131,7 +125,7 @@ def test_the_page_shows_how_to_install_it_without_pip(built, tmp_path):
     dockerfile = re.search(r"^```dockerfile\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
     (command,) = re.findall(r"^RUN (site=.*?[^\\])\n", dockerfile, re.MULTILINE | re.DOTALL)
     python = make_interpreter(tmp_path / "v", pip=False)
-    assert subprocess.run([python, "-m", "pip"], check=False, capture_output=True).returncode == 1
+    run(python, "-I", "-m", "pip", code=1)
     (site,) = (tmp_path / "v/lib").glob("python*/site-packages")
     wheels = tmp_path / "wheels"
     wheels.mkdir()

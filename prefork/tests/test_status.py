@@ -169,6 +169,6 @@ def test_what_of_a_run_is_not_warm_is_told(sides, name, changes, what, why):
         assert outcome.code == 0, outcome.stdout + outcome.stderr
         assert "is not warm" not in outcome.stdout + outcome.stderr
     assert count() == before + 2
-    said = (forks.directory / "parent.log").read_text()
-    assert next(line for line in said.splitlines() if why in line).startswith(f"prefork: a {what} is not warm: ")
-    assert len([line for line in said.splitlines() if why in line]) == 1
+    lines = (forks.directory / "parent.log").read_text().splitlines()
+    (said,) = [line for line in lines if line.startswith("prefork: ") and why in line]
+    assert said.startswith(f"prefork: a {what} is not warm: ")
