@@ -17,14 +17,14 @@ from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read
 from .._engine.plan import Plan
-from .._engine.status import SLOW_REQUEUE_SECONDS
+from .._engine.status import SLOW_REQUEUE_SECONDS, merge_patch
 from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
 from .reader import answer, secret_finder
 from .recall import recall, recall_fact
 from .settings import read_settings
-from .status_writer import emit, refetch, write_status
+from .status_writer import refetch, write_report
 from .writer import execute_plan
 
 Json = dict[str, t.Any]
@@ -103,18 +103,16 @@ class LiveCluster:
             failure_reason=plan.failure_reason or "Failed",
         )
 
-    def write_status(self, resource: Json, status: Json) -> bool:
-        """Patch what differs; returns whether anything did."""
-        return write_status(self.client, resource, status, dry=self._is_dry)
+    def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
+        """Write what differs of the status, events, and what other resources are told."""
+        patch = merge_patch(resource.get("status") or {}, status)
+        if not self._is_dry:
+            write_report(self.client, resource, patch, assessment, self.now())
+        return bool(patch)
 
     def refetch(self, resource: Json) -> Json | None:
         """The resource with its latest status, None if it is gone or was recreated."""
         return refetch(self.client, resource)
-
-    def emit(self, resource: Json, assessment: Assessment) -> None:
-        """Write events, and the annotations and status patches for other resources."""
-        if not self._is_dry:
-            emit(self.client, resource, assessment, self.now())
 
     def hears_of(self, child: Json) -> bool:
         """Whether the runtime has seen the child; from then on it watches such children."""

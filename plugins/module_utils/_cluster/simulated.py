@@ -124,17 +124,14 @@ class SimulatedCluster:
         budgets = self.answer(read_objects("PodDisruptionBudget", key.namespace))
         return why_held(pod, budgets or []) if pod else ""
 
-    def write_status(self, resource: Json, status: Json) -> bool:
-        """Store this status; returns whether it differs."""
+    def report(self, resource: Json, status: Json, _assessment: Assessment) -> bool:
+        """Store this status; returns whether it differs. There is nobody else to tell."""
         self.put({**resource, "status": status})
         return bool(status != resource.get("status"))
 
     def refetch(self, resource: Json) -> Json | None:
         """The current resource."""
         return self.find(identity(resource))
-
-    def emit(self, resource: Json, assessment: Assessment) -> None:
-        """Do nothing: there is nobody to notify."""
 
     def hears_of(self, _child: Json) -> bool:
         """Nothing happens behind the back of a simulation."""

@@ -12,7 +12,7 @@ refuses in server-side apply.
 from __future__ import annotations
 
 import typing as t
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from .._base.errors import ApiError, NimError
@@ -30,9 +30,20 @@ Json = dict[str, t.Any]
 Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
 """A manifest, and what the API server has made of it, or its refusal."""
 
-_INERT = frozenset(
-    ("ConfigMap", "PersistentVolumeClaim", "Role", "Secret", "Service", "ServiceAccount")
-)
+_ROLES = frozenset(("ClusterRole", "Role"))
+_BINDINGS = frozenset(("ClusterRoleBinding", "RoleBinding"))
+_INERT = _ROLES | {
+    "ConfigMap",
+    "PersistentVolumeClaim",
+    "RuntimeClass",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+}
+"""Neither start nor name anything."""
+_WORKLOADS = frozenset(("DaemonSet", "Deployment", "StatefulSet"))
+"""Their controllers try at once again to make a pod that was not admitted."""
+_NO_PART_OF_PODS = _BINDINGS | _WORKLOADS | {"Service"}
 _SIDE_BY_SIDE = 4
 _HELD = 429
 """What the API server answers to an eviction that a PodDisruptionBudget does not allow."""
@@ -78,20 +89,34 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
 
 
 def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:
-    """Apply them in order, after those that neither start nor name anything: these side by side.
+    """Apply them side by side, each after those before it that it needs.
 
-    A Service takes as long as the three objects that it would wait for.
+    A first reconcile of five children is over after the longest two, not after all.
     """
-    first = [item for item in manifests if item["kind"] in _INERT]
+    if len(manifests) < 2:
+        return [(item, *_try(_apply, client, item)) for item in manifests]
+    started: list[tuple[Json, Future[Tried]]] = []
 
-    def apply(manifest: Json) -> Tried:
+    def apply(manifest: Json, needed: list[Future[Tried]]) -> Tried:
+        for future in needed:
+            future.result()
         return manifest, *_try(_apply, client, manifest)
 
-    if len(first) < 2:
-        return [apply(item) for item in manifests]
+    # A write waits for earlier ones only, which have a thread before it: some can always go on.
     with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        done = iter([*pool.map(apply, first)])
-    return [next(done) if item["kind"] in _INERT else apply(item) for item in manifests]
+        for item in manifests:
+            needed = [future for before, future in started if _needs(item["kind"], before["kind"])]
+            started.append((item, pool.submit(apply, item, needed)))
+    return [future.result() for _item, future in started]
+
+
+def _needs(kind: str, before: str) -> bool:
+    """Whether an object of a kind is written only when those of another before it are there."""
+    if kind in _INERT:
+        return False
+    if kind in _BINDINGS:
+        return before in _ROLES
+    return kind not in _WORKLOADS or before not in _NO_PART_OF_PODS
 
 
 def _delete(client: Client, reference: Json) -> Json:

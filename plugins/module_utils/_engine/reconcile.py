@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .._base.errors import ApiError, NimError
-from .desired import Assessment, Desired, Outcome
+from .desired import Assessment, Desired, Event, Outcome
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
 from .plan import Plan, make_plan
@@ -43,18 +43,16 @@ class Cluster(t.Protocol):
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; a refused write does not stop the rest."""
 
-    def write_status(self, resource: Json, status: Json) -> bool:
+    def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
         """Write a status, if the resource is still the version that it was computed from.
 
-        Returns whether anything changed. ApiError 409 if there is a newer version, 404 if it is
-        gone.
+        Also writes events and, after the status, the annotations and status patches for other
+        resources. Returns whether the status changed. ApiError 409 if there is a newer version, 404
+        if it is gone; the events may be written all the same.
         """
 
     def refetch(self, resource: Json) -> Json | None:
         """The resource with its latest status; None if it is gone."""
-
-    def emit(self, resource: Json, assessment: Assessment) -> None:
-        """Write events, and the annotations and status patches for other resources."""
 
     def hears_of(self, child: Json) -> bool:
         """Whether changes of the status of a child that was just written trigger a pass."""
@@ -155,24 +153,26 @@ def conclude(
     if is_deleted(resource):
         return Report(changed=False, status={}, error=outcome.failure, period="")
     now = cluster.now()
+    told: list[Event] = []
     for attempt in range(_CONFLICT_TRIES):
         observed = Observed(answers)
         assessment = kind.assess(kind.app(resource, observed), outcome)
         assessment = report_rival(resource, answers, assessment, now)
         status = finish_status(resource, assessment, now, observed.operator_version)
+        new = [event for event in assessment.events if event not in told]
         try:
-            changed = cluster.write_status(resource, status)
+            changed = cluster.report(resource, status, replace(assessment, events=new))
             break
         except ApiError as error:
             if error.status == 404:
                 return EMPTY_REPORT
             if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
                 raise
+        told += new
         newest = cluster.refetch(resource)
         if newest is None:
             return EMPTY_REPORT
         resource = newest
-    cluster.emit(resource, assessment)
     period = ""
     if outcome.raced:
         period = _AFTER_RACE

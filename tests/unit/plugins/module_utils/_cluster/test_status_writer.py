@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import re
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -88,6 +89,10 @@ def writes(cluster):
     return [item.path.rsplit("/", 2)[-2:] for item in cluster.calls("PATCH")]
 
 
+def status_writes(cluster):
+    return [item for item in cluster.calls("PATCH") if item.path == f"{PATH}/status"]
+
+
 def test_the_first_status(cluster, resource, run):
     said = run(resource)
     status = cluster.objects[PATH]["status"]
@@ -99,8 +104,7 @@ def test_the_first_status(cluster, resource, run):
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["conditions"][0]["lastTransitionTime"]
     )
-    first, _event = cluster.calls("PATCH")
-    assert first.path == f"{PATH}/status"
+    (first,) = status_writes(cluster)
     assert first.body["metadata"] == {"resourceVersion": resource["metadata"]["resourceVersion"]}
     assert set(first.body) == {"metadata", "status"}
 
@@ -147,9 +151,8 @@ def test_a_stale_resource_is_assessed_again(cluster, resource, run, assess):
     assert said.status["observedGeneration"] == 7, "what was reconciled, not what is there now"
     (refetch,) = cluster.calls("GET")
     assert refetch.query == {"fieldSelector": "metadata.name=llm"}
-    assert [item[-1] for item in writes(cluster)][:2] == ["status", "status"]
     assert len(writes(cluster)) == 3, "two tries, one event"
-    assert cluster.calls("PATCH")[1].body["metadata"] == {
+    assert status_writes(cluster)[1].body["metadata"] == {
         "resourceVersion": newer["metadata"]["resourceVersion"]
     }
 
@@ -158,7 +161,8 @@ def test_conflicts_without_end_are_an_error(cluster, resource, run, refused):
     cluster.refuse["PATCH", f"{PATH}/status"] = [refused(409, "modified")] * 9
     with pytest.raises(ApiError, match="modified"):
         run(resource)
-    assert len(cluster.calls("PATCH")) == 4
+    assert len(status_writes(cluster)) == 4
+    assert len(cluster.calls("PATCH")) == 5, "and one event"
 
 
 def gone(cluster, resource):
@@ -184,16 +188,32 @@ def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, cha
     change(cluster, resource)
     said = run(resource)
     assert (said.changed, said.error, said.period) == (False, "", "")
-    assert writes(cluster) == [["llm", "status"]]
+    assert sorted(name for name, _ in writes(cluster)) == ["events", "llm"], "no annotation"
 
 
-def test_a_refused_status_is_an_error_and_emits_nothing(cluster, resource, run, refused):
+class Meeting:
+    """A client whose status and event wait for each other."""
+
+    def __init__(self):
+        self.barrier = threading.Barrier(2, timeout=5)
+
+    def patch(self, *_arguments):
+        self.barrier.wait()
+
+    apply = patch
+
+
+def test_events_are_written_beside_the_status(resource):
+    reporter.write_report(Meeting(), resource, {"state": "Ready"}, Assessment({}, [EVENT]), NOW)
+
+
+def test_a_refused_status_is_an_error(cluster, resource, run, refused):
     cluster.refuse["PATCH", f"{PATH}/status"] = [
         refused(422, 'status.state: Unsupported value: "x"')
     ]
     with pytest.raises(ApiError, match="Unsupported value"):
         run(resource)
-    assert len(cluster.calls("PATCH")) == 1
+    assert len(status_writes(cluster)) == 1
 
 
 def test_events_are_those_given(cluster, resource, run, assess):
@@ -209,7 +229,8 @@ def test_events_are_those_given(cluster, resource, run, assess):
     assert len(events[1]["message"]) == 1024
     assert events[0]["involvedObject"]["uid"] == "1"
     assert events[0]["source"] == {"component": "nimservice-controller"}
-    assert cluster.calls("PATCH")[1].query["fieldManager"] == "nimops.nim"
+    of_events = [item for item in cluster.calls("PATCH") if "/events/" in item.path]
+    assert [item.query["fieldManager"] for item in of_events] == ["nimops.nim"] * 2
 
 
 def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):

@@ -119,19 +119,37 @@ def child(kind, version):
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "a", "namespace": "nim"}}
 
 
-def test_what_starts_nothing_is_written_side_by_side_and_first():
-    client = Meeting("serviceaccounts", "services", "roles")
-    given = [
-        child("ServiceAccount", "v1"),
-        child("Role", "rbac.authorization.k8s.io/v1"),
-        child("RoleBinding", "rbac.authorization.k8s.io/v1"),
-        child("Service", "v1"),
-        child("Deployment", "apps/v1"),
-    ]
-    found = execute_plan(client, Plan(apply=given))
-    assert sorted(client.written[:3]) == ["roles", "serviceaccounts", "services"]
-    assert client.written[3:] == ["rolebindings", "deployments"]
+OF_A_SERVICE = [
+    child("ServiceAccount", "v1"),
+    child("Role", "rbac.authorization.k8s.io/v1"),
+    child("RoleBinding", "rbac.authorization.k8s.io/v1"),
+    child("Service", "v1"),
+    child("Deployment", "apps/v1"),
+]
+
+
+@pytest.mark.parametrize(
+    "meet",
+    [
+        pytest.param(("serviceaccounts", "services", "roles"), id="what names nothing"),
+        pytest.param(("rolebindings", "services", "deployments"), id="what pods do not need"),
+    ],
+)
+def test_children_are_written_side_by_side(meet):
+    client = Meeting(*meet)
+    found = execute_plan(client, Plan(apply=OF_A_SERVICE))
+    order = client.written.index
+    assert order("roles") < order("rolebindings")
+    assert max(order("serviceaccounts"), order("roles")) < order("deployments")
     assert list(found.written)[-1] == "Deployment/nim/a", "the workload, last"
+
+
+def test_what_names_others_waits_for_all_before_it():
+    """More of them than there are threads."""
+    client = Meeting()
+    names = [child("HTTPRoute", "gateway.networking.k8s.io/v1"), child("Job", "batch/v1")] * 4
+    execute_plan(client, Plan(apply=[*OF_A_SERVICE, *names]))
+    assert client.written[5:] == ["httproutes", "jobs"] * 4
 
 
 def test_an_api_server_that_is_gone_is_told_from_any_thread(cluster, write):
