@@ -23,10 +23,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_daemon_sets,
     read_log,
     read_policies,
-    read_upgrade_policy,
+    read_upgrades,
     read_warnings,
     read_world,
-    why_not_upgrading,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
     take_step,
@@ -52,16 +51,15 @@ class ActionModule(CommandAction):
         """Print a table and what to do, or JSON."""
         client = self.connect(arguments)
         policies, world = read_policies(client), read_world(client)
-        step = Step(())
-        if policies and not why_not_upgrading(policies[0]):
-            step = take_step(world.scene(), read_upgrade_policy(policies[0]))
+        upgrades = read_upgrades(client, policies[0]).policies if policies else {}
+        steps = [take_step(world.scene(owner), policy) for owner, policy in upgrades.items()]
         namespaces = operand_namespaces(policies, world.pods)
         sight = Sight(
             world.nodes,
             world.pods,
             read_daemon_sets(client, namespaces),
             read_warnings(client, namespaces),
-            step,
+            Step(tuple(item for step in steps for item in step.nodes)),
         )
         found = status_of_nodes(sight)
         logs = logs_to_read(found, max(arguments["max_logs"], 0))

@@ -16,9 +16,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.gpu_text 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading import (
     read_policies,
-    read_upgrade_policy,
+    read_upgrades,
     read_world,
-    why_not_upgrading,
 )
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,
@@ -43,14 +42,20 @@ class ActionModule(CommandAction):
         policies = read_policies(client)
         if not policies:
             raise NimError("there is no ClusterPolicy, so no drivers are upgraded: create one")
-        if why := why_not_upgrading(policies[0]):
+        upgrades = read_upgrades(client, policies[0], is_assumed=arguments["assume_outdated"])
+        for why in upgrades.reasons:
             self.say(why)
-            if not arguments["assume_outdated"]:
-                return {"changed": False, "plan": {}, "problems": [], "msg": why}
+        if not upgrades.policies:
+            return {
+                "changed": False,
+                "plan": {},
+                "problems": [],
+                "msg": "; ".join(upgrades.reasons),
+            }
         world = read_world(client, _GUARDS[arguments["guard"]])
         if arguments["assume_outdated"]:
             world.outdate()
-        found = foresee(world, read_upgrade_policy(policies[0]))
+        found = foresee(world, upgrades.policies)
         if arguments["output"] == "json":
             self.put(json.dumps(found.to_dict(), indent=2))
         else:

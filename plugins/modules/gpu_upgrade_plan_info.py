@@ -23,8 +23,8 @@ description:
   - Takes the same steps as the operator, on a copy of the cluster in memory where everything succeeds. Writes nothing.
 notes:
   - As a command, C(ansible-playbook nimops.nim.gpu_upgrade_plan).
-  - Needs to list ClusterPolicies, nodes, pods, ControllerRevisions, PodDisruptionBudgets, Deployments and LeaderWorkerSets, and
-    ResourceClaims if pods have any.
+  - Needs to list ClusterPolicies, nodes, pods, ControllerRevisions, PodDisruptionBudgets, Deployments and LeaderWorkerSets,
+    NVIDIADrivers if they install the drivers, and ResourceClaims if pods have any.
   - Where evicted pods go is an estimate. It considers free GPUs and node selectors, but no affinities, taints or quotas.
 options:
   assume_outdated:

@@ -15,6 +15,7 @@ from ..._components.gpu_stack.upgrade import names
 from ..._components.gpu_stack.upgrade.controller import take_step
 from ..._components.gpu_stack.upgrade.pods import name_of_pod
 from ..._components.gpu_stack.upgrade.policy import UpgradePolicy
+from ..._components.gpu_stack.upgrade.scene import Scene
 from ..._components.gpu_stack.upgrade.services import Services, node_of
 from ..._components.gpu_stack.upgrade.step import Step
 from .world import World, gpus_of
@@ -100,19 +101,24 @@ class Forecast:
         }
 
 
-def foresee(world: World, policy: UpgradePolicy) -> Forecast:
-    """Take steps until nothing moves any more."""
-    record = _Record()
+def foresee(world: World, policies: t.Mapping[str | None, UpgradePolicy]) -> Forecast:
+    """Take steps until nothing moves any more; the policies by the `Scene.owner` of their nodes."""
+    record, steps = _Record(), dict[str | None, Step]()
     for _number in range(_MAX_STEPS):
-        scene = world.scene()
-        record.count(scene.services)
-        step = take_step(scene, policy)
-        record.note(step)
-        played = world.play(step)
-        record.end(played.ended, scene.services)
-        if not played.has_changed and not _go_on(world, step, policy):
-            return record.close(world, step, is_complete=True)
-    return record.close(world, take_step(world.scene(), policy), is_complete=False)
+        has_changed = False
+        for owner, policy in policies.items():
+            scene = world.scene(owner)
+            record.count(scene.services)
+            steps[owner] = step = take_step(scene, policy)
+            record.note(step, scene)
+            played = world.play(step)
+            record.end(played.ended, scene.services)
+            has_changed |= played.has_changed
+        if not has_changed and not any(
+            _go_on(world, steps[owner], policy) for owner, policy in policies.items()
+        ):
+            return record.close(world, steps.values(), is_complete=True)
+    return record.close(world, steps.values(), is_complete=False)
 
 
 def _go_on(world: World, step: Step, policy: UpgradePolicy) -> bool:
@@ -154,12 +160,12 @@ class _Record:
             homeless = sum(replica.is_unschedulable for replica in item.replicas)
             plan.homeless = max(plan.homeless, homeless)
 
-    def note(self, step: Step) -> None:
+    def note(self, step: Step, scene: Scene) -> None:
         """Note which nodes begin, and what they wait for."""
         for item in step.nodes:
             plan = self._nodes.setdefault(item.node.name, NodePlan(item.node.name, item.node.state))
             if item.node.state in names.RUNNING and not plan.order:
-                self._begin(plan, step)
+                self._begin(plan, scene)
             has_failed = item.node.state == names.FAILED != plan.before  # told when it did
             if item.is_held and not has_failed and item.waits not in plan.waits[:_MAX_WAITS]:
                 plan.waits.append(item.waits)
@@ -174,10 +180,11 @@ class _Record:
             if service and node not in self._services[str(service)].nodes:
                 self._services[str(service)].nodes.append(node)
 
-    def close(self, world: World, step: Step, *, is_complete: bool) -> Forecast:
-        """The forecast; ``step``: the last one, which changes nothing."""
+    def close(self, world: World, steps: t.Iterable[Step], *, is_complete: bool) -> Forecast:
+        """The forecast; ``steps``: the last ones, which change nothing."""
         self.count(world.scene().services)
-        for item in step.nodes:
+        ends = [item for step in steps for item in step.nodes]
+        for item in ends:
             plan = self._nodes[item.node.name]
             plan.state, plan.is_stuck = item.node.state, bool(item.waits)
             if item.waits and not plan.waits:
@@ -192,16 +199,16 @@ class _Record:
             plan for plan in self._services.values() if plan.nodes or plan.lowest < plan.before
         ]
         services.sort(key=lambda plan: (plan.namespace, plan.name))
-        return Forecast(nodes, services, len(step.nodes), is_complete)
+        return Forecast(nodes, services, len(ends), is_complete)
 
-    def _begin(self, plan: NodePlan, step: Step) -> None:
+    def _begin(self, plan: NodePlan, scene: Scene) -> None:
         self._begun += 1
         plan.order = self._begun
-        plan.meanwhile = [
-            item.node.name
-            for item in step.nodes
-            if item.node.state in names.RUNNING and item.node.name != plan.node
-        ]
+        plan.meanwhile = sorted(
+            node.name
+            for node in scene.nodes
+            if node.state in names.RUNNING and node.name != plan.node
+        )
 
 
 def _is_driver(pod: Json) -> bool:

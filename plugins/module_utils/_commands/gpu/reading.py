@@ -25,6 +25,9 @@ from .world import World
 Json = dict[str, t.Any]
 
 _POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
+_DRIVERS = collection_path("nvidia.com/v1alpha1", "nvidiadrivers")
+_WHERE = "upgradePolicy"
+_NOT = "drivers are not upgraded"
 _MAX_WARNINGS = 3
 _PAGE = "500"
 
@@ -40,28 +43,60 @@ def read_policies(client: Client) -> list[Json]:
     return in_order(found)
 
 
-def read_upgrade_policy(policy: Json) -> UpgradePolicy:
-    """The upgrade policy of a ClusterPolicy."""
-    driver = (policy.get("spec") or {}).get("driver") or {}
-    return parse_policy(driver.get("upgradePolicy"))
+class Upgrades(t.NamedTuple):
+    """``policies``: how drivers are upgraded, by the `Scene.owner` of their nodes.
+
+    ``reasons``: why others are not.
+    """
+
+    policies: dict[str | None, UpgradePolicy]
+    reasons: list[str]
 
 
-def why_not_upgrading(policy: Json) -> str:
-    """Why the drivers of a ClusterPolicy are not upgraded; empty if they are."""
+def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> Upgrades:
+    """How the drivers of a ClusterPolicy, or of NVIDIADrivers, are upgraded.
+
+    ``is_assumed``: also those that are not upgraded, as if they were.
+    """
     spec = policy.get("spec") or {}
     driver = spec.get("driver") or {}
     if driver.get("useNvidiaDriverCRD"):
-        return (
-            "driver.useNvidiaDriverCRD is true: each NVIDIADriver upgrades its own nodes as its"
-            " upgradePolicy says, which this does not foresee"
-        )
-    if driver.get("enabled") is False:
-        return "driver.enabled is false: drivers on the nodes are not ours to upgrade"
+        drivers = client.list_objects(_DRIVERS) or []
+        found = _upgrades_of_drivers(drivers, is_assumed=is_assumed)
+    else:
+        found = Upgrades({None: parse_policy(driver.get("upgradePolicy"))}, [])
+        if driver.get("enabled") is False:
+            found.reasons.append(
+                "driver.enabled is false: drivers on the nodes are not ours to upgrade"
+            )
+        elif not found.policies[None].auto_upgrade:
+            found.reasons.append(f"driver.{_WHERE}.autoUpgrade is not true: {_NOT}")
+        if found.reasons and not is_assumed:
+            found.policies.clear()
     if (spec.get("sandboxWorkloads") or {}).get("enabled"):
-        return "sandboxWorkloads.enabled is true: drivers are not upgraded"
-    if not read_upgrade_policy(policy).auto_upgrade:
-        return "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded"
-    return ""
+        found.reasons.append(f"sandboxWorkloads.enabled is true: {_NOT}")
+        return found if is_assumed else Upgrades({}, found.reasons)
+    return found
+
+
+def _upgrades_of_drivers(drivers: t.Iterable[Json], *, is_assumed: bool) -> Upgrades:
+    policies: dict[str | None, UpgradePolicy] = {}
+    reasons = []
+    for item in drivers:
+        name = item["metadata"]["name"]
+        spec = item.get("spec") or {}
+        try:
+            policy = parse_policy(spec.get("upgradePolicy"), auto_upgrade=True, where=_WHERE)
+        except NimError as error:
+            reasons.append(f"NVIDIADriver {name}: {error}")
+            continue
+        if not policy.auto_upgrade:
+            reasons.append(f"NVIDIADriver {name}: {_WHERE}.autoUpgrade is false: {_NOT}")
+        if policy.auto_upgrade or is_assumed:
+            policies[str(name)] = policy
+    if not (policies or reasons):
+        reasons.append(f"there is no NVIDIADriver: {_NOT}")
+    return Upgrades(policies, reasons)
 
 
 def read_world(client: Client, is_guarded: bool | None = None) -> World:

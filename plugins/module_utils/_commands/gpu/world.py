@@ -40,6 +40,8 @@ _READY = {
     ],
     "containerStatuses": [{"name": "all", "ready": True, "restartCount": 0}],
 }
+_SUCCESSOR = {"kind": "DaemonSet", "name": _PLANNED, "uid": _PLANNED, "controller": True}
+"""The DaemonSet of an NVIDIADriver that takes the place of a pod which has none any more."""
 _NO_PLACE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
 
@@ -64,8 +66,8 @@ class World:
     is_guarded: bool | None = None
     _made: int = 0
 
-    def scene(self) -> Scene:
-        """What the upgrade looks at."""
+    def scene(self, owner: str | None = None) -> Scene:
+        """What the upgrade looks at; ``owner`` as of `Scene`."""
         services = Services(self.pods, self.workloads)
         by_node: dict[str, list[Json]] = {item["metadata"]["name"]: [] for item in self.nodes}
         for pod in self.pods:
@@ -89,6 +91,7 @@ class World:
             services=services,
             now=self.now,
             is_guarded=bool(services) if self.is_guarded is None else self.is_guarded,
+            owner=owner,
         )
 
     def outdate(self) -> None:
@@ -167,7 +170,9 @@ class World:
         metadata["name"] = f"{metadata['name'].rpartition('-')[0] or 'pod'}-new{self._made}"
         metadata.pop("uid", None)
         fresh = {**copy.deepcopy(pod), "metadata": metadata}
-        if is_of_daemon_set(pod):
+        if _is(pod, _DRIVERS) and controller_of(pod) is None:
+            metadata["ownerReferences"] = [dict(_SUCCESSOR)]
+        elif is_of_daemon_set(pod):
             owner = (controller_of(pod) or {}).get("uid")
             own = [x for x in self.revisions if (controller_of(x) or {}).get("uid") == owner]
             if own:

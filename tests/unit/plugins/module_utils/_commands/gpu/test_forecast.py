@@ -6,8 +6,9 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.forecast import foresee
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu import forecast
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
 from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
     take_step,
@@ -22,6 +23,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 DONE, FAILED, REQUIRED = names.DONE, names.FAILED, names.REQUIRED
+
+
+def foresee(world, policy):
+    return forecast.foresee(world, {None: policy})
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +69,26 @@ def test_one_node_after_the_other(gpu, world):
     assert (seen.before, seen.lowest, seen.after, seen.homeless) == (2, 1, 2, 0)
     assert found.is_complete
     assert all(Node(node).state == DONE and not Node(node).is_cordoned for node in made.nodes)
+
+
+def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, world):
+    """`a` has a pod that the ClusterPolicy has left behind, `c` belongs to nobody."""
+    pods = service(gpu, "llm", "a", "b")
+    states = dict.fromkeys("abcd", DONE)
+    made = world(states, pods, workloads=[gpu.workload(2)])
+    for node, owner in zip(made.nodes, ("one", "one", None, "two"), strict=True):
+        node["metadata"]["labels"] |= {OWNER: owner} if owner else {}
+    del made.pods[0]["metadata"]["ownerReferences"]
+    policies = {"one": parse_policy({}), "two": parse_policy({})}
+    found = forecast.foresee(made, policies)
+    assert [(item.node, item.order, item.state) for item in found.nodes] == [
+        ("a", 1, DONE),
+        ("d", 2, DONE),
+        ("b", 3, DONE),
+    ]
+    assert found.nodes[1].meanwhile == ["a"]
+    assert (found.services[0].lowest, found.total, found.is_complete) == (1, 3, True)
+    assert forecast.foresee(made, policies).nodes == []
 
 
 def test_gpus_that_are_left_are_not_enough(gpu, world):

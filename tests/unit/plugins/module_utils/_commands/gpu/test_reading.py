@@ -12,13 +12,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_daemon_sets,
     read_log,
     read_policies,
-    read_upgrade_policy,
+    read_upgrades,
     read_warnings,
     read_world,
-    why_not_upgrading,
 )
 
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+DRIVERS = "/apis/nvidia.com/v1alpha1/nvidiadrivers"
 
 
 @pytest.fixture
@@ -56,18 +56,46 @@ def test_an_unknown_kind_is_explained(cluster, client, refused):
         ),
         (
             {"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}},
-            "driver.useNvidiaDriverCRD is true",
+            "there is no NVIDIADriver",
         ),
     ],
 )
-def test_why_drivers_are_not_upgraded(spec, expected):
-    found = why_not_upgrading({"spec": spec})
-    assert (expected in found) if expected else found == ""
+def test_why_drivers_are_not_upgraded(client, spec, expected):
+    found = read_upgrades(client, {"spec": spec})
+    if expected:
+        assert (found.policies, len(found.reasons)) == ({}, 1)
+        assert expected in found.reasons[0]
+    else:
+        assert (list(found.policies), found.reasons) == ([None], [])
 
 
-def test_the_policy_of_upgrades():
-    found = read_upgrade_policy({"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 7}}}})
-    assert found.max_unavailable == "7"
+def test_the_policy_of_upgrades(client):
+    policy = {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 7}}}}
+    found = read_upgrades(client, policy, is_assumed=True)
+    assert found.policies[None].max_unavailable == "7"
+    assert found.reasons == [
+        "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("is_assumed", "expected"), [(False, ["by-default"]), (True, ["by-default", "off"])]
+)
+def test_the_policies_of_nvidia_drivers(cluster, client, answer, is_assumed, expected):
+    specs = {
+        "by-default": {},
+        "off": {"upgradePolicy": {"autoUpgrade": False}},
+        "wrong": {"upgradePolicy": {"maxUnavailable": "many"}},
+    }
+    items = [{"metadata": {"name": name}, "spec": spec} for name, spec in specs.items()]
+    cluster.refuse["GET", DRIVERS] = [answer(200, {"items": items})]
+    policy = {"spec": {"driver": {"useNvidiaDriverCRD": True}}}
+    found = read_upgrades(client, policy, is_assumed=is_assumed)
+    assert list(found.policies) == expected
+    assert [reason.split(":")[0] for reason in found.reasons] == [
+        "NVIDIADriver off",
+        "NVIDIADriver wrong",
+    ]
 
 
 def test_the_world(cluster, client, gpu):
