@@ -64,10 +64,11 @@ if [[ ${LEAST_PRIVILEGE:-} ]]; then
 	for name in "$namespace" ${NAMESPACED:+"$NAMESPACED"}; do
 		kubectl create namespace "$name" --dry-run=client -o yaml | kubectl apply --server-side -f - >&2
 	done
-	for binding in ${NAMESPACED:+nimops-manager-rolebinding nimops-node-rolebinding}; do
-		! kubectl get clusterrolebinding "$binding" >/dev/null 2>&1 ||
-			fail "ClusterRoleBinding $binding grants the account permissions in all namespaces: delete it to use NAMESPACED"
-	done
+	if [[ ${NAMESPACED:-} ]]; then
+		bindings=$(kubectl get clusterrolebindings --selector app.kubernetes.io/name=nimops,app.kubernetes.io/component=rbac --output name)
+		[[ ! $bindings ]] ||
+			fail "these grant the account permissions in all namespaces: delete them to use NAMESPACED: ${bindings//$'\n'/ }"
+	fi
 	apply_component rbac
 	token=$(kubectl -n "$namespace" create token "$account" --duration=24h)
 	limited=$PWD/build/operator.kubeconfig
