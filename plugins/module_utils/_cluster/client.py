@@ -167,10 +167,10 @@ class Client:
                 return items
             query["continue"] = token
 
-    def list_table(self, path: str) -> Json:
+    def list_table(self, path: str, **query: str) -> Json:
         """The table that the API server makes of a collection: columns, and rows with metadata."""
         table: Json = {}
-        query = {"limit": "500"}
+        query["limit"] = "500"
         while True:
             page = self._call_json("GET", path, query=query, accept=_ACCEPT_TABLE)
             page["rows"] = (table.get("rows") or []) + (page.get("rows") or [])

@@ -16,6 +16,7 @@ from .._engine.digests import ASSUMED, answer_digest
 from .._engine.node_rows import row_of_node
 from .._engine.observed import Read
 from .._engine.outlines import outline
+from .._engine.pod_rows import is_unready
 from .._engine.sealed import seal
 
 Json = dict[str, t.Any]
@@ -24,7 +25,7 @@ Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
 SINGLE = ("object", "presence", "sealed")
-LISTS = ("list", "any", "objects", "pods", "outlines", "node_rows")
+LISTS = ("list", "any", "objects", "pods", "outlines", "unready", "node_rows")
 
 
 class Facts:
@@ -102,6 +103,8 @@ def is_in(manifest: Json, read: Read) -> bool:
         return False
     if read.field and not _has_field(manifest, read.field):
         return False
+    if read.how == "unready" and not is_unready(manifest):
+        return False
     label, sign, value = read.selector.partition("=")
     labels = manifest["metadata"].get("labels") or {}
     return labels.get(label) == value if sign else not label or label in labels
@@ -122,7 +125,7 @@ def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.
         return copy.deepcopy(found)
     if read.how == "sealed":
         return seal(found, json.loads(read.sealed), find)
-    if read.how == "outlines":
+    if read.how in ("outlines", "unready"):
         return copy.deepcopy(outline(read.kind, found))
     if read.how == "node_rows":
         return copy.deepcopy(row_of_node(found))

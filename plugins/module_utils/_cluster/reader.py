@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 
@@ -16,6 +17,7 @@ from .._engine.digests import answer_digest
 from .._engine.node_rows import nodes_of_table
 from .._engine.observed import Read
 from .._engine.outlines import outline
+from .._engine.pod_rows import unready_names
 from .._engine.sealed import seal
 from .._http.image_registry import download_protocol, may_ask_about
 from .._http.model_server import fetch
@@ -116,6 +118,17 @@ def _read_outlines(client: Client, read: Read) -> list[Json] | None:
     return None if found is None else [outline(read.kind, item) for item in found]
 
 
+def _read_unready(client: Client, read: Read) -> list[Json]:
+    """By name those only that a table without objects shows not to be ready."""
+    path = api_path(read.kind, read.namespace)
+    table = client.list_table(path, includeObject="None", labelSelector=read.selector)
+    return [
+        pod
+        for name in unready_names(table)
+        for pod in _read_outlines(client, replace(read, field=f"metadata.name={name}")) or []
+    ]
+
+
 def _read_node_rows(client: Client, read: Read) -> list[Json]:
     return nodes_of_table(client.list_table(api_path(read.kind)))
 
@@ -153,6 +166,7 @@ _READERS: dict[str, t.Callable[[Client, Read], t.Any]] = {
     "any": _read_any,
     "log": _read_log,
     "outlines": _read_outlines,
+    "unready": _read_unready,
     "node_rows": _read_node_rows,
     "time": _read_time,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._components.gpu_stack.cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
-from .._components.gpu_stack.readiness import is_ready
+from .._components.gpu_stack.readiness import is_ready, is_told
 from .._components.gpu_stack.upgrade.telling import tell_upgrade
 from .._components.gpu_stack.why import explain
 from .._engine.desired import Annotation, Assessment, Event, Outcome
@@ -42,6 +42,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         _fail(builder, app, failure, is_final=_is_final(app, outcome))
     elif (waiting := _waiting(now)) or now.has_driver_upgrade:
         _wait(builder, now, waiting)
+        builder.is_requeued_slowly = is_told(now.observed, outcome) and not _has_leaving(now)
     else:
         _succeed(builder, app)
     if not outcome.failure:
@@ -106,6 +107,11 @@ def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
         for state in STATES
         if is_served(app, state) and (why := "; ".join(_why_not_ready(app, state)))
     ]
+
+
+def _has_leaving(app: PolicyApp) -> bool:
+    """Whether objects of a policy that is gone are waited for, which nobody tells of."""
+    return any(is_leaving(app, app.live(*name)) for state in STATES for name in state.names(app))
 
 
 def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:

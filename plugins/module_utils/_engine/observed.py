@@ -56,7 +56,9 @@ class Read:
     ``pods`` (metadata and status of the pods of a namespace with such a label, of the first
     hundreds if there are more; answer: a list), ``outlines`` (of the objects of a namespace, or of
     all, that have the label ``selector`` and what ``field`` says, as `_engine/outlines.py` makes
-    them; answer: a list, None if the API server does not serve the kind), ``node_rows`` (of all
+    them; answer: a list, None if the API server does not serve the kind), ``unready`` (outlines of
+    the first few pods that are not ready, among those of a namespace with such a label, as
+    `_engine/pod_rows.py` finds them; answer: a list), ``node_rows`` (of all
     nodes, as `_engine/node_rows.py` makes them; answer: a list), ``time`` (answer: the current one
     in ISO 8601; empty where no time passes), ``log`` (of a pod's container; answer: text, empty
     while there is none), ``http`` (GET of ``url``, where a service of ``namespace`` is,
@@ -135,6 +137,12 @@ def read_outlines(kind: str, namespace: str = "", selector: str = "", field: str
     """A read of objects in outline, by a label and by a field such as `spec.nodeName=a`."""
     key = f"{list_key(kind, namespace, selector)}#{field}"
     return Read(key, "outlines", kind, namespace, selector=selector, field=field)
+
+
+def read_unready(namespace: str, selector: str) -> Read:
+    """A read of a few pods that are not ready, by a label: they tell why."""
+    key = f"{list_key('Pod', namespace, selector)}#unready"
+    return Read(key, "unready", "Pod", namespace, selector=selector)
 
 
 def read_node_rows() -> Read:

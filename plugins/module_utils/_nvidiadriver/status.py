@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._base.errors import NimError
 from .._components.gpu_stack.cluster import CONFLICT
-from .._components.gpu_stack.readiness import is_ready
+from .._components.gpu_stack.readiness import is_ready, is_told
 from .._components.gpu_stack.upgrade.telling import tell_upgrade
 from .._components.gpu_stack.why import explain
 from .._engine.desired import Assessment, Event, Outcome
@@ -36,6 +36,8 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
     elif waiting := _waiting(now):
         _set_error(builder, _NOT_YET, _WAITING)
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
+        is_labelled = not app.owners.wants(app.name)
+        builder.is_requeued_slowly = is_labelled and is_told(app.observed, outcome)
     else:
         _succeed(builder, app)
     if not (app.is_disabled or failure):

@@ -265,6 +265,9 @@ class World:
             return self._ask_objects(read)
         return [outline(read.kind, item) for item in found]
 
+    def _ask_unready(self, read: Read) -> list[Json]:
+        return self._ask_outlines(read) or []
+
     def _of_cluster(self, kind: str) -> list[Json]:
         """The resources of a cluster-scoped kind of ours, with siblings of this one."""
         if kind != self._resource["kind"]:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from ..._engine.desired import Manifest
+from ..._engine.desired import Manifest, Outcome
+from ..._engine.observed import Observed
 
 
 def is_ready(live: Manifest) -> bool:
@@ -21,6 +22,14 @@ def is_ready(live: Manifest) -> bool:
         return False
     counts = (status.get("updatedNumberScheduled"), status.get("numberAvailable"))
     return not wanted or all(count == wanted for count in counts)
+
+
+def is_told(observed: Observed, outcome: Outcome) -> bool:
+    """Whether events tell when DaemonSets become ready.
+
+    The runtime watches them once a pass has read them, which one that writes them has not.
+    """
+    return observed.has_child_events and not outcome.written
 
 
 def describe_progress(live: Manifest) -> str:

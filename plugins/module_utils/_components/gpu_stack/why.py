@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._engine.desired import Manifest
-from ..._engine.observed import Read, read_outlines
+from ..._engine.observed import Read, read_unready
 from ..app import App
-from ..pod import is_pod_ready
 from ..pod_faults import why_not_ready
 from .pods import APP
 from .readiness import describe_progress
@@ -19,8 +18,8 @@ _MAX_TOLD = 3
 
 
 def pods_of(app: App, name: str) -> Read:
-    """The read of the pods of a DaemonSet."""
-    return read_outlines("Pod", app.namespace, f"{APP}={name}")
+    """The read of the pods of a DaemonSet that are not ready."""
+    return read_unready(app.namespace, f"{APP}={name}")
 
 
 def explain(app: App, live: Manifest) -> str:
@@ -28,7 +27,7 @@ def explain(app: App, live: Manifest) -> str:
     name = str(live["metadata"]["name"])
     told: dict[str, str] = {}
     for pod in app.observed.get(pods_of(app, name).key) or []:
-        if not is_pod_ready(pod) and (why := why_not_ready(pod)):
+        if why := why_not_ready(pod):
             told.setdefault(why, f"Pod {pod['metadata']['name']}{_place(pod)}{why}")
     said = f"DaemonSet {name}: {describe_progress(live)}"
     return "; ".join([said, *list(told.values())[:_MAX_TOLD]])

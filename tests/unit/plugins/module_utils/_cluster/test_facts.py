@@ -25,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_presence,
     read_sealed,
     read_time,
+    read_unready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
@@ -36,7 +37,12 @@ NODE = {
 }
 
 
-POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "namespace": "nim"},
+    "spec": {"nodeName": "n"},
+}
 
 
 SECRET = {
@@ -69,6 +75,11 @@ ANSWERS = {
     "objects": (read_objects("Pod", "nim"), [POD]),
     "pods": (read_pods("nim", "app=llm"), []),
     "a pod's state": (read_pods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),
+    "unready pods": (read_unready("nim", "app=llm"), []),
+    "a pod that is not ready": (
+        read_unready("nim", ""),
+        [{"metadata": POD["metadata"], "spec": {"nodeName": "n"}, "status": {}}],
+    ),
     "a log": (Read("log", "log", "Pod", "nim", "a"), ""),
     "an image": (Read("p", "protocol", image="registry.example/native:1"), "native"),
     "another image": (Read("p", "protocol", image="registry.example/llm:1"), "legacy"),
@@ -80,6 +91,11 @@ def test_facts_answer_as_a_cluster_does(read, answer):
     facts = Facts([POD, NODE, SECRET], ["registry.example/native:1"])
     assert facts.ask(read) == answer
     assert SimulatedCluster(facts.ask).answer(read) == answer
+
+
+def test_ready_pods_do_not_tell_why_others_are_not():
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    assert Facts([POD | {"status": ready}]).ask(read_unready("nim", "")) == []
 
 
 def test_objects_of_files_are_as_an_api_server_stores_them() -> None:

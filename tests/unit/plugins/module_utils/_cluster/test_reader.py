@@ -24,6 +24,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_sealed,
     read_tanzu,
     read_time,
+    read_unready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
 from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import LOG_LIMIT
@@ -84,6 +85,26 @@ def test_nodes_by_rows_of_a_table(cluster, see, answer):
     cluster.refuse["GET", "/api/v1/nodes"] = [answer(200, table)]
     found = see(read_node_rows())
     assert found["Node/*"][0]["metadata"] == {"name": "n", "labels": {"a": "b"}}
+
+
+def test_only_pods_that_are_not_ready_are_read(cluster, see, answer):
+    """By name, after a table without objects; the values of variables may be credentials."""
+    path = "/api/v1/namespaces/nim/pods"
+    rows = [{"cells": cells} for cells in (["a", "1/1", "Running"], ["b", "0/1", "Pending"])]
+    columns = [{"name": name} for name in ("Name", "Ready", "Status")]
+    metadata = {"name": "b", "namespace": "nim"}
+    whole = {"metadata": metadata, "spec": {"nodeName": "n", "containers": [{"env": [1]}]}}
+    cluster.refuse["GET", path] = [
+        answer(200, {"columnDefinitions": columns, "rows": rows}),
+        answer(200, {"items": [whole]}),
+    ]
+    found = see(read_unready("nim", "app=dcgm"))["Pod/nim/*?app=dcgm#unready"]
+    spec = {"nodeName": "n", "containers": [{}]}
+    assert found == [{"metadata": metadata, "spec": spec, "status": {}}]
+    assert [call.query for call in cluster.server.requests] == [
+        {"labelSelector": "app=dcgm", "includeObject": "None", "limit": "500"},
+        {"labelSelector": "app=dcgm", "fieldSelector": "metadata.name!=-,metadata.name=b"},
+    ]
 
 
 def test_whether_any_node_has_a_label(cluster, see, answer):

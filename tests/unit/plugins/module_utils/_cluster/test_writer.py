@@ -114,6 +114,9 @@ class Meeting:
         self.written.append(kind)
         return body
 
+    def patch(self, path, body, _manager):
+        return self.apply(path, body, _manager)
+
 
 def child(kind, version):
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "a", "namespace": "nim"}}
@@ -150,6 +153,53 @@ def test_what_names_others_waits_for_all_before_it():
     names = [child("HTTPRoute", "gateway.networking.k8s.io/v1"), child("Job", "batch/v1")] * 4
     execute_plan(client, Plan(apply=[*OF_A_SERVICE, *names]))
     assert client.written[5:] == ["httproutes", "jobs"] * 4
+
+
+def node(name, **labels):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+def test_objects_of_others_are_patched_side_by_side_and_before_pods_start():
+    client = Meeting("nodes", "nodes")
+    execute_plan(client, Plan(patch=[node("a"), node("b")], apply=[child("DaemonSet", "apps/v1")]))
+    assert client.written == ["nodes", "nodes", "daemonsets"]
+
+
+class Slow:
+    """A client whose first patch takes until another object is patched."""
+
+    def __init__(self):
+        self.written = []
+        self.other = threading.Event()
+
+    def patch(self, path, body, _manager):
+        name, state = path.rsplit("/", 1)[1], body["metadata"]["labels"]["state"]
+        if (name, state) == ("a", "1"):
+            assert self.other.wait(5)
+        self.written.append(name + state)
+        if name == "b":
+            self.other.set()
+        return body
+
+
+def test_patches_of_one_object_are_written_in_order():
+    client = Slow()
+    execute_plan(
+        client, Plan(patch=[node("a", state="1"), node("a", state="2"), node("b", state="1")])
+    )
+    assert client.written == ["b1", "a1", "a2"]
+
+
+def test_a_patch_that_is_refused_stops_no_other(cluster, write, refused):
+    for name in "abc":
+        cluster.put(f"/api/v1/nodes/{name}", node(name))
+    cluster.refuse["PATCH", "/api/v1/nodes/b"] = [refused(403, NO)]
+    found = write(patch=[node(name, state="1") for name in "abc"], apply=[config_map("a")])
+    assert [(item.name, item.message) for item in found.refusals] == [("b", NO)]
+    assert [cluster.objects[f"/api/v1/nodes/{name}"]["metadata"]["labels"] for name in "ac"] == [
+        {"state": "1"}
+    ] * 2
+    assert list(found.written) == ["ConfigMap/nim/a"]
 
 
 def test_an_api_server_that_is_gone_is_told_from_any_thread(cluster, write):

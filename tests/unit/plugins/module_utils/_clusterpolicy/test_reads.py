@@ -117,7 +117,7 @@ def test_pods_of_what_is_not_ready_only(gpu):
     }
     found = keys(gpu, {**CLUSTER, **STACK, **children})
     assert [key for key in found if key.startswith("Pod/")] == [
-        "Pod/gpu-operator/*?app=nvidia-dcgm#"
+        "Pod/gpu-operator/*?app=nvidia-dcgm#unready"
     ]
 
 

@@ -84,6 +84,40 @@ def test_not_ready_names_the_states_and_what_they_wait_for(gpu):
     assert (found.in_transit, found.error, found.events) == (True, "", [])
 
 
+WRITTEN = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": {"metadata": {}}})
+UPGRADES = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+UPGRADED = {
+    "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
+    "nvidia.com/gpu.present": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome", "is_slow"),
+    [
+        pytest.param({"child_events": True}, DONE, True, id="events tell the end of it"),
+        pytest.param({}, DONE, False, id="nobody tells"),
+        pytest.param({"child_events": True}, WRITTEN, False, id="not watched yet"),
+        pytest.param(
+            {"child_events": True, "owner": "gone"}, DONE, False, id="another's object goes untold"
+        ),
+        pytest.param(
+            {"child_events": True, "spec": UPGRADES, "labels": UPGRADED},
+            DONE,
+            False,
+            id="an upgrade goes on untold",
+        ),
+    ],
+)
+def test_components_are_rarely_looked_at_while_their_status_is_told(gpu, case, outcome, is_slow):
+    live = [daemon_set(gpu, "nvidia-driver-daemonset", 0)]
+    live += [gpu.live("Role", "nvidia-dcgm", owner=case.pop("owner", "cluster-policy"))]
+    nodes = [gpu.node(labels=case.pop("labels", {}))]
+    found = assess(gpu.app(case.pop("spec", {}), nodes=nodes, live=live, **case), outcome)
+    assert found.status["state"] == "notReady"
+    assert (found.in_transit, found.slowly) == (True, is_slow)
+
+
 @pytest.mark.parametrize(
     ("spec", "nodes"),
     [({"dcgm": {"enabled": False}}, None), ({}, [])],

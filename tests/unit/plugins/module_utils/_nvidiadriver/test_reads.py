@@ -68,7 +68,7 @@ def test_pods_of_what_is_not_ready_only(nvd):
     app = nvd.app()
     name = daemon_set_name(app, "ubuntu24.04")
     unready = nvd.live("DaemonSet", name, status={"desiredNumberScheduled": 1})
-    pods = f"Pod/gpu-operator/*?app={name}#"
+    pods = f"Pod/gpu-operator/*?app={name}#unready"
     assert pods in keys(nvd.app(live=[unready]))
     assert pods not in keys(nvd.app(live=[nvd.live("DaemonSet", name)]))
 

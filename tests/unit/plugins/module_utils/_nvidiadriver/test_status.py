@@ -52,6 +52,18 @@ def test_not_ready_says_why(nvd):
 
 
 @pytest.mark.parametrize(
+    ("settings", "owner", "is_slow"),
+    [({"child_events": True}, "a", True), ({}, "a", False), ({"child_events": True}, None, False)],
+    ids=["events tell the end of it", "nobody tells", "labels go untold"],
+)
+def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, owner, is_slow):
+    nodes = [nvd.node(), nvd.node("gpu-1", owner=owner)]
+    found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd, 0)], **settings), DONE)
+    assert found.status["state"] == "notReady"
+    assert (found.in_transit, found.slowly) == (True, is_slow)
+
+
+@pytest.mark.parametrize(
     ("nodes", "text"),
     [([None], "node gpu-0 is being labelled"), (["a"], " is being created")],
 )
