@@ -217,6 +217,7 @@ def kinds_of(kind: Any) -> set[str]:
 def role(kind: Any, about: str) -> Iterator[tuple[str, str]]:
     """The files of a role."""
     home, variable = f"roles/{kind.singular}", f"{kind.singular}_resource"
+    one = importlib.import_module(f"{PACKAGE}._engine.kind").with_article(kind.name)
     yield (
         f"{home}/meta/main.yml",
         f"""\
@@ -282,7 +283,7 @@ operator does for each event. Some work takes several passes: a playbook repeats
 | `{variable}` | the {kind.name} as the API server returns it, or only its `kind` and the `metadata` that identify it |
 
 ```yaml
-- name: Reconcile a {kind.name} once
+- name: Reconcile {one} once
   hosts: localhost
   gather_facts: false
   tasks:

@@ -9,9 +9,13 @@ import json
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.assumed_nodes import (
+    SYSTEM,
+    assumed_nodes,
+    check_system,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
     Images,
-    gpu_nodes,
     images_of,
     named_images,
     stack_images,
@@ -39,7 +43,7 @@ class ActionModule(ResourcesAction):
 
     spec = RESOURCES_SPEC | {
         "facts": {"type": "list", "elements": "path", "default": []},
-        "systems": {"type": "list", "elements": "str", "default": ["ubuntu24.04"]},
+        "systems": {"type": "list", "elements": "str", "default": [SYSTEM]},
         "kernels": {"type": "list", "elements": "str", "default": []},
         "output": {"type": "str", "choices": ["text", "json"], "default": "text"},
     }
@@ -48,12 +52,12 @@ class ActionModule(ResourcesAction):
         """Print an image a line, or JSON."""
         texts = self.find_texts(arguments)
         problems: list[str] = []
+        for system in arguments["systems"]:
+            check_system(system)
         if texts:
             given = custom_resources(texts, arguments["namespace"] or _NAMESPACE)
             found = self._list(given, arguments, problems)
         else:
-            for system in arguments["systems"]:
-                gpu_nodes(system, ())  # or an error
             found = stack_images(arguments["systems"])
         images = [{"image": image, "users": users} for image, users in sorted(found.items())]
         if arguments["output"] == "json":
@@ -72,7 +76,7 @@ class ActionModule(ResourcesAction):
         facts = read_objects(arguments["facts"])
         for system in arguments["systems"]:
             known = Facts(
-                [*gpu_nodes(system, arguments["kernels"]), *facts],
+                [*assumed_nodes(given, facts, system, arguments["kernels"]), *facts],
                 assumed=assumed_objects(),
                 namespace=arguments["namespace"] or _NAMESPACE,
             )

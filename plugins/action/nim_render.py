@@ -13,6 +13,10 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.assumed_nodes import (
+    assumed_nodes,
+    describe_assumed,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import (
     custom_resources,
     stored,
@@ -51,15 +55,14 @@ class ActionModule(ResourcesAction):
         texts = self.require_texts(arguments)
         namespace = arguments["namespace"] or "default"
         given = custom_resources(texts, namespace)
-        facts = Facts(
-            read_objects(arguments["facts"]),
-            arguments["native_images"],
-            assumed_objects(),
-            namespace,
-        )
+        told = read_objects(arguments["facts"])
+        nodes = assumed_nodes(given, told)
+        facts = Facts([*told, *nodes], arguments["native_images"], assumed_objects(), namespace)
         simulated = simulate(map(stored, given), facts.ask)
         objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
         changed = self._write(objects, arguments)
+        if nodes:
+            self.say(describe_assumed(nodes))
         for key, found in [*simulated.notes.items(), *simulated.problems.items()]:
             for text in found:
                 self.say(f"{name_of(key)}: {text}")

@@ -33,12 +33,13 @@ options:
   systems:
     description:
       - The operating systems of the nodes with GPUs, as NVIDIA's tags of drivers spell them, such as V(ubuntu24.04) or
-        V(rhel9).
+        V(rhel9). Not used if O(facts) has nodes.
     type: list
     elements: str
     default: [ubuntu24.04]
   kernels:
-    description: The kernels of these nodes, as C(uname -r) prints them. Only precompiled drivers depend on them.
+    description: The kernels of these nodes, as C(uname -r) prints them. Only precompiled drivers depend on them. Not used if
+      O(facts) has nodes.
     type: list
     elements: str
     default: []

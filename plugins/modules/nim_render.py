@@ -17,11 +17,14 @@ extends_documentation_fragment:
   - nimops.nim._cluster.resources
   - nimops.nim._cluster.attributes
 description:
-  - Prints the objects that the operator would create for custom resources of C(apps.nvidia.com), as a stream of YAML
-    that can be reviewed, compared and committed. A NIMPipeline is rendered with its NIMServices and their objects.
+  - Prints the objects that the operator would create for custom resources, as a stream of YAML that can be reviewed,
+    compared and committed. A NIMPipeline is rendered with its NIMServices and their objects.
   - One of O(files), O(definition) and O(definition_variable) is required.
   - Contacts no cluster. What depends on one comes from O(facts), or is assumed and reported on stderr. A NIMCache in the
     files is assumed to be Ready, as it will be.
+  - For a ClusterPolicy or an NVIDIADriver, one node with a GPU and Ubuntu 24.04 is assumed, and one more for each
+    C(nodeSelector) of NVIDIADrivers, unless O(facts) has nodes. Precompiled drivers depend on kernels, so they need
+    such facts.
   - Checks the resources against their schemas. Only the API server checks CEL rules, see M(nimops.nim.nim_plan_info).
   - The same input gives the same output, byte for byte.
 notes:

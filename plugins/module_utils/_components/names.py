@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NAME_RESERVED, NimError
+from .._engine.kind import with_article
 from .nim_metadata import CACHE_NAMES
 
 MAX_NAME = 59
@@ -27,8 +28,8 @@ def check_name(
     name, kind = str(cr["metadata"]["name"]), cr["kind"]
     if len(name) > longest:
         raise NimError(
-            f"metadata.name: has {len(name)} characters, but children of a {kind} use it in names"
-            f" or labels: recreate it with a name of at most {longest}"
+            f"metadata.name: has {len(name)} characters, but children of {with_article(kind)} use it"
+            f" in names or labels: recreate it with a name of at most {longest}"
         )
     if is_label and "." in name:
         raise NimError(

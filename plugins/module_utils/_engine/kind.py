@@ -111,3 +111,8 @@ class Kind(t.Generic[AppT]):
 
 
 AnyKind = Kind[t.Any]
+
+
+def with_article(name: str) -> str:
+    """A kind in a sentence: NVIDIA begins like envy, and NIM like nimble."""
+    return f"{'an' if name.startswith(('NVIDIA', *'AEIO')) else 'a'} {name}"

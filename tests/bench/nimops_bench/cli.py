@@ -33,10 +33,11 @@ from .figures import (
 from .measure import Bench
 from .results import QUICK, SCALE, Seen, Sizes, make_results, make_samples, make_spreads
 from .scale import Scale
+from .stack import Stack
 
 CHART = ROOT / "tests" / "bench" / "chart.py"
 OUTPUT = ROOT / "build" / "bench"
-PARTS = ("compare", "many", "load", "hanging", "loading", "foreign")
+PARTS = ("compare", "many", "load", "hanging", "loading", "foreign", "gpu", "nodes")
 PLAIN_PARTS = tuple(part for part in PARTS if part != "load")
 SCALE_PARTS = ("load", "hanging", "loading", "foreign")
 EPILOG = """Exit codes: 0 all was measured, whatever the figures are; 1 something could not be measured;
@@ -107,6 +108,7 @@ def measure(bench: Bench, scale: Scale, seen: Seen, parts: t.Collection[str]) ->
     if "many" in parts:
         measure_many(bench, seen)
     measure_size(scale, seen, parts)
+    measure_stack(Stack(bench), seen, parts)
 
 
 def measure_many(bench: Bench, seen: Seen) -> None:
@@ -145,6 +147,24 @@ def measure_size(scale: Scale, seen: Seen, parts: t.Collection[str]) -> None:
         ("hanging", "model servers that hang", hanging),
         ("loading", "models that load", loading),
         ("foreign", "objects of others", foreign),
+    ):
+        if part in parts:
+            run_part(what, do)
+
+
+def measure_stack(stack: Stack, seen: Seen, parts: t.Collection[str]) -> None:
+    def gpu() -> None:
+        with stack.prepared():
+            seen.gpu_few = stack.measure(seen.sizes.gpu_few, waits=True)
+            seen.gpu_many = stack.measure(seen.sizes.gpu_many, waits=False)
+
+    def nodes() -> None:
+        with stack.prepared():
+            seen.crowd = stack.measure_crowd()
+
+    for part, what, do in (
+        ("gpu", "a ClusterPolicy on few nodes and on many", gpu),
+        ("nodes", "GPU nodes at rest", nodes),
     ):
         if part in parts:
             run_part(what, do)

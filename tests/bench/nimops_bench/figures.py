@@ -56,6 +56,33 @@ SIZE = (
     Figure("ready_told_s", "Ready told after its pod was", " s", at_most=2),
     Figure("ready_told_max_s", "the slowest of these", " s", at_most=2),
 )  # fmt: skip
+STACK = tuple(
+    Figure(f"gpu_{few}_{name}", f"a ClusterPolicy on {{gpu_{few}}} GPU nodes: {text}", unit, at_most=most)
+    for few in ("few", "many")
+    for name, text, unit, most in (
+        ("not_ready_s", "first notReady", " s", None),
+        ("ready_s", "ready", " s", None),
+        ("plain_s", "its DaemonSets alone, by a plain client", " s", None),
+        ("cpu_s", "CPU until ready", " s", None),
+        ("peak_mib", "memory, peak until ready", " MiB", None),
+        ("idle_mib", "memory at rest", " MiB", 250),
+        ("idle_cores", "cores at rest", "", 0.01),
+        ("unchanged_s", "unchanged", " s", None),
+        ("child_wall_ratio", "unchanged for each child / NIMService, wall", "x", 1),
+        ("child_cpu_ratio", "unchanged for each child / NIMService, CPU", "x", 1),
+    )
+)  # fmt: skip
+GPU = (
+    *STACK,
+    Figure("gpu_ready_growth", "growth of the time until ready, 1 is linear", "x", at_most=1),
+    Figure("gpu_cpu_growth", "growth of the CPU until ready, 1 is linear", "x", at_most=1),
+    Figure("gpu_waiting_cores", "a component that does not become ready: cores", "", at_most=0.05),
+    Figure("nodes_idle_mib", "{nodes} GPU nodes at rest: memory", " MiB"),
+    Figure("nodes_idle_cores", "cores", "", at_most=0.01),
+    Figure("nodes_beating_cores", "cores with a heartbeat of each in {nodes_heartbeat:g} s", "", at_most=0.05),
+    Figure("node_labelled_s", "a new node is labelled after", " s", at_most=2),
+    Figure("node_labelled_max_s", "the slowest of these", " s", at_most=2),
+)  # fmt: skip
 FIGURES = (
     Figure("unchanged_wall_ratio", "unchanged NIMService: stock / prefork, wall", "x", at_least=12),
     Figure("unchanged_cpu_ratio", "unchanged NIMService: stock / prefork, CPU", "x", at_least=14),
@@ -72,6 +99,7 @@ FIGURES = (
     Figure("rss_idle_mib", "memory, idle with {few}", " MiB", at_most=250),
     Figure("rss_peak_mib", "memory, peak of the restart with {many}", " MiB"),
     *SIZE,
+    *GPU,
 )
 SCALE_FIGURES = (
     Figure("scale_first_s", "start with {many}: until the first reconcile is over", " s"),
@@ -109,7 +137,7 @@ def make_table(
     figures: t.Iterable[Figure],
     results: Results,
     spreads: t.Mapping[str, Summary],
-    sizes: t.Mapping[str, int],
+    sizes: t.Mapping[str, float],
 ) -> str:
     """Goal beside figure; `sizes` fills `few` … in, `spreads` are by a figure's name."""
     rows = [("figure", "goal", "measured", "least … most", "", "name")]

@@ -10,7 +10,7 @@ import statistics
 import time
 from pathlib import Path
 
-from nimops_live.cluster import CHILDREN, DEPLOYMENTS, Api, Json, path_of
+from nimops_live.cluster import CHILDREN, DAEMONSETS, DEPLOYMENTS, Api, Json, path_of
 from nimops_live.errors import LiveError
 from nimops_live.metrics import Snapshot
 from nimops_live.progress import Deadline, say
@@ -42,12 +42,15 @@ class Bench:
         self._usual: dict[Side, float] = {}  # asking for metrics costs what is measured: not early
         self._usual_first: dict[Side, float] = {}
 
-    def start(self, side: Side, namespace: str = "") -> MeasuredOperator:
+    def start(
+        self, side: Side, namespace: str | None = None, **environment: str
+    ) -> MeasuredOperator:
         """An operator that looks after this namespace, by default the bench's first."""
+        if namespace is None:
+            namespace = self.work.namespace
         workers = os.cpu_count() or 1
-        return MeasuredOperator(
-            side, namespace or self.work.namespace, self._logs / f"operator-{side}.log", workers
-        )
+        log = self._logs / f"operator-{side}.log"
+        return MeasuredOperator(side, namespace, log, workers, **environment)
 
     # --- stock beside prefork --------------------------------------------------------------------
 
@@ -69,9 +72,9 @@ class Bench:
         self.work.wait_until_ready(steady, operator)
         operator.wait_until_calm()
         for _ in range(self.sizes.warm):
-            self._touch(operator, steady)
+            self.touch(operator, steady)
         operator.wait_until_calm()
-        pairs = [self._touch(operator, steady) for _ in range(self.sizes.unchanged)]
+        pairs = [self.touch(operator, steady) for _ in range(self.sizes.unchanged)]
         samples.unchanged_wall.append([wall for wall, _ in pairs])
         samples.unchanged_cpu.append([cpu for _, cpu in pairs])
         self._say_mean("unchanged, wall", samples.unchanged_wall[-1])
@@ -79,13 +82,13 @@ class Bench:
         created = [self._create(operator) for _ in range(self.sizes.created)]
         samples.create_wall.append(created)
         self._say_mean("created,   wall", created)
-        self._note_share(operator)
+        self.note_share(operator)
 
     @staticmethod
     def _say_mean(what: str, values: list[float]) -> None:
         say(f"  {what}: {statistics.fmean(values):.3f} s each, {len(values)} times")
 
-    def _note_share(self, operator: MeasuredOperator) -> None:
+    def note_share(self, operator: MeasuredOperator) -> None:
         """How much of the work the operator's own children did: all of it, or next to nothing."""
         share = operator.direct_share()
         self._seen.shares[operator.side].append(share)
@@ -98,16 +101,23 @@ class Bench:
         self._serial += 1
         return f"{what}-{self._serial}"
 
-    def _touch(self, operator: MeasuredOperator, place: str) -> tuple[float, float]:
-        """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing."""
+    def touch(
+        self, operator: MeasuredOperator, place: str, namespace: str = ""
+    ) -> tuple[float, float]:
+        """Wall and CPU seconds of one reconcile that has nothing to do, and did nothing.
+
+        `namespace`: where its children are, by default the bench's first.
+        """
         why = ""
+        namespace = namespace or self.work.namespace
         for _ in range(ATTEMPTS):
-            before, used, seen = operator.metrics.read(), operator.cpu(), self._see_children()
+            before, used = operator.metrics.read(), operator.cpu()
+            seen = self._see_children(namespace)
             touched = self.work.touch(place, self._name("touch"))
             time.sleep(0.8 * self._usual.get(operator.side, 0))
             after, _ = operator.wait_for(before.finished + 1, RUN_SECONDS)
             cpu = operator.cpu_after_run() - used
-            why = self._tell_disturbance(before, after, (place, touched), seen)
+            why = self._tell_disturbance(before, after, (place, touched), namespace, seen)
             if not why:
                 self._usual[operator.side] = wall = after.seconds - before.seconds
                 return wall, cpu
@@ -120,6 +130,7 @@ class Bench:
         before: Snapshot,
         after: Snapshot,
         touched: tuple[str, Json],
+        namespace: str,
         children: dict[str, str],
     ) -> str:
         """Why this was not one reconcile that wrote nothing; empty if it was."""
@@ -131,15 +142,15 @@ class Bench:
         now = self._api.get(place)
         if now["metadata"]["resourceVersion"] != resource["metadata"]["resourceVersion"]:
             return f"the {now['kind']} was written, and is {state_of(now)}"
-        seen = self._see_children()
+        seen = self._see_children(namespace)
         changed = {*seen.items()} ^ {*children.items()}
         return f"written: {', '.join(sorted({name for name, _ in changed}))}" if changed else ""
 
-    def _see_children(self) -> dict[str, str]:
+    def _see_children(self, namespace: str) -> dict[str, str]:
         """Versions of all objects of the kinds that the operator makes."""
         found = {}
-        for kind in CHILDREN:
-            for item in self._api.get(path_of(kind, self.work.namespace))["items"]:
+        for kind in (*CHILDREN, DAEMONSETS):
+            for item in self._api.list_metadata(kind, namespace):
                 name = f"{kind[1]}/{item['metadata']['name']}"
                 found[name] = item["metadata"]["resourceVersion"]
         return found
@@ -188,7 +199,7 @@ class Bench:
             for number in range(self.sizes.warm + self.sizes.turns):
                 for kind, place in places.items():
                     operator.wait_until_calm(0.5)
-                    wall, _cpu = self._touch(operator, place)
+                    wall, _cpu = self.touch(operator, place)
                     if number >= self.sizes.warm:
                         self._seen.kinds.setdefault(kind, []).append(wall)
         for kind, walls in self._seen.kinds.items():
@@ -212,7 +223,7 @@ class Bench:
             say(f"  all Ready after {ready[-1]:.1f} s")
             operator.wait_until_calm()
             memory = operator.memory()
-            self._note_share(operator)
+            self.note_share(operator)
             say(f"  idle: {memory.pss:.0f} MiB (PSS)")
         return Few(ready, memory, self._create_plain())
 
@@ -269,7 +280,7 @@ class Bench:
             say(f"  empty after {ended - operator.launched:.1f} s, {after.errors} errors")
             operator.wait_until_calm()
             self.work.check_all_ready(operator)
-            self._note_share(operator)
+            self.note_share(operator)
         return Restart(
             seconds=ended - operator.launched,
             changes=changes.seconds,

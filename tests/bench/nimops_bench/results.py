@@ -46,13 +46,19 @@ class Sizes:
     idle_window: float = 20.0
     steady_begin: float = 620.0  # the second period, as reconcilePeriod is 10 min
     steady_window: float = 120.0
+    gpu_few: int = 4
+    gpu_many: int = 200
+    gpu_idle: float = 60.0
+    nodes: int = 1000
+    nodes_heartbeat: float = 10.0
+    nodes_new: int = 5
 
 
 QUICK = Sizes(
     rounds=1, warm=1, unchanged=3, created=1, turns=3, few=8, many=12, change_pause=0.5,
     foreign=80, starts=1, drifts=2, hanging=2, hanging_changes=2,
     loading=4, loading_wait=2, loading_window=5, told=2,
-    idle_window=3, steady_begin=20, steady_window=5,
+    idle_window=3, steady_begin=20, steady_window=5, gpu_few=2, gpu_many=4, gpu_idle=5, nodes=20, nodes_new=1,
 )  # fmt: skip
 SCALE = Sizes(many=2000, foreign=50_000)
 
@@ -148,6 +154,53 @@ class Load:
     steady: Steady | None
 
 
+@dataclass(frozen=True)
+class Unchanged:
+    """Wall and CPU seconds of reconciles of a resource with so many children that had nothing to do."""
+
+    children: int
+    wall: list[float]
+    cpu: list[float]
+
+
+@dataclass(frozen=True)
+class BringUp:
+    """A ClusterPolicy on so many GPU nodes: seconds until it was first notReady and until it was ready.
+
+    `passes` and `cpu` until then; `waiting_cores` are those used while a component does not become
+    ready; `plain` are the seconds that its DaemonSets alone took, without an operator.
+    """
+
+    count: int
+    not_ready: float
+    ready: float
+    passes: int
+    cpu: float
+    idle: Memory
+    peak: Memory
+    idle_cores: float
+    unchanged: dict[str, Unchanged]
+    waiting_cores: float | None
+    plain: float
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """GPU nodes at rest: cores used without and with so many heartbeats a second, and reconciles then.
+
+    `told` and `labelled` are the seconds until the policy was told of a new node, and until that
+    had its labels.
+    """
+
+    idle: Memory
+    idle_cores: float
+    rate: float
+    beating_cores: float
+    passes: int
+    told: list[float]
+    labelled: list[float]
+
+
 @dataclass
 class Seen:
     """All that a bench saw, as far as it came.
@@ -173,6 +226,9 @@ class Seen:
     loading: Loading | None = None
     load_few: Load | None = None
     load_many: Load | None = None
+    gpu_few: BringUp | None = None
+    gpu_many: BringUp | None = None
+    crowd: Crowd | None = None
 
 
 def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
@@ -184,6 +240,7 @@ def make_results(seen: Seen) -> Results:
     results = compare_sides(seen.samples) | compare_kinds(seen.kinds) | describe_many(seen)
     results |= describe_foreign(seen.alone, seen.beside) | describe_slow(seen.hanging, seen.loading)
     results |= describe_load(seen.load_few, seen.load_many)
+    results |= describe_stack(seen.gpu_few, seen.gpu_many) | describe_crowd(seen.crowd)
     results["prefork_was_on"] = is_prefork_on(seen.shares)
     results["cores"] = seen.cores
     results["nimservices_few"] = seen.sizes.few
@@ -333,6 +390,63 @@ def describe_load(few: Load | None, many: Load | None) -> Results:
     return results
 
 
+def describe_stack(few: BringUp | None, many: BringUp | None) -> Results:
+    """What the GPU stack cost, and how that grew with the nodes: 1 is linear."""
+    results: Results = {}
+    for name, seen in (("few", few), ("many", many)):
+        if seen:
+            figures: Results = {
+                "not_ready_s": seen.not_ready,
+                "ready_s": seen.ready,
+                "passes": seen.passes,
+                "cpu_s": seen.cpu,
+                "idle_mib": seen.idle.pss,
+                "peak_mib": seen.peak.pss,
+                "idle_cores": seen.idle_cores,
+                "plain_s": seen.plain,
+                **compare_unchanged(seen.unchanged),
+            }
+            results |= {f"gpu_{name}_{key}": value for key, value in figures.items()}
+    if few:
+        results["gpu_waiting_cores"] = few.waiting_cores
+    if few and many:
+        times = many.count / few.count
+        results["gpu_ready_growth"] = divide(divide(many.ready, few.ready), times)
+        results["gpu_cpu_growth"] = divide(divide(many.cpu, few.cpu), times)
+    return results
+
+
+def compare_unchanged(unchanged: t.Mapping[str, Unchanged]) -> Results:
+    """An unchanged ClusterPolicy, and for each child by a NIMService; CPU: see `median_of_means`."""
+    policy, service = unchanged["ClusterPolicy"], unchanged["NIMService"]
+    wall = [divide(median(seen.wall), seen.children) for seen in (policy, service)]
+    cpu = [divide(mean(seen.cpu), seen.children) for seen in (policy, service)]
+    return {
+        "children": policy.children,
+        "unchanged_s": median(policy.wall),
+        "unchanged_cpu_s": mean(policy.cpu),
+        "child_wall_ratio": divide(*wall),
+        "child_cpu_ratio": divide(*cpu),
+    }
+
+
+def describe_crowd(crowd: Crowd | None) -> Results:
+    """What nodes at rest cost, and how soon a new one has its labels."""
+    if not crowd:
+        return {}
+    return {
+        "nodes_idle_mib": crowd.idle.pss,
+        "nodes_idle_cores": crowd.idle_cores,
+        "nodes_heartbeats_s": crowd.rate,
+        "nodes_beating_cores": crowd.beating_cores,
+        "nodes_beating_reconciles": crowd.passes,
+        "node_told_s": median(crowd.told),
+        "node_told_max_s": max(crowd.told, default=None),
+        "node_labelled_s": median(crowd.labelled),
+        "node_labelled_max_s": max(crowd.labelled, default=None),
+    }
+
+
 def make_spreads(seen: Seen) -> dict[str, Summary]:
     """The samples behind some figures, in short, by the figure's name."""
     prefork = seen.samples["prefork"]
@@ -347,6 +461,7 @@ def make_spreads(seen: Seen) -> dict[str, Summary]:
         "change_while_hanging_s": summarise(seen.hanging.hung if seen.hanging else []),
         "ready_told_s": summarise(seen.loading.told if seen.loading else []),
         "scale_change_s": summarise(seen.load_many.changes if seen.load_many else []),
+        "node_labelled_s": summarise(seen.crowd.labelled if seen.crowd else []),
         "foreign_drift_s": summarise(flatten(start.righted for start in seen.beside)),
     }
     return {name: summary for name, summary in spreads.items() if summary}

@@ -35,13 +35,15 @@ class MeasuredOperator(Operator):
     `launched` is the monotonic time when the script had done its part.
     """
 
-    def __init__(self, side: Side, namespace: str, log: Path, workers: int) -> None:
+    def __init__(
+        self, side: Side, namespace: str, log: Path, workers: int, **environment: str
+    ) -> None:
         refuse_taken_ports()
         self._log_read = log.stat().st_size if log.exists() else 0
         self._reconciled: set[str] = set()
         super().__init__(
             log,
-            make_environment(side, WATCH_NAMESPACE=namespace),
+            make_environment(side, WATCH_NAMESPACE=namespace, **environment),
             [f"--max-concurrent-reconciles={workers}"],
             [sys.executable, "-IS", str(SUPERVISE)],
         )

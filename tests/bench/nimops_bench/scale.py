@@ -9,7 +9,7 @@ import threading
 import time
 import typing as t
 
-from nimops_live.cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, path_of
+from nimops_live.cluster import DEPLOYMENTS, NIMSERVICES, PODS, Api, Json, path_of
 from nimops_live.errors import LiveError
 from nimops_live.metrics import count_requests
 from nimops_live.progress import Deadline, say
@@ -24,7 +24,6 @@ from .stats import spread
 from .workload import Workload
 
 SERVICES = ("api/v1", "services")
-PODS = ("api/v1", "pods")
 MODEL = "sandbox.nimops/model"
 BEHAVIOUR = "sandbox.nimops/behave"
 

@@ -22,6 +22,9 @@ Json = dict[str, t.Any]
 NIMSERVICES = ("apis/apps.nvidia.com/v1alpha1", "nimservices")
 NIMCACHES = ("apis/apps.nvidia.com/v1alpha1", "nimcaches")
 DEPLOYMENTS = ("apis/apps/v1", "deployments")
+DAEMONSETS = ("apis/apps/v1", "daemonsets")
+CLUSTER_POLICIES = ("apis/nvidia.com/v1", "clusterpolicies")
+NODES, PODS = ("api/v1", "nodes"), ("api/v1", "pods")
 CHILDREN = (
     DEPLOYMENTS,
     ("api/v1", "services"),
@@ -54,8 +57,9 @@ def kubectl(*arguments: str, stdin: str | None = None) -> str:
 
 
 def path_of(resource: Resource, namespace: str, name: str = "", **query: str) -> str:
-    """The URL's path of a collection or an object."""
-    path = f"/{resource[0]}/namespaces/{namespace}/{resource[1]}" + (f"/{name}" if name else "")
+    """The URL's path of a collection or an object; without a namespace, of all or of none."""
+    where = f"namespaces/{namespace}/" if namespace else ""
+    path = f"/{resource[0]}/{where}{resource[1]}" + (f"/{name}" if name else "")
     return path + (f"?{urllib.parse.urlencode(query)}" if query else "")
 
 

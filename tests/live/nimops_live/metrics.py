@@ -10,7 +10,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-CONTROLLERS = re.compile(r"(nim|nemo)[a-z]+-v1alpha1-controller")
+CONTROLLERS = re.compile(r"[a-z]+-v[0-9][a-z0-9]*-controller")
 
 _LINE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})? (?P<value>\S+)")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from nimops_bench.figures import (
     make_table,
     write_results,
 )
+from nimops_bench.results import Sizes
 from nimops_bench.stats import Summary
 
-SIZES = {"few": 4, "many": 10, "foreign": 5, "hanging": 2, "loading": 3}
+SIZES = asdict(Sizes(few=4, many=10, foreign=5, hanging=2, loading=3))
 REQUIRED = {
     "unchanged_wall_ratio",
     "unchanged_cpu_ratio",
@@ -43,6 +45,22 @@ REQUIRED = {
     "loading_cores",
     "ready_told_s",
     "ready_told_max_s",
+    *(
+        f"gpu_{size}_{name}"
+        for size in ("few", "many")
+        for name in (
+            *("not_ready_s", "ready_s", "plain_s", "cpu_s", "peak_mib", "idle_mib", "idle_cores"),
+            *("unchanged_s", "child_wall_ratio", "child_cpu_ratio"),
+        )
+    ),
+    "gpu_ready_growth",
+    "gpu_cpu_growth",
+    "gpu_waiting_cores",
+    "nodes_idle_mib",
+    "nodes_idle_cores",
+    "nodes_beating_cores",
+    "node_labelled_s",
+    "node_labelled_max_s",
 }
 
 
@@ -75,6 +93,7 @@ def test_table_has_goal_beside_figure() -> None:
     assert "120.4 s" in cells["hundred_ready_s"]
     assert "missed" in cells["hundred_ready_s"]
     assert "not measured" in cells["rss_idle_mib"]
+    assert "a ClusterPolicy on 200 GPU nodes: ready" in cells["gpu_many_ready_s"]
 
 
 def test_results_are_flat_and_complete(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import pytest
 from nimops_bench.results import (
+    BringUp,
+    Crowd,
     Few,
     Hanging,
     Load,
@@ -17,10 +19,13 @@ from nimops_bench.results import (
     Sizes,
     Start,
     Steady,
+    Unchanged,
     compare_kinds,
+    describe_crowd,
     describe_foreign,
     describe_load,
     describe_slow,
+    describe_stack,
     is_prefork_on,
     make_results,
     make_samples,
@@ -204,3 +209,55 @@ def test_what_thousands_cost() -> None:
     }
     assert describe_load(None, None) == {}
     assert "scale_start_growth" not in describe_load(None, make_load(2000, 10))
+
+
+def make_bring_up(count: int, factor: float, waiting: float | None = None) -> BringUp:
+    unchanged = {
+        "ClusterPolicy": Unchanged(50, [0.5, 0.5, 2.0], [0.1, 0.3]),
+        "NIMService": Unchanged(5, [0.1, 0.1, 0.4], [0.04, 0.06]),
+    }
+    memory, peak = Memory(100 * factor, 200), Memory(150 * factor, 300)
+    return BringUp(
+        count, 1.0, 2 * factor, 3, 0.5 * factor, memory, peak, 0.002, unchanged, waiting, 0.5
+    )
+
+
+def test_what_the_gpu_stack_costs() -> None:
+    results = describe_stack(make_bring_up(4, 1, 0.01), make_bring_up(200, 10))
+    assert {key: value for key, value in results.items() if not key.startswith("gpu_many_")} == {
+        "gpu_few_not_ready_s": 1.0,
+        "gpu_few_ready_s": 2,
+        "gpu_few_passes": 3,
+        "gpu_few_cpu_s": 0.5,
+        "gpu_few_idle_mib": 100,
+        "gpu_few_peak_mib": 150,
+        "gpu_few_idle_cores": 0.002,
+        "gpu_few_plain_s": 0.5,
+        "gpu_few_children": 50,
+        "gpu_few_unchanged_s": 0.5,
+        "gpu_few_unchanged_cpu_s": pytest.approx(0.2),
+        "gpu_few_child_wall_ratio": pytest.approx(0.5),
+        "gpu_few_child_cpu_ratio": pytest.approx(0.4),
+        "gpu_waiting_cores": 0.01,
+        "gpu_ready_growth": pytest.approx(0.2),
+        "gpu_cpu_growth": pytest.approx(0.2),
+    }
+    assert results["gpu_many_ready_s"] == 20
+    assert describe_stack(None, None) == {}
+    assert "gpu_cpu_growth" not in describe_stack(make_bring_up(4, 1), None)
+
+
+def test_what_nodes_at_rest_cost() -> None:
+    crowd = Crowd(Memory(150, 200), 0.001, 99.0, 0.01, 0, [0.5, 0.4, 0.8], [1.0, 0.9, 1.5])
+    assert describe_crowd(crowd) == {
+        "nodes_idle_mib": 150,
+        "nodes_idle_cores": 0.001,
+        "nodes_heartbeats_s": 99.0,
+        "nodes_beating_cores": 0.01,
+        "nodes_beating_reconciles": 0,
+        "node_told_s": 0.5,
+        "node_told_max_s": 0.8,
+        "node_labelled_s": 1.0,
+        "node_labelled_max_s": 1.5,
+    }
+    assert describe_crowd(None) == {}

@@ -9,13 +9,13 @@ import pytest
 from nimops_live.metrics import Snapshot, count_requests, parse_samples, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
-OTHER = 'controller="nemodatastore-v1alpha1-controller"'
-FOREIGN = 'controller="clusterpolicy-v1-controller"'
+OTHER = 'controller="clusterpolicy-v1-controller"'
+FOREIGN = 'controller="leases"'
 TEXT = f"""
 # HELP workqueue_depth Current depth of workqueue
 # TYPE workqueue_depth gauge
-workqueue_depth{{{FOREIGN},name="clusterpolicy",priority=""}} 1000
-workqueue_depth{{{OTHER},name="nemodatastore",priority=""}} 9
+workqueue_depth{{{FOREIGN},name="leases",priority=""}} 1000
+workqueue_depth{{{OTHER},name="clusterpolicy",priority=""}} 9
 workqueue_depth{{{OURS},name="nimservice",priority="0"}} 2
 workqueue_depth{{{OURS},name="nimservice",priority="-100"}} 95
 controller_runtime_active_workers{{{OURS}}} 2

@@ -5,19 +5,13 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
-from ..._base.errors import NimError
 from ..._components.gpu_stack.images import IMAGES, with_os
-from ..._components.gpu_stack.nodes import GPU_PRESENT, GPU_PRODUCTS, KERNEL
 from ..._engine.desired import Manifest
 
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
 """The images of the GPU stack that there is one of for each operating system."""
-
-_SYSTEM = re.compile(r"([a-z][a-z-]*?)([0-9][0-9.]*)")
-_RELEASE = "feature.node.kubernetes.io/system-os_release"
 
 Images = dict[str, list[str]]
 """The images, each with who needs it."""
@@ -45,30 +39,6 @@ def images_of(objects: t.Iterable[Manifest]) -> Images:
 def named_images(resource: Manifest) -> t.Iterator[str]:
     """The images that a custom resource names in parts, also of jobs that its pods start."""
     yield from _find_named(resource.get("spec"))
-
-
-def gpu_nodes(system: str, kernels: t.Sequence[str]) -> list[Manifest]:
-    """Nodes with GPUs, one for each kernel; NimError if that is no name of an operating system."""
-    parts = _SYSTEM.fullmatch(system)
-    if not parts:
-        raise NimError(f"systems: {system!r} is not a name with a version, such as ubuntu24.04")
-    labels = {
-        GPU_PRESENT: "true",
-        GPU_PRODUCTS[0]: "true",
-        f"{_RELEASE}.ID": parts[1],
-        f"{_RELEASE}.VERSION_ID": parts[2],
-    }
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {
-                "name": f"node-{number}",
-                "labels": labels | ({KERNEL: kernel} if kernel else {}),
-            },
-        }
-        for number, kernel in enumerate(kernels or [""])
-    ]
 
 
 def _find_images(item: t.Any) -> t.Iterator[str]:

@@ -44,6 +44,22 @@ def test_the_images_of_a_policy_on_two_systems(call, tmp_path):
     assert "DaemonSet nvidia-dcgm" in found["nvcr.io/nvidia/gpu-operator:v26.7.0"]
 
 
+def test_nodes_of_facts_are_all_there_are(call, tmp_path):
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+    features = "feature.node.kubernetes.io"
+    labels = {
+        f"{features}/pci-10de.present": "true",
+        f"{features}/system-os_release.ID": "rhel",
+        f"{features}/system-os_release.VERSION_ID": "9.4",
+    }
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}}
+    (tmp_path / "facts.yaml").write_text(yaml.safe_dump(node))
+    code, out, err = call("images", files="policy.yaml", facts="facts.yaml")
+    assert (code, err) == (0, "")
+    drivers = [line for line in out.splitlines() if line.startswith("mirror.example")]
+    assert drivers == ["mirror.example/driver:595.91.07-rhel9"]
+
+
 def test_precompiled_drivers_are_there_for_each_kernel(call, tmp_path):
     policy = POLICY | {
         "spec": POLICY["spec"] | {"driver": POLICY["spec"]["driver"] | {"usePrecompiled": True}}

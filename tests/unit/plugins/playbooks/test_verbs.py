@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import yaml
@@ -76,6 +77,60 @@ def test_render_with_facts(call, tmp_path):
     assert code == 0
     assert "Deployment" not in out
     assert "NIMService default/llm: NIMCache m not found" in err
+
+
+GPU_SAMPLES = Path(__file__).resolve().parents[4] / "config/samples"
+ASSUMED = (
+    "assumed: one node with a GPU and ubuntu24.04; name the nodes of your cluster in facts, such as"
+    " those of kubectl get nodes --output yaml"
+)
+
+
+def daemon_sets(out):
+    found = (item for item in yaml.safe_load_all(out) if item["kind"] == "DaemonSet")
+    return {item["metadata"]["name"]: item["spec"]["template"]["spec"] for item in found}
+
+
+def test_render_of_a_policy_assumes_a_node_with_a_gpu(call):
+    code, out, err = call("render", files=[str(GPU_SAMPLES / "gpu_clusterpolicy.yaml")])
+    assert (code, err) == (0, f"{ASSUMED}\n")
+    assert {"nvidia-driver-daemonset", "nvidia-operator-validator"} <= daemon_sets(out).keys()
+    (driver, *_) = daemon_sets(out)["nvidia-driver-daemonset"]["containers"]
+    assert driver["image"].endswith("-ubuntu24.04")
+    assert "kind: Node\n" not in out
+
+
+@pytest.mark.parametrize("has_gpu", [True, False])
+def test_nodes_of_facts_are_all_there_are(call, tmp_path, has_gpu):
+    features = "feature.node.kubernetes.io"
+    labels = {
+        f"{features}/system-os_release.ID": "rhel",
+        f"{features}/system-os_release.VERSION_ID": "9.4",
+        **({f"{features}/pci-10de.present": "true"} if has_gpu else {}),
+    }
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}}
+    (tmp_path / "facts.yaml").write_text(yaml.safe_dump(node))
+    policy = str(GPU_SAMPLES / "gpu_clusterpolicy.yaml")
+    code, out, err = call("render", files=[policy], facts="facts.yaml")
+    assert (code, err) == (0, "")
+    found = daemon_sets(out).get("nvidia-driver-daemonset")
+    assert bool(found) == has_gpu
+    assert not found or found["containers"][0]["image"].endswith("-rhel9")
+
+
+def test_render_of_drivers_assumes_a_node_for_each_selector(call, tmp_path):
+    policy = yaml.safe_load((GPU_SAMPLES / "gpu_clusterpolicy.yaml").read_text())
+    policy["spec"]["driver"] = {"useNvidiaDriverCRD": True}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+    drivers = str(GPU_SAMPLES / "nvidia_v1alpha1_nvidiadriver.yaml")
+    code, out, err = call("render", files=["policy.yaml", drivers])
+    two = ASSUMED.replace("one node", "2 nodes").replace(" a GPU", " GPUs")
+    assert (code, err) == (0, f"{two}\n")
+    owners = {
+        pod["nodeSelector"].get("nvidia.com/gpu-operator.driver.owner")
+        for pod in daemon_sets(out).values()
+    }
+    assert {"default", "canary"} <= owners
 
 
 def without_storage():

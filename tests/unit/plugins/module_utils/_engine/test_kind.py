@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import (
+    Kind,
+    with_article,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,16 @@ def test_names_are_derived(more, api_version, finalizer):
     kind = Kind("NIMToy", "nimtoys", None, None, None, None, **more)
     assert kind.singular == "nimtoy"
     assert (kind.api_version, kind.finalizer) == (api_version, finalizer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("ClusterPolicy", "a ClusterPolicy"),
+        ("NIMService", "a NIMService"),
+        ("NVIDIADriver", "an NVIDIADriver"),
+        ("InferenceService", "an InferenceService"),
+    ],
+)
+def test_a_kind_in_a_sentence(kind: str, expected: str) -> None:
+    assert with_article(kind) == expected

@@ -105,7 +105,7 @@ def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
     owners = Owners([*drivers, nvd.driver("x" * 64, {"nodeSelector": {"a": "b"}})], nodes)
     assert list(owners.faults) == ["x" * 64]
     assert str(owners.faults["x" * 64]) == (
-        "metadata.name: has 64 characters, but children of a NVIDIADriver use it in names or labels:"
+        "metadata.name: has 64 characters, but children of an NVIDIADriver use it in names or labels:"
         " recreate it with a name of at most 63"
     )
     assert owners.patches("blue") == []

@@ -6,9 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images import (
-    gpu_nodes,
     images_of,
     named_images,
     stack_images,
@@ -51,24 +49,3 @@ def test_images_of_all_containers() -> None:
 )
 def test_images_that_a_resource_names(spec: t.Any, wanted: list[str]) -> None:
     assert list(named_images({"spec": spec})) == wanted
-
-
-def test_nodes_of_an_operating_system() -> None:
-    nodes = gpu_nodes("sl-micro6.0", ["6.8.0-60-generic", "6.8.0-61-generic"])
-    labels = [node["metadata"]["labels"] for node in nodes]
-    assert len({node["metadata"]["name"] for node in nodes}) == 2
-    features = "feature.node.kubernetes.io/"
-    assert labels[1] == {
-        "nvidia.com/gpu.present": "true",
-        f"{features}pci-10de.present": "true",
-        f"{features}system-os_release.ID": "sl-micro",
-        f"{features}system-os_release.VERSION_ID": "6.0",
-        f"{features}kernel-version.full": "6.8.0-61-generic",
-    }
-    assert len(gpu_nodes("rhel9", [])) == 1
-
-
-@pytest.mark.parametrize("system", ["ubuntu", "24.04", "", "Ubuntu 24.04", "ubuntu24.04\n"])
-def test_what_is_no_operating_system(system: str) -> None:
-    with pytest.raises(NimError, match=r"is not a name with a version, such as ubuntu24\.04"):
-        gpu_nodes(system, [])

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes that a cluster of which nothing is known is assumed to have, for the GPU stack.
+
+Without one, there would be no DaemonSets, which are the most of it.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ..._base.errors import NimError
+from ..._components.gpu_stack.nodes import (
+    GPU_PRESENT,
+    GPU_PRODUCTS,
+    KERNEL,
+    OS_ID,
+    OS_MAJOR,
+    OS_VERSION,
+    OperatingSystem,
+)
+from ..._engine.desired import Manifest
+
+SYSTEM = "ubuntu24.04"
+
+_POLICY, _DRIVER = "ClusterPolicy", "NVIDIADriver"
+_SYSTEM = re.compile(r"([a-z][a-z-]*?)([0-9][0-9.]*)")
+
+
+def assumed_nodes(
+    resources: t.Iterable[Manifest],
+    facts: t.Iterable[Manifest],
+    system: str = SYSTEM,
+    kernels: t.Sequence[str] = (),
+) -> list[Manifest]:
+    """A node with a GPU for these custom resources, or one for each kernel.
+
+    And for each selector of NVIDIADrivers. None if nothing is of the GPU stack, or if the facts
+    have nodes. NimError if that is no operating system.
+    """
+    stack = [item for item in resources if item["kind"] in (_POLICY, _DRIVER)]
+    if not stack or any(item["kind"] == "Node" for item in facts):
+        return []
+    found = check_system(system)
+    labels = {
+        GPU_PRESENT: "true",
+        GPU_PRODUCTS[0]: "true",
+        OS_ID: found.id,
+        OS_VERSION: found.version,
+        OS_MAJOR: found.major,
+    }
+    kinds = [
+        {**labels, **selector, **({KERNEL: kernel} if kernel else {})}
+        for selector in _selectors(stack)
+        for kernel in kernels or [""]
+    ]
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"assumed-{number}", "labels": item},
+        }
+        for number, item in enumerate(kinds)
+    ]
+
+
+def check_system(name: str) -> OperatingSystem:
+    """The operating system of this name; NimError if there can be none."""
+    parts = _SYSTEM.fullmatch(name)
+    if not parts:
+        raise NimError(f"systems: {name!r} is not a name with a version, such as {SYSTEM}")
+    return OperatingSystem(parts[1], parts[2])
+
+
+def describe_assumed(nodes: t.Sequence[Manifest]) -> str:
+    """What was assumed, and how to say otherwise."""
+    count = "one node with a GPU" if len(nodes) == 1 else f"{len(nodes)} nodes with GPUs"
+    return (
+        f"assumed: {count} and {SYSTEM}; name the nodes of your cluster in facts, such as those of"
+        " kubectl get nodes --output yaml"
+    )
+
+
+def _selectors(stack: t.Iterable[Manifest]) -> list[dict[str, str]]:
+    """The labels that drivers select nodes by; first none, for all that selects no node."""
+    found: list[dict[str, str]] = [{}]
+    for item in stack:
+        selector = (item.get("spec") or {}).get("nodeSelector") or {}
+        if item["kind"] == _DRIVER and selector not in found:
+            found.append(selector)
+    return found

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes as Node Feature Discovery labels them, and a ClusterPolicy for them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from nimops_live.cluster import CLUSTER_POLICIES, NODES, Api, Json, kubectl, path_of
+from nimops_live.errors import LiveError
+from nimops_live.runtime import ROOT
+
+from .bulk import in_parallel
+
+NODES_OF_SANDBOX = ROOT / "sandbox" / "objects" / "nodes.yaml"
+SIMULATED = "sandbox.nimops/simulated"
+BENCH = "bench.nimops.nim/node"
+DEVICE = "feature.node.kubernetes.io/pci-10de.present"
+OF_GPUS = ("nvidia.com/", "nimops.nim/", "feature.node.kubernetes.io/")
+REQUIRED = (
+    *("operator", "daemonsets", "driver", "toolkit", "devicePlugin", "dcgmExporter", "dcgm"),
+    *("nodeStatusExporter", "gfd"),
+)
+ROOM = {"cpu": "256", "memory": "2Ti", "pods": "1000", "nvidia.com/gpu": "1000"}
+
+
+def make_node(name: str, **more: str) -> Json:
+    """A node with a GPU, and with as many labels as Node Feature Discovery gives a real one.
+
+    It is Ready already, so that the simulator leaves its status alone. `more`: further labels.
+    """
+    labels = {f"feature.node.kubernetes.io/cpu-cpuid.F{number}": "true" for number in range(90)}
+    labels |= {
+        "kubernetes.io/hostname": name,
+        "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
+        "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
+        "feature.node.kubernetes.io/kernel-version.full": "6.8.0-60-generic",
+        DEVICE: "true",
+        BENCH: "true",
+    }
+    ready = {"type": "Ready", "status": "True", "reason": "Simulated", "message": ""}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels | more},
+        "status": {
+            "conditions": [ready],
+            "nodeInfo": {"containerRuntimeVersion": "containerd://2.1.0"},
+            "capacity": ROOM,
+            "allocatable": ROOM,
+        },
+    }
+
+
+def make_policy(name: str) -> Json:
+    """A ClusterPolicy that says nothing but what its schema requires."""
+    return {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name},
+        "spec": {key: {} for key in REQUIRED},
+    }
+
+
+def create_nodes(names: t.Iterable[str], **labels: str) -> None:
+    """Nodes of these names, with further labels."""
+
+    def create(api: Api, name: str) -> None:
+        api.request("POST", path_of(NODES, ""), make_node(name, **labels))
+
+    in_parallel(list(names), create, "nodes")
+
+
+def is_labelled(api: Api, name: str) -> bool:
+    """Whether the operator has labelled a node."""
+    labels = api.get(path_of(NODES, "", name))["metadata"]["labels"]
+    return bool(labels.get("nvidia.com/gpu.present") == "true")
+
+
+def delete_nodes(api: Api) -> None:
+    """All nodes that a bench has made."""
+
+    def delete(of: Api, name: str) -> None:
+        of.request("DELETE", path_of(NODES, "", name))
+
+    found = api.get(path_of(NODES, "", labelSelector=BENCH))["items"]
+    in_parallel([item["metadata"]["name"] for item in found], delete, "nodes")
+
+
+def hide_gpus(api: Api) -> None:
+    """Remove what says that the sandbox's nodes have GPUs; LiveError on other clusters."""
+    nodes = api.get(path_of(NODES, ""))["items"]
+    for node in nodes:
+        labels = node["metadata"]["labels"]
+        if not {SIMULATED, BENCH} & labels.keys():
+            raise LiveError(
+                f"the node {node['metadata']['name']} is none of the sandbox's: its labels are not touched"
+            )
+    for node in nodes:
+        metadata = node["metadata"]
+        gone = {
+            field: {key: None for key in metadata.get(field) or {} if key.startswith(OF_GPUS)}
+            for field in ("labels", "annotations")
+        }
+        api.patch(path_of(NODES, "", metadata["name"]), {"metadata": gone})
+
+
+def show_gpus(api: Api) -> None:
+    """The nodes as the sandbox has them."""
+    hide_gpus(api)
+    kubectl("apply", "--server-side", "--force-conflicts", f"--filename={NODES_OF_SANDBOX}")
+
+
+def list_policies(api: Api) -> list[str]:
+    return [item["metadata"]["name"] for item in api.get(path_of(CLUSTER_POLICIES, ""))["items"]]
