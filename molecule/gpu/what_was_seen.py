@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints what an upgrade of drivers did, from two watches of the API server, as JSON.
+"""Prints what an upgrade of drivers did, from watches of nodes and of pods, as JSON.
 
-Both are outputs of `kubectl get … --watch --output-watch-events --output json`. The versions of
+They are outputs of `kubectl get … --watch --output-watch-events --output json`. The versions of
 objects tell in which order the events of both happened.
 
 cordoned     nodes in the order in which they were cordoned
@@ -17,17 +17,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 COMPONENT, PART_OF, NAME = (f"app.kubernetes.io/{key}" for key in ("component", "part-of", "name"))
 
 Json = dict[str, Any]
+Event = tuple[int, bool, Json]
+"""Version, whether the object is still there, and the object."""
 
 
-def read_events(path: Path) -> Iterator[tuple[int, bool, Json]]:
-    """Version, whether the object is still there, and the object of each event."""
+def read_events(path: Path) -> Iterator[Event]:
     text, decoder = path.read_text(), json.JSONDecoder()
     start = text.find("{")
     while start >= 0:
@@ -98,9 +99,16 @@ class Record:
         if node and is_driver(pod):
             image = pod["spec"]["containers"][0]["image"]
             self.drivers.setdefault(node, {}).setdefault(uid, image)
+
+    def count(self) -> None:
+        """Ready replicas by service, also of one that has none, once a node is cordoned."""
+        found = dict.fromkeys(self.ready, 0)
+        for pod in filter(is_served, self._pods.values()):
+            is_ready = condition(pod, "Ready") and not is_leaving(pod)
+            found[label(pod, NAME)] = found.get(label(pod, NAME), 0) + is_ready
         if self.cordoned:
-            for service, count in self._count().items():
-                self.ready[service] = min(count, self.ready.get(service, count))
+            for service, ready in found.items():
+                self.ready[service] = min(ready, self.ready.get(service, ready))
 
     def _check(self, pod: Json, node: str) -> None:
         """Whether a pod may leave now."""
@@ -116,14 +124,6 @@ class Record:
             if is_working(item) or (is_driver(pod) and is_served(item))
         ]
 
-    def _count(self) -> dict[str, int]:
-        """Ready replicas by service, also of one that has none."""
-        found = dict.fromkeys(self.ready, 0)
-        for pod in filter(is_served, self._pods.values()):
-            is_ready = condition(pod, "Ready") and not is_leaving(pod)
-            found[label(pod, NAME)] = found.get(label(pod, NAME), 0) + is_ready
-        return found
-
     def to_dict(self) -> Json:
         return {
             "cordoned": self.cordoned,
@@ -134,17 +134,20 @@ class Record:
         }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("nodes", type=Path)
-    parser.add_argument("pods", type=Path)
-    arguments = parser.parse_args()
+def see_all(events: Iterable[Event]) -> Json:
     record = Record()
-    events = [*read_events(arguments.nodes), *read_events(arguments.pods)]
     for _version, is_there, item in sorted(events, key=lambda event: event[0]):
         see = record.see_node if item["kind"] == "Node" else record.see_pod
         see(item, is_there=is_there)
-    print(json.dumps(record.to_dict()))
+        record.count()
+    return record.to_dict()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("watches", type=Path, nargs="+")
+    paths = parser.parse_args().watches
+    print(json.dumps(see_all(event for path in paths for event in read_events(path))))
 
 
 if __name__ == "__main__":
