@@ -73,7 +73,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
 	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
 	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
-	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py
+	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
 	@$(BIN)/mypy -p nimops_release
 	@$(BIN)/mypy release/chart/ready.py

@@ -37,10 +37,11 @@ _PREFIX = f'({_NAME} | capture("^(?<word>{"|".join(BEHAVIOURS)})-").word)'
 # A failing pod of a Job ends, one of a workload restarts forever. A standalone pod only reads
 # something from its image: "fail" does not apply to it.
 _BEHAVIOUR = (
-    '(.metadata.ownerReferences[0].kind // "") as $owner'
-    f' | ({_ask("behave")} // {_PREFIX} // "run")'
+    '(.metadata.ownerReferences[0].kind // "") as $owner | .spec.nodeName as $node'
+    f' | ({_ask("behave")} // {_PREFIX} // "run") / "@"'
+    ' | if (.[1] // $node) == $node then .[0] else "run" end'
     ' | if . != "fail" then . elif $owner == "Job" then "exit"'
-    ' elif $owner == "ReplicaSet" or $owner == "StatefulSet" then "crash" else "run" end'
+    ' elif ["ReplicaSet", "StatefulSet", "DaemonSet"] | index($owner) then "crash" else "run" end'
 )
 
 _READY = '.status.conditions[]? | select(.type == "Ready").status'
@@ -110,7 +111,7 @@ containerStatuses:
   imageID: ""
   ready: @container_ready@
   started: @started@
-  restartCount: 0
+  restartCount: @restarts@
   state: {@state@}
 {{ end }}
 """
@@ -171,6 +172,7 @@ class PodStage:
             "reason": "null" if self.ready else self.reason,
             "container_ready": str(self.ready).lower(),
             "started": str(self.state == _UP).lower(),
+            "restarts": "11" if self.state == _CRASHING else "0",
             "state": self.state,
         }
         template = _POD_STATUS

@@ -55,7 +55,7 @@ func toldOfNodes(primaries *watches.Primaries) []string {
 // Every replica of the operator does so, whether it leads or not. What it writes depends on the nodes
 // alone, and it writes only what is not there yet, when its own digest has changed: two that see the
 // same write the same, and one that sees a change later writes nothing. What else it depends on is
-// which resources there are, if several of a kind.
+// which resources there are, with which specs, if several of a kind.
 type nodeNews struct {
 	upstream *Upstream
 	paths    []string
@@ -106,7 +106,7 @@ func (n *nodeNews) run(ctx context.Context) {
 		seen := newRivals(n.notifyIfComplete)
 		rivals := &follower{
 			upstream: n.upstream, path: path, isOutline: true, see: seen.see, keep: seen.keep,
-			deny: func() { n.say(path + " may not be watched: when one is deleted, nothing tells the next") },
+			deny: func() { n.say(path + " may not be watched: when one changes or is deleted, nothing tells the others") },
 		}
 		running.Go(func() { rivals.run(ctx) })
 	}

@@ -11,11 +11,12 @@ import (
 	"nimops.nim/apiproxy/internal/rawjson"
 )
 
-// rivals are the resources of a kind of which only one counts: when it goes, nothing tells the next.
+// rivals are the resources of a kind that concern each other: when one of several goes, or wants something else,
+// nothing else tells the others.
 type rivals struct {
 	// changed is told when others are there than before.
 	changed func()
-	// By name: what tells them apart.
+	// By name: what tells them apart, and each from what it was before.
 	known map[string]string
 }
 
@@ -23,12 +24,12 @@ func newRivals(changed func()) *rivals {
 	return &rivals{changed: changed, known: map[string]string{}}
 }
 
-// rival tells a resource from others; empty if it is being deleted, as it counts no more.
+// rival tells a resource from others, and from itself with another spec; empty if it is being deleted, as it counts no more.
 func rival(of meta) string {
 	if rawjson.Find(of.text, "deletionTimestamp") != nil {
 		return ""
 	}
-	return of.name + " " + of.uid
+	return of.name + " " + of.uid + " " + string(rawjson.Find(of.text, "generation"))
 }
 
 func (r *rivals) see(of meta, _ []byte, isGone bool) {

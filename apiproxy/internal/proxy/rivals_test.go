@@ -16,13 +16,15 @@ func TestRivalsAreToldOfEachOther(t *testing.T) {
 	}{
 		{"the first", `"name":"a","uid":"1"`, live, 0},
 		{"its status", `"name":"a","uid":"1"`, live, 0},
+		{"its spec while alone", `"name":"a","uid":"1","generation":2`, live, 0},
 		{"made anew while alone", `"name":"a","uid":"2"`, live, 0},
 		{"the second", `"name":"b","uid":"3"`, live, 1},
 		{"its status", `"name":"b","uid":"3"`, live, 1},
-		{"made anew", `"name":"b","uid":"4"`, live, 2},
-		{"being deleted", `"name":"a","uid":"2","deletionTimestamp":"2026-01-01T00:00:00Z"`, live, 3},
-		{"deleted", `"name":"a","uid":"2"`, gone, 3},
-		{"the last", `"name":"b","uid":"4"`, gone, 3},
+		{"made anew", `"name":"b","uid":"4","generation":1`, live, 2},
+		{"its spec", `"name":"b","uid":"4","generation":2`, live, 3},
+		{"being deleted", `"name":"a","uid":"2","deletionTimestamp":"2026-01-01T00:00:00Z"`, live, 4},
+		{"deleted", `"name":"a","uid":"2"`, gone, 4},
+		{"the last", `"name":"b","uid":"4","generation":2`, gone, 4},
 	} {
 		r.see(readMeta([]byte(`{"metadata":{`+step.metadata+`}}`)), nil, step.isGone)
 		if told != step.want {
