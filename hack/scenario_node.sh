@@ -18,7 +18,7 @@ line=$(python3 sandbox node up) || code=$?
 ((code == 0)) || exit "$code"
 [[ ${KEEP_NODE:-} ]] || trap 'python3 sandbox node down' EXIT
 
-archives=$(BASE=stand-in hack/test_images.sh) || code=$?
+archives=$(BASE=stand-in hack/test_images.sh gpu) || code=$?
 ((code != 2)) || skip "see above; 'make image-programs' installs Debian's packages"
 ((code == 0)) || exit "$code"
 # shellcheck disable=SC2086 # several words

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Build what the scenarios with real pods use: the operator's image, an earlier one, that of a test NIM, manifests and chart.
 #
-# BASE: the base image, as for `make image`. Prints the archives of the images.
+# Arguments: further images that `hack/image` builds on the operator's. BASE: the base image, as for `make image`.
+# Prints the archives of the images.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,11 +14,15 @@ case $code in
 4) echo "SKIPPED: upgrades from an earlier version: see above" >&2 && rm -rf build/previous ;;
 *) exit "$code" ;;
 esac
-nim=$(BASE=${operator%%$'\n'*} TINY_KEY=molecule-secret-5f1d python hack/image nim)
+export BASE=${operator%%$'\n'*} TINY_KEY=molecule-secret-5f1d
+made=("$operator" "$previous")
+for name in nim "$@"; do
+	made+=("$(python hack/image "$name")")
+done
 python release install
 python release chart
 python sandbox build helm >/dev/null
 # The last line of each names the archive.
-for made in "$operator" "$previous" "$nim"; do
-	[[ ! $made ]] || tail -n 1 <<<"$made"
+for said in "${made[@]}"; do
+	[[ ! $said ]] || tail -n 1 <<<"$said"
 done

@@ -100,6 +100,30 @@ def test_a_job_writes_to_a_volume_that_goes_with_its_claim(web: Any) -> None:
     assert list(volumes.iterdir()) == []
 
 
+def test_a_pod_changes_the_node_not_the_machine(web: Any) -> None:
+    """Also with mounts that spread to other pods, as drivers have them."""
+    paths = ["/dev/log", "/etc/kubernetes/probe", "/run/nvidia", "/usr/local/nvidia"]
+    volumes = [{"name": f"v{i}", "hostPath": {"path": path}} for i, path in enumerate(paths)]
+    mounts = [
+        {"name": item["name"], "mountPath": f"/{item['name']}", "mountPropagation": "Bidirectional"}
+        for item in volumes
+    ]
+    container = {
+        "name": "host",
+        "image": "nimops.test/probe:1",
+        "args": ["serve"],
+        "securityContext": {"privileged": True, "runAsUser": 0},
+        "volumeMounts": mounts,
+    }
+    override = {"spec": {"containers": [container], "volumes": volumes}}
+    web.kubectl("run", "host", "--image=any", f"--overrides={json.dumps(override)}")
+    web.kubectl("wait", "--for=condition=Ready", "pod/host", "--timeout=30s")
+    for item in volumes:
+        web.kubectl("exec", "host", "--", "/probe", "write", f"/{item['name']}/file", "text")
+    assert [path for path in paths if Path(path, "file").exists()] == []
+    web.kubectl("delete", "pod", "host", "--now")
+
+
 def test_simulated_pods_stay_apart(web: Any) -> None:
     override = {
         "spec": {

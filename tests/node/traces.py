@@ -7,10 +7,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Where containerd, kubelet and CNI plugins write that are told nothing else.
+# Where containerd, kubelet, CNI plugins and pods write that are told nothing else.
 FOLDERS = (
+    "/dev/log",
+    "/etc/kubernetes",
     "/opt/containerd",
     "/run/containerd",
+    "/run/nvidia",
+    "/usr/local/nvidia",
     "/var/lib/cni",
     "/var/lib/containerd",
     "/var/lib/kubelet",

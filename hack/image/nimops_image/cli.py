@@ -32,6 +32,9 @@ NIM_FILES = (
     "sandbox/manifest.yaml",
     "sandbox/model_server.py",
 )
+# Of drivers, the tag ends with the operating system.
+GPU = "registry.example/acme/gpu:1-ubuntu24.04"
+GPU_FILES = ("molecule/node/image/Dockerfile", "molecule/node/image/gpu_tools.py")
 _TITLE = "nimops.nim operator"
 _PYTHONS = "3.11 3.12 3.13"
 _EPILOG = """
@@ -69,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "build the execution environment on a stand-in, and print what a sample becomes in it",
         ),
         ("nim", _nim, "build the image that plays a NIM in tests, on BASE, and build/nim.tar"),
+        ("gpu", _gpu, "build the one that plays the GPU stack's, on BASE, and build/gpu.tar"),
     ):
         commands.add_parser(name, help=text).set_defaults(do=do)
     options = parser.parse_args(arguments)
@@ -132,16 +136,25 @@ def _target_platform() -> str:
 
 
 def _nim() -> None:
+    _play(NIM, NIM_FILES, "nim.tar", BASE="BASE", KEY="TINY_KEY")
+
+
+def _gpu() -> None:
+    _play(GPU, GPU_FILES, "gpu.tar", BASE="BASE")
+
+
+def _play(tag: str, sources: Sequence[str], archive: str, **variables: str) -> None:
+    """Build an image of these files; `variables`: those that its arguments come from."""
     engine = find_engine(REPOSITORY / "build/containers")
-    names = {"BASE": os.environ.get("BASE"), "KEY": os.environ.get("TINY_KEY")}
-    given = {name: value for name, value in names.items() if value}
+    given = {name: os.environ.get(variable) or "" for name, variable in variables.items()}
+    given = {name: value for name, value in given.items() if value}
     with tempfile.TemporaryDirectory() as folder:
-        for name in NIM_FILES:
+        for name in sources:
             shutil.copy(REPOSITORY / name, folder)
         recipe = Recipe(Path(folder, "Dockerfile"), Path(folder), 0, given)
-        _say(f"building {NIM}")
-        engine.build(NIM, recipe)
-    _save(engine, NIM, "nim.tar")
+        _say(f"building {tag}")
+        engine.build(tag, recipe)
+    _save(engine, tag, archive)
 
 
 def _save(engine: Engine, tag: str, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..components import Shape
 from . import network
-from .config import LABELS, NAME
+from .config import CONTAINERD, LABELS, NAME
 
 SIMULATED_NODES = "sandbox.nimops/simulated=true"
 # In start order; the first one does not need the API server, and the kubelet needs it.
@@ -33,7 +33,7 @@ def command_lines(directory: Path) -> dict[str, list[str]]:
     folder, kubeconfig = directory / "node", directory / "kubeconfig"
     programs = directory / "bin"
     return {
-        "containerd": ["containerd", f"--config={folder / 'containerd.toml'}"],
+        "containerd": ["containerd", f"--config={folder / CONTAINERD}"],
         "kubelet": [
             str(programs / "kubelet"),
             f"--config={folder / 'kubelet.json'}",

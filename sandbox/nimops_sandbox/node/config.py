@@ -12,6 +12,8 @@ from typing import Any
 from . import network
 
 NAME = "node-0"
+# What pods find as /etc/containerd/config.toml.
+CONTAINERD = "etc-containerd/config.toml"
 SOCKET = Path("/run/containerd/containerd.sock")
 PAUSE = "sandbox.nimops/pause:1"
 # As NVIDIA's feature discovery sets them: pods that ask for GPUs are scheduled, though there are
@@ -27,6 +29,7 @@ LABELS = {
 
 _CONTAINERD = """\
 version = 2
+imports = ["/etc/containerd/conf.d/*.toml"]
 root = "@folder@/containerd"
 state = "/run/containerd"
 oom_score = 0
@@ -98,7 +101,7 @@ class Config:
         """Return the files by name."""
         return {
             "Corefile": self._coredns(),
-            "containerd.toml": self._containerd(),
+            CONTAINERD: self._containerd(),
             "kube-proxy.json": _dump(self._kube_proxy()),
             "kubelet.json": _dump(self._kubelet()),
             "net.d/10-node.conflist": _dump(_cni()),

@@ -17,17 +17,30 @@ from . import mounts, network
 _libc = ctypes.CDLL(None, use_errno=True)
 # Where programs write that do not ask, and the folder that they get instead.
 _FOLDERS = {
+    "/etc/containerd": "etc-containerd",
+    "/etc/kubernetes": "etc-kubernetes",
     "/run": "run",
+    "/usr/local/nvidia": "nvidia",
     "/var/lib/cni": "cni",
     "/var/lib/kubelet": "kubelet",
     "/var/log/containers": "container-logs",
     "/var/log/pods": "pod-logs",
 }
 _MARK = ".made-by-nimops-sandbox"
-# Its arguments are pairs of folder and mount point.
+# Its arguments are pairs of folder and mount point. The runtime makes what a pod mounts and is not
+# there, also in /dev; what a pod mounts on the node spreads to other pods, but not out of here.
 _SETUP = """
 set -e
 while [ $# -gt 0 ]; do mount --bind "$1" "$2"; shift 2; done
+mkdir /run/dev
+mount --rbind /dev /run/dev
+mount -t tmpfs -o mode=755 dev /dev
+cp --archive --one-file-system /run/dev/. /dev
+rm -f /dev/log
+for name in pts shm; do mount --rbind "/run/dev/$name" "/dev/$name"; done
+umount --recursive /run/dev
+rmdir /run/dev
+mount --make-rshared /
 """
 
 

@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..._base.printable import printable
 from ..._components.pod_faults import why_not_ready
 from ..._engine.conditions import find_condition
 from .components import DRIVER, PLUGIN, TOOLKIT, Component
-from .log_causes import explain_log, explain_pull
+from .log_causes import explain_log, explain_pull, lacks_runtime
 
 Json = dict[str, t.Any]
 
 _STATUSES = ("initContainerStatuses", "containerStatuses")
 _MAX_TEXT = 400
+_PROBE = "Unhealthy: "
 _PULLING = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 
 _WAITS = {
@@ -75,10 +76,12 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
         return _of_fault(component, container, since, why)
     if (container.get("state") or {}).get("running"):
         inits = {item.get("name") for item in status.get(_STATUSES[0]) or []}
-        return _of_running(component, container, since, is_init=container.get("name") in inits)
+        found = _of_running(component, container, since, is_init=container.get("name") in inits)
+        return replace(found, advice=_of_probes(events))
     if told := next(iter(events), ""):
         waits, advice = f"its containers to be made: {_clean(told)}", explain_log(told)
-        return Diagnosis(waits, since, is_fault=True, advice=advice)
+        needs = TOOLKIT if lacks_runtime(told) else ""
+        return Diagnosis(waits, since, needs=needs, is_fault=True, advice=advice)
     return Diagnosis("its containers to start", since)
 
 
@@ -109,6 +112,12 @@ def _of_running(component: Component, container: Json, since: str, *, is_init: b
         container=name,
         needs=_NEEDS.get(name, "") if is_init else "",
     )
+
+
+def _of_probes(events: t.Iterable[str]) -> str:
+    """What the output of probes means, which is in no log."""
+    said = (explain_log(event) for event in events if event.startswith(_PROBE))
+    return next(filter(None, said), "")
 
 
 def _of_image(component: Component, container: Json, since: str, why: str) -> Diagnosis:

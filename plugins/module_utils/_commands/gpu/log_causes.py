@@ -11,6 +11,8 @@ from __future__ import annotations
 MAX_LOG = 64 * 1024
 """How much of the end of a log is looked at."""
 
+_NO_RUNTIME = ("no runtime for", "unknown runtime", "runtime handler")
+
 _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("nouveau",),
@@ -67,7 +69,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str], ...] = (
         " broken, or too old or too new for this driver",
     ),
     (
-        ("no runtime for", "unknown runtime", "runtime handler"),
+        _NO_RUNTIME,
         "the container runtime does not know the RuntimeClass: see the log of the container"
         " toolkit; its paths for the runtime's configuration may be wrong (toolkit.env)",
     ),
@@ -149,6 +151,11 @@ _PULLING: tuple[tuple[tuple[str, ...], str], ...] = (
 def explain_log(text: str) -> str:
     """What a log says, in our words; empty if nothing in it is known."""
     return _find(text[-MAX_LOG:], _CAUSES)
+
+
+def lacks_runtime(text: str) -> bool:
+    """Whether an event says that the node does not know a RuntimeClass."""
+    return bool(_find(text, ((_NO_RUNTIME, "so it is"),)))
 
 
 def explain_pull(text: str) -> str:

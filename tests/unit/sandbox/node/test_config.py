@@ -26,7 +26,7 @@ def test_every_placeholder_is_filled(name: str) -> None:
 
 
 def test_containerd_is_told_where_things_are() -> None:
-    said = tomllib.loads(FILES["containerd.toml"])
+    said = tomllib.loads(FILES[config.CONTAINERD])
     plugins = said["plugins"]
     cri = plugins["io.containerd.grpc.v1.cri"]
     assert said["root"] == "/d/node/containerd"

@@ -195,4 +195,17 @@ def test_an_event_tells_what_a_pod_does_not():
         'its containers to be made: FailedCreatePodSandBox: no runtime for "nvidia" is configured'
     )
     assert "RuntimeClass" in found.advice
-    assert (found.is_fault, found.container) == (True, "")
+    assert (found.is_fault, found.container, found.needs) == (True, "", "container-toolkit")
+
+
+def test_what_a_probe_prints_is_in_no_log():
+    pod = pod_of([], [("nvidia-driver-ctr", RUNNING, {})])
+    told = [
+        "Unhealthy: Startup probe failed: the kernel module gdrdrv is not loaded",
+        "FailedCreatePodSandBox: no devices were found",
+        "Unhealthy: Startup probe failed: it couldn't communicate with the NVIDIA driver",
+    ]
+    found = diagnose(BY_NAME["driver"], pod, told)
+    assert found.advice == "the driver is not loaded: see dmesg on the node"
+    assert (found.is_fault, found.container) == (False, "nvidia-driver-ctr")
+    assert diagnose(BY_NAME["driver"], pod, told[:2]).advice == "", "what is over says nothing"

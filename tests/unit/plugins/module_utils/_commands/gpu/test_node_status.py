@@ -215,6 +215,23 @@ def test_an_event_is_enough(gpu):
     assert logs_to_read(found, 5) == []
 
 
+def test_pods_without_their_runtime_wait_for_the_toolkit(gpu):
+    """As on each new node: the toolkit teaches the container runtime the RuntimeClass."""
+    held = {"state": {"waiting": {"reason": "PodInitializing"}}}
+    names = ("operator-validator", "device-plugin", "dcgm")
+    pods = stack(
+        driver={"state": RUNNING},
+        container_toolkit={"init": "driver-validation", "state": RUNNING},
+        **{name.replace("-", "_"): held for name in names},
+    )
+    warnings = {f"{name}-n": ["FailedCreatePodSandBox: no runtime for nvidia"] for name in names}
+    (found,) = look([node_of(gpu)], pods, warnings=warnings)
+    assert [(item.component, item.blocks) for item in found.troubles] == [
+        ("driver", ("container-toolkit", *names))
+    ]
+    assert found.state == "Waiting"
+
+
 NFD = {"feature.node.kubernetes.io/cpu.x": "true"}
 
 
