@@ -28,8 +28,8 @@ def check_name(
     name, kind = str(cr["metadata"]["name"]), cr["kind"]
     if len(name) > longest:
         raise NimError(
-            f"metadata.name: has {len(name)} characters, but children of {with_article(kind)} use it"
-            f" in names or labels: recreate it with a name of at most {longest}"
+            f"metadata.name: has {len(name)} characters, but children of {with_article(kind)} use"
+            f" it in names or labels: recreate it with a name of at most {longest}"
         )
     if is_label and "." in name:
         raise NimError(
