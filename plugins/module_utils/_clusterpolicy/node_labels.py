@@ -11,6 +11,7 @@ import typing as t
 from .._components.gpu_stack.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS, labels_of, owner_of
 from .._components.gpu_stack.upgrade.names import ENABLED
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
+from .._engine.label_selector import is_label_value
 from .spec import Policy as Spec
 
 MIG_CONFIG = "nvidia.com/mig.config"
@@ -78,8 +79,10 @@ def _deploy_labels(spec: Spec, labels: t.Mapping[str, str]) -> t.Iterator[Field]
         return
     if f"{DEPLOY}{_MIG_MANAGER}" not in labels:
         yield _label(f"{DEPLOY}{_MIG_MANAGER}", "true")
-    if spec.mig_manager.is_enabled and spec.default_mig_config and MIG_CONFIG not in labels:
-        yield _label(MIG_CONFIG, spec.default_mig_config)
+    default = spec.default_mig_config
+    has_default = spec.mig_manager.is_enabled and default and is_label_value(default)
+    if has_default and MIG_CONFIG not in labels:
+        yield _label(MIG_CONFIG, default)
 
 
 def _has_gpu(labels: t.Mapping[str, str]) -> bool:

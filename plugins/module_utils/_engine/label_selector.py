@@ -14,6 +14,7 @@ from .._base.errors import NimError
 _MAX_TEXT = 4096
 _KEY = r"[A-Za-z0-9./_-]{1,317}"
 _VALUE = r"[A-Za-z0-9._-]{0,63}"
+_WHOLE_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
 _EQUALITY = re.compile(rf"({_KEY}) ?(==|!=|=) ?({_VALUE})")
 _SET = re.compile(rf"({_KEY}) (in|notin) ?\(([^()]*)\)")
 _EXISTENCE = re.compile(rf"(! ?)?({_KEY})")
@@ -51,6 +52,11 @@ class Selector:
     def selects(self, labels: Labels | None) -> bool:
         """Whether an object with these labels is selected."""
         return all(item.holds(labels or {}) for item in self.requirements)
+
+
+def is_label_value(text: str) -> bool:
+    """Whether a text can be the value of a label."""
+    return _WHOLE_VALUE.fullmatch(text) is not None
 
 
 def parse_selector(text: str, where: str) -> Selector:

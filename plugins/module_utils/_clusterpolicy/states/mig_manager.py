@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.errors import NimError
+from ..._base.printable import printable
 from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     CREATE,
@@ -29,12 +31,15 @@ from ..._components.gpu_stack.pods import (
 )
 from ..._components.gpu_stack.scripts import MIG_MANAGER_ENTRYPOINT
 from ..._engine.desired import Manifest
+from ..._engine.label_selector import is_label_value
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
-from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG
+from ..node_labels import MIG_CONFIG
+from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG, Policy
 from ..state import State
 
 _NAME = "nvidia-mig-manager"
+_MAX_SHOWN = 80
 _ENTRYPOINT, _KEY = "nvidia-mig-manager-entrypoint", "entrypoint.sh"
 _FILES = "run-nvidia-validations"
 _RULES = [
@@ -63,7 +68,18 @@ _GPU_CLIENTS = "version: v1\nsystemd-services:\n" + "".join(
 )
 
 
+def _check_default(spec: Policy) -> None:
+    """NimError if the default configuration can be no label of nodes, which name theirs so."""
+    if not is_label_value(spec.default_mig_config):
+        raise NimError(
+            f'migManager.config.default: "{printable(spec.default_mig_config, _MAX_SHOWN)}" cannot be'
+            f" the label {MIG_CONFIG} of a node: a value has at most 63 letters, digits, -, _ and .,"
+            " and begins and ends with a letter or a digit"
+        )
+
+
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
+    _check_default(app.spec)
     yield from permissions(app, _NAME, _RULES, _CLUSTER_RULES)
     yield from _config_maps(app)
     if app.nodes.with_gpu:

@@ -68,6 +68,22 @@ def test_an_error_stops_at_its_state_and_deletes_nothing_of_it(gpu):
     assert wanted.patches, "nodes are labelled all the same"
 
 
+@pytest.mark.parametrize("value", ["all disabled", "-a", "a.", "ä", "x" * 64, "a\n"])
+def test_a_default_of_mig_that_is_no_label_is_refused_once(gpu, value):
+    """And not by the API server for each node; our CRD accepts none of these, others may."""
+    node = gpu.node(labels={"nvidia.com/mig.capable": "true"})
+    spec = {"migManager": {"config": {"default": value}}}
+    wanted = desired(gpu.app(spec, nodes=[node]))
+    assert str(wanted.failure) == (
+        "Failed to reconcile state-mig-manager: migManager.config.default:"
+        f' "{value.strip()}" cannot be the label nvidia.com/mig.config of a node: a value has at most'
+        " 63 letters, digits, -, _ and ., and begins and ends with a letter or a digit"
+    )
+    assert not [patch for patch in wanted.patches if "mig.config" in str(merge_patch_of(patch))]
+    spec["migManager"]["enabled"] = False
+    assert desired(gpu.app(spec, nodes=[node])).failure is None
+
+
 @pytest.mark.parametrize(
     ("spec", "what"),
     [

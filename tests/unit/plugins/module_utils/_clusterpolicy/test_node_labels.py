@@ -123,6 +123,7 @@ def test_an_empty_label_of_the_mig_manager_counts_as_there(gpu):
     [
         ({"config": {"default": "all-disabled"}}, {}, "all-disabled"),
         ({"config": {"default": ""}}, {}, None),
+        ({"config": {"default": "all disabled"}}, {}, None),
         ({}, {}, None),
         ({"config": {"default": "all-disabled"}, "enabled": False}, {}, None),
         ({"config": {"default": "all-disabled"}}, {"nvidia.com/mig.config": "mine"}, None),

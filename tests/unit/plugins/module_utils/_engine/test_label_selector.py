@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.label_selector import (
+    is_label_value,
     parse_selector,
     selector_of,
 )
@@ -80,6 +81,17 @@ def test_no_labels_at_all():
 )
 def test_objects_select(given, expected):
     assert selector_of(given).selects(LABELS) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((text, True) for text in ("", "a", "all-disabled", "A.b_c-9", "x" * 63)),
+        *((text, False) for text in ("a b", "-a", "a-", ".", "ä", "x" * 64, "a\n", "a/b")),
+    ],
+)
+def test_which_texts_are_values_of_labels(text, expected):
+    assert is_label_value(text) is expected
 
 
 def test_no_object_selects_nothing():
