@@ -60,7 +60,8 @@ def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) ->
             continue
         since = own.get("time") or ""
         for entry in live["metadata"]["managedFields"]:
-            if not _is_of_reference(entry) or entry["time"] < since:
+            # Fields that we adopt keep their time: until we apply, the two are the same.
+            if not _is_of_reference(entry) or entry["time"] <= since:
                 continue
             if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
                 return (

@@ -38,11 +38,12 @@ def keep_texts(wanted: Manifest, live: Manifest | None, texts: t.Collection[str]
     """
     if live is None:
         return wanted
-    entry = own_entry(live)
-    fields = None if entry is None else entry.get("fieldsV1") or {}
+    fields = (own_entry(live) or {}).get("fieldsV1") or {}
+    # An interrupted takeover leaves us an entry of what we adopt, without what we apply.
+    was_applied = _is_in(("f:spec", "f:selector"), fields)
 
     def is_trusted(path: _Path) -> bool:
-        return fields is None or _is_in(path, fields)
+        return not was_applied or _is_in(path, fields)
 
     template = wanted["spec"]["template"]
     try:

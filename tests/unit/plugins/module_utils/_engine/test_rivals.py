@@ -50,6 +50,9 @@ def answers(*entries: Json, uid: str = "u1") -> Json:
         pytest.param(
             answers(OURS | {"time": ago(4)}, theirs()), False, id="before we took it over"
         ),
+        pytest.param(
+            answers(OURS | {"time": ago(5)}, theirs()), False, id="taken over, but nothing applied"
+        ),
         pytest.param(answers(theirs()), False, id="not taken over yet"),
         pytest.param(answers(OURS), False, id="ours alone"),
         pytest.param(answers(OURS, theirs(300)), False, id="written long ago, before a takeover"),

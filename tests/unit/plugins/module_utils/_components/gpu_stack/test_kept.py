@@ -53,7 +53,7 @@ def entry(*, owns_args):
     return {
         "manager": "nimops.nim",
         "operation": "Apply",
-        "fieldsV1": {"f:spec": {"f:template": {"f:spec": pod}}},
+        "fieldsV1": {"f:spec": {"f:selector": {}, "f:template": {"f:spec": pod}}},
     }
 
 
@@ -94,6 +94,14 @@ def test_an_older_text_of_ours_stays_while_we_own_it():
 def test_a_text_that_somebody_has_changed_since_is_corrected():
     live = stored(daemon_set(THEIRS, managedFields=[entry(owns_args=False)]))
     assert keep_texts(daemon_set(), live, {OURS}) == daemon_set()
+
+
+def test_theirs_stay_when_a_takeover_was_interrupted():
+    """What we would remove has become ours, but nothing was applied yet."""
+    adopted = entry(owns_args=False)
+    adopted["fieldsV1"] = {"f:spec": {"f:template": {"f:spec": {"f:dnsPolicy": {}}}}}
+    live = stored(daemon_set(THEIRS, managedFields=[adopted]))
+    assert text_of(keep_texts(daemon_set(), live, {OURS})) == THEIRS
 
 
 def driver_pod(image="r.test/d:1", **more):
