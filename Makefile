@@ -305,7 +305,7 @@ $(BENCH_VENV)/.installed: requirements/bench.txt
 	@touch $@
 
 .PHONY: bench
-bench: collection $(BENCH_VENV)/.installed ## Measure what prefork saves, on the sandbox (BENCH=--quick for a quick try)
+bench: venv collection $(BENCH_VENV)/.installed ## Measure what prefork saves, on the sandbox (BENCH=--quick for a quick try)
 	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
 	@$(IN_SANDBOX) $(BIN)/python tests/bench --chart-with $(BENCH_VENV)/bin/python $(BENCH)
 

@@ -44,16 +44,18 @@ _INERT = _ROLES | {
 _WORKLOADS = frozenset(("DaemonSet", "Deployment", "StatefulSet"))
 """Their controllers try at once again to make a pod that was not admitted."""
 _NO_PART_OF_PODS = _BINDINGS | _WORKLOADS | {"Service"}
+_ON_NODES = "DaemonSet"
 _SIDE_BY_SIDE = 4
 _HELD = 429
 """What the API server answers to an eviction that a PodDisruptionBudget does not allow."""
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:
-    """Adopt, patch, apply, delete and evict; a refused write does not stop the rest.
+    """Adopt, apply, patch, apply what runs on nodes, delete and evict.
 
-    Patches come first: pods start on nodes that have their labels, in a namespace that allows them,
-    and while hundreds start, each write takes a tenth of a second.
+    A refused write does not stop the rest. Nodes have their labels, and the namespace allows pods,
+    when DaemonSets are written, and these are the last: while hundreds of pods start, each write
+    takes a tenth of a second.
     Raises ApiError if the API server does not answer.
     """
     refusals = list(plan.refusals)
@@ -64,10 +66,13 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         _found, error = _try(client.patch, _path(patch), patch)
         if error and is_race(error.status, ""):
             raced.append(key_of(patch))
+    manifests = list(generate_keys(plan.apply))
+    done = _apply_all(client, [item for item in manifests if item["kind"] != _ON_NODES])
     for patch, error in _patch_all(client, plan.patch):
         if error:
             _sort_error(patch, error, raced, refusals)
-    for manifest, found, error in _apply_all(client, list(generate_keys(plan.apply))):
+    done += _apply_all(client, [item for item in manifests if item["kind"] == _ON_NODES])
+    for manifest, found, error in done:
         if error:
             _sort_error(manifest, error, raced, refusals)
         else:

@@ -159,10 +159,12 @@ def node(name, **labels):
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 
-def test_objects_of_others_are_patched_side_by_side_and_before_pods_start():
+def test_objects_of_others_are_patched_side_by_side_and_right_before_pods_start_on_nodes():
     client = Meeting("nodes", "nodes")
-    execute_plan(client, Plan(patch=[node("a"), node("b")], apply=[child("DaemonSet", "apps/v1")]))
-    assert client.written == ["nodes", "nodes", "daemonsets"]
+    given = [child("DaemonSet", "apps/v1"), child("RuntimeClass", "node.k8s.io/v1")]
+    found = execute_plan(client, Plan(patch=[node("a"), node("b")], apply=given))
+    assert client.written == ["runtimeclasses", "nodes", "nodes", "daemonsets"]
+    assert list(found.written) == ["RuntimeClass/a", "DaemonSet/nim/a"]
 
 
 class Slow:
