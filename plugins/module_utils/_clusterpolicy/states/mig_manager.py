@@ -72,9 +72,9 @@ def _check_default(spec: Policy) -> None:
     """NimError if the default configuration can be no label of nodes, which name theirs so."""
     if not is_label_value(spec.default_mig_config):
         raise NimError(
-            f'migManager.config.default: "{printable(spec.default_mig_config, _MAX_SHOWN)}" cannot be'
-            f" the label {MIG_CONFIG} of a node: a value has at most 63 letters, digits, -, _ and .,"
-            " and begins and ends with a letter or a digit"
+            f'migManager.config.default: "{printable(spec.default_mig_config, _MAX_SHOWN)}" cannot'
+            f" be the label {MIG_CONFIG} of a node: a value has at most 63 letters, digits, -, _"
+            " and ., and begins and ends with a letter or a digit"
         )
 
 
