@@ -208,6 +208,28 @@ def test_apply_is_forced_and_says_who(client, cluster):
     assert request.body == {"metadata": {"name": "llm"}}
 
 
+@pytest.mark.parametrize("breaks", [1, 2])
+def test_a_connection_that_breaks_is_tried_once_again(cluster, tmp_path, monkeypatch, breaks):
+    respond, broken = cluster.server.respond, []
+
+    def give_up(request):
+        broken.append(request)
+        if len(broken) <= breaks:
+            raise ConnectionAbortedError
+        return respond(request)
+
+    monkeypatch.setattr(cluster.server, "respond", give_up)
+    client = Client(cluster.kubeconfig(tmp_path))
+    path = "/api/v1/namespaces/nim/configmaps/a"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    if breaks == 1:
+        assert client.apply(path, body, "me")["metadata"]["name"] == "a"
+    else:
+        with pytest.raises(ApiError, match="cannot be reached: "):
+            client.apply(path, body, "me")
+    assert len(broken) == 2
+
+
 def test_a_server_that_is_down(kubeconfig_text, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
