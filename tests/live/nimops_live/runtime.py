@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "hack" / "operator.sh"
 CONTAIN = Path(__file__).with_name("contain.py")
 FIXED_PORTS = {8888: "the proxy", 5050: "the event API"}
+PORTS = range(20000, 26000)
 START_SECONDS = 90.0
 STOP_SECONDS = 60.0
 RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
@@ -46,8 +48,11 @@ def refuse_taken_ports() -> None:
 
 
 def find_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    """A port below those that Linux gives outgoing connections: one may take it meanwhile."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise LiveError(f"no port from {PORTS[0]} to {PORTS[-1]} is free")
 
 
 def make_environment(side: Side, **extra: str) -> dict[str, str]:
