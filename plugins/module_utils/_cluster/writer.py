@@ -95,7 +95,11 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
 
 
 def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError | None]]:
-    """Patch objects side by side; the patches of one object, in order."""
+    """Patch objects side by side; the patches of one object, in order.
+
+    Those that change more than metadata go first, one after the other: nodes are cordoned in the
+    order that an upgrade plans.
+    """
     by_object: dict[str, list[Json]] = {}
     for patch in patches:
         by_object.setdefault(key_of(patch), []).append(patch)
@@ -105,10 +109,16 @@ def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError
             (patch, _try(client.patch, _path(patch), patch, FIELD_MANAGER)[1]) for patch in group
         ]
 
-    if len(by_object) < 2:
-        return [done for group in by_object.values() for done in write(group)]
-    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        return [done for group in pool.map(write, by_object.values()) for done in group]
+    groups = list(by_object.values())
+    in_order = [group for group in groups if any("spec" in patch for patch in group)]
+    others = [group for group in groups if group not in in_order]
+    done = [write(group) for group in in_order]
+    if len(others) < 2:
+        done += [write(group) for group in others]
+    else:
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            done += pool.map(write, others)
+    return [item for group in done for item in group]
 
 
 def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:

@@ -192,6 +192,16 @@ def test_patches_of_one_object_are_written_in_order():
     assert client.written == ["b1", "a1", "a2"]
 
 
+def test_nodes_are_cordoned_in_order():
+    client = Slow()
+    client.other.set()
+    names = [f"n{number}" for number in range(20)]
+    given = [node(name, state="1") | {"spec": {"unschedulable": True}} for name in names]
+    execute_plan(client, Plan(patch=[node("a", state="0"), *given, node("b", state="0")]))
+    assert client.written[:20] == [f"{name}1" for name in names]
+    assert sorted(client.written[20:]) == ["a0", "b0"]
+
+
 def test_a_patch_that_is_refused_stops_no_other(cluster, write, refused):
     for name in "abc":
         cluster.put(f"/api/v1/nodes/{name}", node(name))
