@@ -51,7 +51,7 @@ _HELD = 429
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:
-    """Adopt, apply, patch, apply what runs on nodes, delete and evict.
+    """Adopt, apply, orphan, patch, apply what runs on nodes, delete and evict.
 
     A refused write does not stop the rest. Nodes have their labels, and the namespace allows pods,
     when DaemonSets are written, and these are the last: while hundreds of pods start, each write
@@ -68,7 +68,10 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
             raced.append(key_of(patch))
     manifests = list(generate_keys(plan.apply))
     done = _apply_all(client, [item for item in manifests if item["kind"] != _ON_NODES])
-    for patch, error in _patch_all(client, plan.patch):
+    orphaned = _end_all(_orphan, client, plan.orphan, raced, refusals)
+    # A label that a node loses ends the pods of whatever has not been orphaned.
+    patches = plan.patch if len(orphaned) == len(plan.orphan) else []
+    for patch, error in _patch_all(client, patches):
         if error:
             _sort_error(patch, error, raced, refusals)
     done += _apply_all(client, [item for item in manifests if item["kind"] == _ON_NODES])
@@ -77,11 +80,7 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
             _sort_error(manifest, error, raced, refusals)
         else:
             written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
-    deleted = []
-    for call, references in ((_delete, plan.prune), (_orphan, plan.orphan)):
-        for reference in references:
-            error = _end(call, client, reference, raced, refusals)
-            deleted += [] if error else [key_of(reference)]
+    deleted = _end_all(_delete, client, plan.prune, raced, refusals) + orphaned
     evicted, held = _evict_all(client, plan.evict, raced, refusals)
     return Outcome(
         written=written,
@@ -173,6 +172,17 @@ def _evict_all(
         elif error.status == _HELD:
             held[key_of(reference)] = str(error)
     return evicted, held
+
+
+def _end_all(
+    call: t.Callable[[Client, Json], Json],
+    client: Client,
+    references: t.Iterable[Json],
+    raced: list[str],
+    refusals: list[Refusal],
+) -> list[str]:
+    """Delete objects; the keys of those that go."""
+    return [key_of(item) for item in references if not _end(call, client, item, raced, refusals)]
 
 
 def _end(

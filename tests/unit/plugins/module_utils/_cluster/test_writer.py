@@ -271,6 +271,19 @@ def test_what_an_orphaned_object_owns_stays(cluster, write):
     assert request.body["preconditions"] == {"uid": "u-seen"}
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_nodes_lose_labels_after_what_runs_there_was_orphaned(cluster, write, refused, is_refused):
+    """Pods of a DaemonSet would end with the label that it selects its nodes by."""
+    cluster.put(f"{FOLDER}/a", config_map("a", uid="u-seen"))
+    cluster.put("/api/v1/nodes/n", node("n", owner="a"))
+    if is_refused:
+        cluster.refuse["DELETE", f"{FOLDER}/a"] = [refused(403, NO)]
+    found = write(orphan=[config_map("a", uid="u-seen")], patch=[node("n", owner=None)])
+    written = ["DELETE"] if is_refused else ["DELETE", "PATCH"]
+    assert [call.method for call in cluster.server.requests] == written
+    assert [item.message for item in found.refusals] == ([NO] if is_refused else [])
+
+
 POD = "/api/v1/namespaces/nim/pods/a"
 EVICTION = f"{POD}/eviction"
 
