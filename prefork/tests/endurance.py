@@ -107,6 +107,8 @@ class Endurance:
     def look(self) -> Look:
         # The parent has one child that is no run.
         wait_for(lambda: len(children(self.parent.pid)) == 1)
+        # It closes the journal of a run after it has taken the exit code.
+        wait_for(lambda: not any("prefork-run" in name for name in open_files(self.parent.pid)))
         (module_parent,) = children(self.parent.pid)
         wait_for(lambda: children(module_parent) == {})
         pids = (self.parent.pid, module_parent)

@@ -24,6 +24,7 @@ PATTERNS = (
     (re.compile(r"\b\d+\.\d\d?( seconds|s\b)"), "<seconds>"),
     (re.compile(r"\b0x[0-9a-f]{6,}\b"), "<address>"),
     (re.compile(r"\btmp[a-z0-9_]{8}\b"), "<tmp>"),
+    (re.compile(r"\bpymp-[a-z0-9_]{8}\b"), "<tmp>"),
     (re.compile(r"(_payload_|ansible-moduletmp-<job>-)[a-z0-9_]{8}"), r"\1<tmp>"),
     (re.compile(r"\b(p|pid)[= ]\d+"), "<pid>"),
     (re.compile(r"\d+ days, \d+ hours, \d+ minutes, \d+ seconds"), "<duration>"),
