@@ -14,12 +14,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sites import children, is_running, make_site, open_files, wait_for
 
-from ansible_prefork import client, notices
+from ansible_prefork import client, notices, parent
 from ansible_prefork import watch as watching
+from ansible_prefork.journal import Journal
 from ansible_prefork.watch import Watch, file_state
 
 PARENT = "import os; print(os.getppid())"
@@ -138,6 +140,7 @@ def test_a_change_while_the_parent_is_warming_up_is_seen(site):
     watched.write_text("old")
     change = f"""
 from pathlib import Path
+from types import SimpleNamespace
 file, mark = Path({str(watched)!r}), Path({str(site.root / "mark")!r})
 read = Path.read_text
 def read_then_change(self, *arguments, **named):
@@ -515,3 +518,28 @@ def test_a_watch_works_where_the_kernel_has_no_notices_left(tree, monkeypatch):
     assert not watch.has_changed()
     edit(tree / "a/d.py")
     assert watch.has_changed()
+
+
+def test_a_parent_that_renews_itself_takes_no_journals_of_runs_that_were_answered(tmp_path, monkeypatch):
+    """A run is answered before its process has gone; nobody would close the journal after that."""
+    program = SimpleNamespace(name="ansible-runner", helper=None)
+    renewed = parent.Parent(program, tmp_path, maximum=1, idle=1, follow=None)
+    given = []
+
+    def refuse(_program, _arguments, environment):
+        given.append(environment[parent.STATE_VARIABLE.encode()].decode())
+        raise OSError("no memory")
+
+    monkeypatch.setattr(os, "execve", refuse)
+    monkeypatch.setattr(renewed, "_mark_warming", lambda: None)
+    with contextlib.ExitStack() as stack:
+        going, answered, renewed.listener = (stack.enter_context(socket.socket()) for _ in range(3))
+        answered.close()
+        renewed.lock = renewed.listener.fileno()
+        renewed.runs = {1: going, 2: answered}
+        renewed.journals = {pid: Journal.make() for pid in renewed.runs}
+        for journal in renewed.journals.values():
+            stack.callback(journal.close)
+        renewed._replace()
+        state = parent.State.load(given[0])
+        assert (list(state.runs), list(state.journals)) == ([1], [1])

@@ -459,11 +459,13 @@ class Parent:
 
         Returns when the system has no memory for that.
         """
+        # A run that has been answered is nobody's any more, so nobody would close its journal.
+        runs = {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0}
         state = State(
             self.listener.fileno(),
             self.lock,
-            {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0},
-            {pid: item.descriptor for pid, item in self.journals.items()},
+            runs,
+            {pid: item.descriptor for pid, item in self.journals.items() if pid in runs},
             self.program.helper,
         )
         numbers = (state.listener, state.lock, *state.runs.values(), *state.journals.values())
