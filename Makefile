@@ -71,7 +71,7 @@ test: lint unit prefork prefork-package image-versions supervisor apiproxy packa
 clusters: venv collection ## All tests on the sandbox, and those on the real node beside them: build/node.log, printed in the end
 	@$(MAKE) node-test scenario-node >build/node.log 2>&1 & node=$$!; \
 	trap 'kill $$node' EXIT; \
-	code=0; $(MAKE) cluster quick scenario-kind || code=$$?; \
+	code=0; $(MAKE) cluster quick operators scenario-kind || code=$$?; \
 	wait $$node || code=$$?; \
 	trap - EXIT; cat build/node.log; exit $$code
 
