@@ -64,11 +64,11 @@ image: collection image-programs ## Build the operator's image and build/image.t
 	@$(BIN)/python hack/image build
 
 .PHONY: test
-test: lint unit prefork prefork-package image-versions supervisor apiproxy packaging galaxy sanity clusters ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
+test: lint unit prefork prefork-package image-versions supervisor apiproxy packaging galaxy sanity e2e ## Everything: lint, unit tests, sanity, then the scenarios on the sandbox
 
 # The node is a network of its own, and waits most of the time.
-.PHONY: clusters
-clusters: venv collection ## All tests on the sandbox, and those on the real node beside them: build/node.log, printed in the end
+.PHONY: e2e
+e2e: venv collection ## All tests on the sandbox, and those on the real node beside them: build/node.log, printed in the end
 	@$(MAKE) node-test scenario-node >build/node.log 2>&1 & node=$$!; \
 	trap 'kill $$node' EXIT; \
 	code=0; $(MAKE) cluster quick operators scenario-kind || code=$$?; \

@@ -42,10 +42,6 @@ _NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 # Invalid in object names: the API server would refuse them, or address something else.
 _NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
-_ATTEMPTS = 2
-"""The runtime's proxy breaks a connection now and then. All requests are the same when repeated: a
-write names the version, or the object, that it is about.
-"""
 _MAX_PLAIN_ERROR = 300
 _MARKER = PREFIX.encode()
 
@@ -268,30 +264,34 @@ class Client:
         url = f"{server.host}{path}"
         if query:
             url += f"?{urlencode(query)}"
-        content = None if body is None else _encode(body)
-        for attempt in range(_ATTEMPTS):
+
+        def send() -> tuple[t.Any, bytes]:
+            response = server.pool.request(
+                method,
+                url,
+                body=content,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+                retries=False,
+                preload_content=False,
+            )
             try:
-                response = server.pool.request(
-                    method,
-                    url,
-                    body=content,
-                    headers=headers,
-                    timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-                    retries=False,
-                    preload_content=False,
-                )
-                try:
-                    data = t.cast(bytes, response.read(limit))
-                finally:
-                    response.close()
-                break
-            except (urllib3.exceptions.HTTPError, OSError) as error:
-                is_broken = isinstance(error, urllib3.exceptions.ProtocolError)
-                if is_broken and attempt < _ATTEMPTS - 1:
-                    continue
-                raise ApiError(
-                    0, f"the API server {server.host} cannot be reached: {explain(error)}"
-                ) from error
+                return response, t.cast(bytes, response.read(limit))
+            finally:
+                response.close()
+
+        content = None if body is None else _encode(body)
+        try:
+            try:
+                response, data = send()
+            except urllib3.exceptions.ProtocolError:
+                # The runtime's proxy breaks a connection now and then. All requests are the same
+                # when repeated: a write names the version, or the object, that it is about.
+                response, data = send()
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise ApiError(
+                0, f"the API server {server.host} cannot be reached: {explain(error)}"
+            ) from error
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data, response.headers

@@ -33,8 +33,8 @@ def write_report(
     """Patch the status, write events, and then what other resources are told.
 
     The status is one merge patch, with the resourceVersion that it was computed from. Events are
-    written at the same time, which is 8 ms of a first reconcile. An event that the API server
-    refuses is lost: it is not worth a failed run.
+    written at the same time. An event that the API server refuses is lost: it is not worth a failed
+    run.
     """
     if patch and assessment.events:
         with ThreadPoolExecutor(1) as pool:

@@ -42,7 +42,7 @@ _INERT = _ROLES | {
 }
 """Neither start nor name anything."""
 _WORKLOADS = frozenset(("DaemonSet", "Deployment", "StatefulSet"))
-"""Their controllers try at once again to make a pod that was not admitted."""
+"""Their controllers retry when a pod is not admitted."""
 _NO_PART_OF_PODS = _BINDINGS | _WORKLOADS | {"Service"}
 _ON_NODES = "DaemonSet"
 _SIDE_BY_SIDE = 4
@@ -108,10 +108,11 @@ def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError
             (patch, _try(client.patch, _path(patch), patch, FIELD_MANAGER)[1]) for patch in group
         ]
 
-    groups = list(by_object.values())
-    in_order = [group for group in groups if any("spec" in patch for patch in group)]
-    others = [group for group in groups if group not in in_order]
-    done = [write(group) for group in in_order]
+    def is_ordered(group: list[Json]) -> bool:
+        return any("spec" in patch for patch in group)
+
+    others = [group for group in by_object.values() if not is_ordered(group)]
+    done = [write(group) for group in by_object.values() if is_ordered(group)]
     if len(others) < 2:
         done += [write(group) for group in others]
     else:

@@ -155,7 +155,7 @@ def explain_log(text: str) -> str:
 
 def lacks_runtime(text: str) -> bool:
     """Whether an event says that the node does not know a RuntimeClass."""
-    return bool(_find(text, ((_NO_RUNTIME, "so it is"),)))
+    return _has(text.lower(), _NO_RUNTIME)
 
 
 def explain_pull(text: str) -> str:
@@ -165,4 +165,8 @@ def explain_pull(text: str) -> str:
 
 def _find(text: str, causes: tuple[tuple[tuple[str, ...], str], ...]) -> str:
     lowered = text.lower()
-    return next((words for marks, words in causes if any(mark in lowered for mark in marks)), "")
+    return next((words for marks, words in causes if _has(lowered, marks)), "")
+
+
+def _has(lowered: str, marks: tuple[str, ...]) -> bool:
+    return any(mark in lowered for mark in marks)

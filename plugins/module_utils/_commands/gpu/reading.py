@@ -28,6 +28,8 @@ _POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
 _DRIVERS = collection_path("nvidia.com/v1alpha1", "nvidiadrivers")
 _WHERE = "upgradePolicy"
 _NOT = "drivers are not upgraded"
+_DISABLED = "driver.enabled is false: drivers on the nodes are not ours to upgrade"
+_SANDBOXES = f"sandboxWorkloads.enabled is true: {_NOT}"
 _MAX_WARNINGS = 3
 _PAGE = "500"
 
@@ -60,23 +62,28 @@ def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> 
     """
     spec = policy.get("spec") or {}
     driver = spec.get("driver") or {}
+    sandboxes = (spec.get("sandboxWorkloads") or {}).get("enabled")
+    if sandboxes and not is_assumed:
+        return Upgrades({}, [_SANDBOXES])
     if driver.get("useNvidiaDriverCRD"):
         drivers = client.list_objects(_DRIVERS) or []
         found = _upgrades_of_drivers(drivers, is_assumed=is_assumed)
     else:
-        found = Upgrades({None: parse_policy(driver.get("upgradePolicy"))}, [])
-        if driver.get("enabled") is False:
-            found.reasons.append(
-                "driver.enabled is false: drivers on the nodes are not ours to upgrade"
-            )
-        elif not found.policies[None].auto_upgrade:
-            found.reasons.append(f"driver.{_WHERE}.autoUpgrade is not true: {_NOT}")
-        if found.reasons and not is_assumed:
-            found.policies.clear()
-    if (spec.get("sandboxWorkloads") or {}).get("enabled"):
-        found.reasons.append(f"sandboxWorkloads.enabled is true: {_NOT}")
-        return found if is_assumed else Upgrades({}, found.reasons)
+        found = _upgrades_of_policy(driver, is_assumed=is_assumed)
+    if sandboxes:
+        found.reasons.append(_SANDBOXES)
     return found
+
+
+def _upgrades_of_policy(driver: Json, *, is_assumed: bool) -> Upgrades:
+    is_off = driver.get("enabled") is False
+    if is_off and not is_assumed:
+        return Upgrades({}, [_DISABLED])
+    policy = parse_policy(driver.get(_WHERE))
+    if policy.auto_upgrade and not is_off:
+        return Upgrades({None: policy}, [])
+    reason = _DISABLED if is_off else f"driver.{_WHERE}.autoUpgrade is not true: {_NOT}"
+    return Upgrades({None: policy} if is_assumed else {}, [reason])
 
 
 def _upgrades_of_drivers(drivers: t.Iterable[Json], *, is_assumed: bool) -> Upgrades:
@@ -86,7 +93,7 @@ def _upgrades_of_drivers(drivers: t.Iterable[Json], *, is_assumed: bool) -> Upgr
         name = item["metadata"]["name"]
         spec = item.get("spec") or {}
         try:
-            policy = parse_policy(spec.get("upgradePolicy"), auto_upgrade=True, where=_WHERE)
+            policy = parse_policy(spec.get(_WHERE), auto_upgrade=True, where=_WHERE)
         except NimError as error:
             reasons.append(f"NVIDIADriver {name}: {error}")
             continue

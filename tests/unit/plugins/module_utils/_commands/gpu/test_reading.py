@@ -47,6 +47,11 @@ def test_an_unknown_kind_is_explained(cluster, client, refused):
         ({"driver": {"upgradePolicy": {"autoUpgrade": True}}}, ""),
         ({}, "autoUpgrade is not true"),
         ({"driver": {"enabled": False}}, "driver.enabled is false"),
+        pytest.param(
+            {"driver": {"enabled": False, "upgradePolicy": {"maxUnavailable": "many"}}},
+            "driver.enabled is false",
+            id="a policy that nobody follows may be wrong",
+        ),
         (
             {
                 "sandboxWorkloads": {"enabled": True},
