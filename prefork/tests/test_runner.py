@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from sites import make_site
 
 from ansible_prefork.parent import UnsupportedError
-from ansible_prefork.runner import BEFORE_RUN, allows_run, load_hook
+from ansible_prefork.runner import BEFORE_RUN, allows_run, let_rotations_meet, load_hook
 
 HOOK = """
 from pathlib import Path
@@ -113,3 +115,63 @@ def test_whatever_a_hook_raises_prevents_the_run(problem, capsys):
 
     assert not allows_run(raise_it)
     assert capsys.readouterr().err.startswith(type(problem).__name__)
+
+
+def make_artifacts(directory: Path, count: int) -> None:
+    """Those of so many runs, the newest last, and the link of ansible-operator to the last."""
+    for number in range(count):
+        (directory / str(number)).mkdir(parents=True)
+        os.utime(directory / str(number), (number, number))
+    link(directory, str(count - 1))
+
+
+def link(directory: Path, name: str) -> None:
+    (directory / "latest").unlink(missing_ok=True)
+    (directory / "latest").symlink_to(name)
+
+
+def test_a_run_survives_that_the_link_to_the_last_one_leads_nowhere(hooked):
+    place = prepare(hooked, "rotated")
+    (place / "artifacts").mkdir()
+    link(place / "artifacts", "gone")
+    done = hooked.run("--rotate-artifacts", "5", "run", str(place), "-p", "play.yml", "--quiet")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (place / "project" / "played").exists()
+
+
+@pytest.fixture
+def rotate(monkeypatch):
+    from ansible_runner import runner
+
+    monkeypatch.setattr(runner, "cleanup_artifact_dir", runner.cleanup_artifact_dir)
+    let_rotations_meet()
+    return lambda *arguments: runner.cleanup_artifact_dir(*arguments)
+
+
+def test_a_rotation_goes_on_after_an_artifact_has_vanished(tmp_path, monkeypatch, rotate):
+    make_artifacts(tmp_path, 5)
+    seen = []
+
+    def look(path: str) -> float:
+        if not seen:
+            shutil.rmtree(tmp_path / "0")
+        seen.append(path)
+        return os.stat(path).st_mtime
+
+    monkeypatch.setattr(os.path, "getmtime", look)
+    rotate(str(tmp_path), 4)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3", "4", "latest"]
+
+
+def test_a_rotation_gives_up_in_the_end(tmp_path, rotate):
+    make_artifacts(tmp_path, 5)
+    link(tmp_path, "gone")
+    rotate(str(tmp_path), 1)
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_any_other_error_of_a_rotation_is_one(tmp_path, rotate):
+    make_artifacts(tmp_path, 2)
+    link(tmp_path, "0")
+    with pytest.raises(OSError, match="symbolic link"):
+        rotate(str(tmp_path), 1)

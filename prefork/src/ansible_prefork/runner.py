@@ -9,6 +9,7 @@ ansible-runner has prepared for it match this warm parent; otherwise it is execu
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import importlib
 import os
@@ -33,6 +34,7 @@ STATUS_EVENTS = b"PREFORK_STATUS_EVENTS"
 Hook = Callable[[list[str]], object]
 # The same as in requests_unixsocket.
 EVENT_SECONDS = 60
+ROTATION_ATTEMPTS = 3
 
 
 class RunnerProgram(play.PlaybookProgram):
@@ -80,6 +82,7 @@ class RunnerProgram(play.PlaybookProgram):
 
         pexpect.spawn._spawnpty = make_spawn(self, pexpect.spawn._spawnpty)
         share_event_connection()
+        let_rotations_meet()
 
     def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
         if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
@@ -214,6 +217,25 @@ def share_event_connection() -> None:
         events = sys.modules.get(f"{getattr(plugin, '__name__', '').partition('.')[0]}.events")
         if hasattr(events, "requests_unixsocket"):
             events.requests_unixsocket = _EventSockets(events.requests_unixsocket)  # type: ignore[union-attr]
+
+
+def let_rotations_meet() -> None:
+    """Have a run survive that an artifact vanishes while it looks for old ones.
+
+    ansible-operator replaces its link ``latest`` after a run, and may have begun the next one of that resource by then:
+    it ends a reconcile as soon as it sees ``requeue_after``. What still fails is left to the next run.
+    """
+    from ansible_runner import runner
+
+    stock = runner.cleanup_artifact_dir
+
+    def rotate(path: str, num_keep: int = 0) -> None:
+        for _ in range(ROTATION_ATTEMPTS):
+            with contextlib.suppress(FileNotFoundError):
+                return stock(path, num_keep)  # type: ignore[no-any-return]
+        return None
+
+    runner.cleanup_artifact_dir = rotate
 
 
 def leave_out_status() -> None:
