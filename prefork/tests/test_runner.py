@@ -145,7 +145,7 @@ def rotate(monkeypatch):
 
     monkeypatch.setattr(runner, "cleanup_artifact_dir", runner.cleanup_artifact_dir)
     let_rotations_meet()
-    return lambda *arguments: runner.cleanup_artifact_dir(*arguments)
+    return runner.cleanup_artifact_dir
 
 
 def test_a_rotation_goes_on_after_an_artifact_has_vanished(tmp_path, monkeypatch, rotate):
