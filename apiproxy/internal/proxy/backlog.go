@@ -39,8 +39,9 @@ func newBacklog(url string) *backlog {
 
 // allows returns whether one more for a controller would make no change wait: nothing waits, and half
 // of the workers are free. That keeps to a pace that the machine can go, and leaves a worker to a
-// change that comes now. A runtime that does not tell is taken to be free.
-func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.Duration) bool {
+// change that comes now. What is overdue only waits until nothing else waits for its controller, as it
+// would be looked at no earlier. A runtime that does not tell is taken to be free.
+func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.Duration, isOverdue bool) bool {
 	if b.url == "" {
 		return true
 	}
@@ -48,13 +49,15 @@ func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.
 	if err != nil {
 		return true
 	}
+	own := found[controller]
+	if own.waiting > 0 || isOverdue {
+		return own.waiting == 0
+	}
 	all := 0.
 	for _, each := range found {
 		all += each.waiting
 	}
-	own := found[controller]
-	return own.waiting == 0 &&
-		(all == 0 || sinceLast > unevenInterval) &&
+	return (all == 0 || sinceLast > unevenInterval) &&
 		(own.running == 0 || 2*own.running < own.workers || sinceLast > occupiedInterval)
 }
 

@@ -216,7 +216,8 @@ func (d *deferral) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		item, to, wait := d.next(time.Now(), last)
 		if item != nil {
-			if d.isUrgent(item) || d.backlog.allows(ctx, item.routine.Controller, time.Since(last)) {
+			urgent, overdue := d.standing(item, time.Now())
+			if urgent || d.backlog.allows(ctx, item.routine.Controller, time.Since(last), overdue) {
 				d.bring(ctx, item, to)
 				last = time.Now()
 				continue
@@ -261,10 +262,12 @@ func (d *deferral) next(now, last time.Time) (*withheld, *stream, time.Duration)
 	return first, to, 0
 }
 
-func (d *deferral) isUrgent(item *withheld) bool {
+// standing returns whether an object must be brought at once, and whether all of its collection should
+// have been by now.
+func (d *deferral) standing(item *withheld, now time.Time) (urgent, overdue bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return item.urgent
+	return item.urgent, now.After(d.deadlines[item.collection])
 }
 
 // bring tells the runtime of an object, as it is now.

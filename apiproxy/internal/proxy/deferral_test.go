@@ -347,6 +347,18 @@ func TestWhenEachIsDue(t *testing.T) {
 	}
 }
 
+func TestWhenOneIsOverdue(t *testing.T) {
+	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, &streams{})
+	item := &withheld{uid: "1", routine: watches.Routine{Period: time.Minute}}
+	begun := time.Now()
+	d.put(request.Collection{}, []*withheld{item})
+	for after, want := range map[time.Duration]bool{0: false, 59 * time.Second: false, 61 * time.Second: true} {
+		if urgent, overdue := d.standing(item, begun.Add(after)); urgent || overdue != want {
+			t.Error(after, urgent, overdue)
+		}
+	}
+}
+
 // A watch that was closed for long does not open the gates.
 func TestLateOnesComeOneAfterTheOther(t *testing.T) {
 	open := &streams{opened: func() {}}

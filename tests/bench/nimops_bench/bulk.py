@@ -71,16 +71,16 @@ def make_foreign(number: int) -> tuple[Resource, Json]:
 
 
 def project(value: t.Any, fields: Json) -> t.Any:
-    """The part of a value that managed fields name."""
+    """The part of a value that managed fields name; items in the order of the value."""
     if not fields:
         return value
     if isinstance(value, list):
-        items = {key[2:]: below for key, below in fields.items() if key.startswith("k:")}
+        items = [(json.loads(key[2:]), fields[key]) for key in fields if key.startswith("k:")]
         return [
             project(item, below)
-            for key, below in items.items()
             for item in value
-            if json.loads(key).items() <= item.items()
+            for key, below in items
+            if key.items() <= item.items()
         ]
     return {
         key[2:]: project(value[key[2:]], below)

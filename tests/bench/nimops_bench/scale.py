@@ -269,7 +269,10 @@ class Scale:
     # --- thousands -------------------------------------------------------------------------------
 
     def measure_load(self, count: int, *, steady: bool) -> Load:
-        """A start with so many, in the bench's namespace if they are many; then a part of a period."""
+        """A start with so many, in the bench's namespace if they are many; then a part of a period.
+
+        So many are never at rest all at once: some come up again before the last one has.
+        """
         work = self._bench.work if steady else self._few
         names = self._settle(work, count)
         idle = self._count_idle()
@@ -289,13 +292,16 @@ class Scale:
             requests = self._count_requests() - counted - idle * (time.monotonic() - counted_at)
             now = self._versions(work)
             written = {name for name in now if now[name] != before.get(name)} - changes.changed
-            operator.wait_until_calm()
+            if not steady:
+                operator.wait_until_calm()
             memory = operator.memory()
             say(f"  first reconcile after {first:.1f} s")
             say(
                 f"  all looked at after {seconds:.0f} s, {cpu:.0f} s of CPU, {requests:.0f} requests"
             )
-            say(f"  {tell_changes(changes.seconds)}; {len(written)} others were written")
+            say(f"  {tell_changes(changes.seconds)}")
+            if written:
+                say(f"  WARNING: {len(written)} that were not changed were written")
             say(f"  memory: {memory.pss:.0f} MiB, {peak.peak.pss:.0f} at the peak (PSS)")
             then = self._watch_steady(operator, idle) if steady else None
         return Load(count, first, seconds, cpu, requests, memory, peak.peak, changes.seconds, then)

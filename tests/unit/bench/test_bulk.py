@@ -49,9 +49,14 @@ def test_a_deployment_of_others_has_no_pods_and_its_own_selector() -> None:
             {"a": [{"name": "y"}]},
         ),
         ({"a": [{"name": "x", "v": 1}]}, {"f:a": {'k:{"name":"x"}': {}}}, {"a": [{"name": "x", "v": 1}]}),
+        (
+            {"a": [{"name": "y"}, {"name": "x"}]},
+            {"f:a": {'k:{"name":"x"}': {}, 'k:{"name":"y"}': {}}},
+            {"a": [{"name": "y"}, {"name": "x"}]},
+        ),
         ({"a": [1, 2]}, {"f:a": {}}, {"a": [1, 2]}),
     ],
-    ids=["leaf", "below", "gone", "part-of-item", "whole-item", "atomic"],
+    ids=["leaf", "below", "gone", "part-of-item", "whole-item", "order", "atomic"],
 )  # fmt: skip
 def test_project(value: t.Any, fields: t.Any, expected: t.Any) -> None:
     assert project(value, fields) == expected
