@@ -12,6 +12,7 @@ from nimops_bench.bulk import (
     LARGE_BYTES,
     LARGE_EVERY,
     OTHERS,
+    ROUNDS_OF_ALL,
     applied_part,
     make_foreign,
     project,
@@ -29,6 +30,14 @@ def test_objects_of_others_are_of_all_kinds_small_and_large() -> None:
     large = [len(str(body)) > LARGE_BYTES for _, body in made]
     assert large.count(True) == len(OTHERS)
     assert all(OURS not in str(body) for _, body in made)
+
+
+def test_only_the_first_rounds_have_what_keeps_the_control_plane_busy() -> None:
+    busy = OTHERS[-1][0]
+    made = [make_foreign(number)[0] for number in range(100 * len(OTHERS))]
+    assert busy[1] == "horizontalpodautoscalers"
+    assert made.count(busy) == ROUNDS_OF_ALL
+    assert {made.count(kind) for kind, _ in OTHERS[:-1]} <= {111, 112}
 
 
 def test_a_deployment_of_others_has_no_pods_and_its_own_selector() -> None:
