@@ -173,5 +173,6 @@ def test_a_rotation_gives_up_in_the_end(tmp_path, rotate):
 def test_any_other_error_of_a_rotation_is_one(tmp_path, rotate):
     make_artifacts(tmp_path, 2)
     link(tmp_path, "0")
-    with pytest.raises(OSError, match="symbolic link"):
+    with pytest.raises(OSError) as raised:  # noqa: PT011 its text depends on the version of Python
         rotate(str(tmp_path), 1)
+    assert not isinstance(raised.value, FileNotFoundError)
