@@ -92,9 +92,10 @@ def test_a_process_that_ends_in_its_play_leaves_what_two_processes_leave(sides, 
     assert one["posts"][-1]["status"] == "failed"
 
 
-def test_a_run_whose_parent_has_renewed_itself_meanwhile_is_ended_too(tmp_path, monkeypatch):
+def test_a_run_whose_parent_has_renewed_itself_meanwhile_is_ended_too(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("PREFORK_RUNS", "1")
-    _stock, forks = made = make_sides(tmp_path)
+    # The address of a socket of ansible-core is in it.
+    _stock, forks = made = make_sides(tmp_path_factory.mktemp("s"))
     forks.environment["PREFORK_RUNS"] = "1"
     try:
         forks.warm(RUNNER)
