@@ -13,7 +13,7 @@ import pytest
 from sites import make_site
 
 from ansible_prefork.parent import UnsupportedError
-from ansible_prefork.runner import BEFORE_RUN, allows_run, let_rotations_meet, load_hook
+from ansible_prefork.runner import BEFORE_RUN, allows_run, load_hook, tolerate_vanished_artifacts
 
 HOOK = """
 from pathlib import Path
@@ -144,7 +144,7 @@ def rotate(monkeypatch):
     from ansible_runner import runner
 
     monkeypatch.setattr(runner, "cleanup_artifact_dir", runner.cleanup_artifact_dir)
-    let_rotations_meet()
+    tolerate_vanished_artifacts()
     return runner.cleanup_artifact_dir
 
 

@@ -82,7 +82,7 @@ class RunnerProgram(play.PlaybookProgram):
 
         pexpect.spawn._spawnpty = make_spawn(self, pexpect.spawn._spawnpty)
         share_event_connection()
-        let_rotations_meet()
+        tolerate_vanished_artifacts()
 
     def is_warm_for(self, arguments: list[Any], options: dict[str, Any]) -> bool:
         if os.path.basename(os.fsdecode(arguments[0])) != play.NAME or not options.get("env"):
@@ -219,11 +219,11 @@ def share_event_connection() -> None:
             events.requests_unixsocket = _EventSockets(events.requests_unixsocket)  # type: ignore[union-attr]
 
 
-def let_rotations_meet() -> None:
-    """Have a run survive that an artifact vanishes while it looks for old ones.
+def tolerate_vanished_artifacts() -> None:
+    """Do not fail a run because an artifact vanishes while it looks for old ones to remove.
 
-    ansible-operator replaces its link ``latest`` after a run, and may have begun the next one of that resource by then:
-    it ends a reconcile as soon as it sees ``requeue_after``. What still fails is left to the next run.
+    ansible-operator replaces its link ``latest`` after a run, when the next run of that resource may have started: it
+    ends a reconcile as soon as it sees ``requeue_after``. After a few attempts, the removal is left to the next run.
     """
     from ansible_runner import runner
 
