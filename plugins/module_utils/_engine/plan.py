@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from .api_resources import identity_of, is_served, key_of, reference_to
 from .desired import Child, Desired, Manifest, Refusal
 from .drift import has_drifted, has_wanted
-from .duplicates import keep_duplicates
+from .kept_lists import keep_lists
 from .field_ownership import adopt_fields
 from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, is_controlled_by
 from .observed import Observed
@@ -98,7 +98,7 @@ def _plan_update(plan: Plan, cr: Manifest, child: Child, live: Manifest) -> None
     if refusal:
         plan.refusals.append(refusal)
         return
-    child = keep_duplicates(child, live)
+    child = keep_lists(child, live)
     adopted = adopt_fields(live, child.manifest, child.applied)
     patch = reference_to(live, child.manifest["kind"])
     if adopted is not None:

@@ -18,7 +18,7 @@ from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import key_of
 from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
-from ..._engine.duplicates import keep_duplicates
+from ..._engine.kept_lists import keep_lists
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
 from ..._engine.observed import Observed, read_object, read_sealed
 from ..._engine.plan import make_plan
@@ -117,7 +117,7 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
     plan = _plan_of(wanted, live)
     if not plan.apply and not plan.adopt:
         return None
-    child = keep_duplicates(wanted.child, live)
+    child = keep_lists(wanted.child, live)
     shown, wanted_shown = _without_hashes(live), _without_hashes(child.manifest)
     wanted_after = publish(wanted_shown)
     found_before = publish(_before(shown, wanted_shown, _lost_fields(child, live)))

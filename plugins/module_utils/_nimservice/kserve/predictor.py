@@ -20,6 +20,7 @@ from ..._components.probes import Handler
 from ..._components.rollout import ROLLING_UPDATE
 from ..._engine.desired import Manifest
 from ..._engine.drift import has_wanted
+from ..._engine.list_order import keep_order
 from ..._engine.metadata import Labels
 from ..app import NIMServiceApp
 from ..expose.routing import has_ingress
@@ -140,7 +141,7 @@ def _as_before(app: NIMServiceApp, predictor: Fields, live: Fields) -> Fields:
         for where in ("initContainers", "containers")
     }
     before = predictor | {where: items for where, items in kept.items() if items}
-    return before if has_wanted(live["spec"], before) else predictor
+    return before if has_wanted(live["spec"], keep_order(before, live["spec"])) else predictor
 
 
 def _with_group_env(app: NIMServiceApp, container: Fields, live: Fields, where: str) -> Fields:
@@ -148,5 +149,6 @@ def _with_group_env(app: NIMServiceApp, container: Fields, live: Fields, where: 
     env = find_container(live, container["name"], where).get("env") or []
     names = {item["name"] for item in group_env(app)}
     is_told = names <= {item["name"] for item in env}
-    is_same = drop_env(env, *names) == container.get("env")
+    own = keep_order(container, {"env": env}).get("env")
+    is_same = drop_env(env, *names) == own
     return container | {"env": env} if is_told and is_same else container

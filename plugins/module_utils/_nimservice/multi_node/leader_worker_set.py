@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..._engine.desired import Manifest
 from ..._engine.drift import has_wanted
+from ..._engine.list_order import keep_order
 from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import leader_env, worker_env
@@ -107,7 +108,7 @@ def _as_before(groups: dict[str, t.Any], live: Manifest | None) -> dict[str, t.A
     if not running or any("serviceAccountName" in pod for pod in pods):
         return groups
     lean = groups | {template: _without_additions(groups[template]) for template in _TEMPLATES}
-    return lean if has_wanted(running, lean) else groups
+    return lean if has_wanted(running, keep_order(lean, running)) else groups
 
 
 def _without_additions(template: dict[str, t.Any]) -> dict[str, t.Any]:

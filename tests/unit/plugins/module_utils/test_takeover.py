@@ -41,6 +41,9 @@ KEYS = {
     "volumes": ("name",),
 }
 """Lists of pods whose items have keys, as far as the recordings have them."""
+RELEASES = sorted(CONFORMANCE.glob("takeover/*.json"))
+RESTARTED = {"tolerating": "O-11: the reference drops tolerationSeconds"}
+"""Deployments of the releases' objects whose pods lacked something in the spec, and what."""
 HASHES = {"nvidia.com/last-applied-hash": "7f4d85b6c9", "nvidia.com/parent-spec-hash": "55c98df6f5"}
 CHANGED = {
     "ConfigMap": "O-25, O-28: the picker's configuration, annotations of the hostfiles",
@@ -142,3 +145,16 @@ def test_a_takeover_restarts_no_pods(case: str) -> None:
     assert [change.diff() for change in changes if change.restarts] == []
     assert {change.key.kind for change in changes if change.action == "change"} <= set(CHANGED)
     assert [change.key for change in changes if change.action in ("create", "delete")] == []
+
+
+@pytest.mark.skipif(not RELEASES, reason="the releases' objects, ../shared, are not here")
+@pytest.mark.parametrize("release", RELEASES or [Path()], ids=lambda path: path.stem)
+def test_taking_over_from_a_release_replaces_only_pods_that_lack_something(release: Path) -> None:
+    items = json.loads(release.read_text())
+    facts = Facts(items)
+    simulated = simulate([item for item in items if is_served(item)], facts.ask)
+    changes = find_changes(simulated, {}, facts.ask)
+    restarted = {change.key.name for change in changes if change.restarts}
+    assert restarted <= set(RESTARTED)
+    assert [change.key for change in changes if change.action in ("create", "delete")] == []
+    assert not any("deployment.kubernetes.io" in change.diff() for change in changes)

@@ -97,7 +97,7 @@ def test_make_plan(found, child, expected):
 
 
 def test_duplicates_of_others_are_not_applied():
-    """`duplicates.py` says which lists mean the same."""
+    """`kept_lists.py` says which lists mean the same."""
     item = {"name": "a"}
     found = live(**OWNED, **APPLIED) | {"spec": {"type": "ClusterIP", "list": [item, item]}}
     want = WANT | {"spec": {"type": "ClusterIP", "list": [item]}}

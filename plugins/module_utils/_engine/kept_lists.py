@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps duplicate list items that others wrote, as removing them would only restart pods.
+"""Keeps live lists that mean the same as the wanted ones, as writing them would only restart pods.
 
-Environment variables and pull secrets may be listed twice in an update, but not in a server-side
-apply, so what another operator wrote can differ from what we want in nothing but duplicates.
+Another operator can order a list differently. Environment variables and pull secrets may also be
+listed twice in an update, but not in a server-side apply.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
+from .api_resources import is_served
 from .desired import Child, Manifest
 from .drift import has_wanted
 from .field_ownership import own_entry
+from .list_order import keep_order
 
 Fields = t.Mapping[str, t.Any]
 
@@ -30,21 +32,33 @@ class _Kept:
 _OMITTED: t.Final = object()
 
 
-def keep_duplicates(child: Child, live: Manifest) -> Child:
+def keep_lists(child: Child, live: Manifest) -> Child:
     """The child with the lists of ``live`` that mean the same as the wanted ones.
 
-    They are not applied, and remain with whoever wrote them. A list that we have applied before is
-    not kept.
+    Lists keep their order, except in custom resources of ours, which their users read. Lists with
+    duplicates are not applied, and remain with their writer, unless we have applied them before.
     """
+    if child.applied is not None:
+        return child
+    if not is_served(child.manifest):
+        child = _in_order(child, live)
     owned = ((own_entry(live) or {}).get("fieldsV1") or {}).get("f:spec") or {}
     kept = _keep(child.manifest.get("spec"), live.get("spec"), owned)
-    if kept is None or child.applied is not None:
+    if kept is None:
         return child
     return replace(
         child,
         manifest={**child.manifest, "spec": kept.manifest},
         applied={**child.manifest, "spec": kept.applied},
     )
+
+
+def _in_order(child: Child, live: Manifest) -> Child:
+    want = child.manifest.get("spec")
+    ordered = keep_order(want, live.get("spec"))
+    if ordered is want:
+        return child
+    return replace(child, manifest={**child.manifest, "spec": ordered})
 
 
 def _keep(want: t.Any, live: t.Any, owned: Fields) -> _Kept | None:
