@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._engine.api_resources import is_served
+from .._engine.desired import Manifest
+from .._engine.drift import has_wanted
+from .._engine.field_ownership import own_entry, unwanted_fields
 from .._engine.metadata import Labels
 
 CACHE_STATE = "nimops.nim/cache-state"
@@ -25,13 +29,31 @@ LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
 
 
 def kept_hashes(live: t.Mapping[str, t.Any] | None, *keys: str) -> Labels:
-    """The reference operator's annotations that an object keeps, for the way back.
-
-    Without its `last-applied-hash` the reference wants to update an object. It cannot update
-    ComputeDomains, InferencePools and ResourceClaimTemplates, and panics for good.
-    """
+    """The reference operator's annotations that an object keeps."""
     given = (((live or {}).get("metadata") or {}).get("annotations")) or {}
-    return {key: given[key] for key in keys or (LAST_APPLIED_ANNOTATION,) if key in given}
+    return {key: given[key] for key in keys if key in given}
+
+
+def keep_hash(manifest: Manifest, live: Manifest | None) -> Manifest:
+    """The manifest with the reference operator's hash, if it stands for the same object.
+
+    Without the hash, or with that of another object, the reference updates. It has no update for
+    ComputeDomains, InferencePools and ResourceClaimTemplates, and panics. The takeover's way back
+    finds objects without a hash, so a hash goes with the first change of ours.
+    """
+    kept = kept_hashes(live, LAST_APPLIED_ANNOTATION)
+    if live is None or not kept:
+        return manifest
+    metadata = manifest["metadata"]
+    annotations = {**metadata.get("annotations", {}), **kept}
+    hashed = {**manifest, "metadata": {**metadata, "annotations": annotations}}
+    return hashed if _is_unchanged(live, hashed) else manifest
+
+
+def _is_unchanged(live: Manifest, want: Manifest) -> bool:
+    fields = (own_entry(live) or {}).get("fieldsV1") or {}
+    is_verbatim = is_served(want)
+    return has_wanted(live, want, is_verbatim=is_verbatim) and not unwanted_fields(fields, want)
 
 
 def state_note(name: str, state: str) -> str:

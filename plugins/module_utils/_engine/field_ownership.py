@@ -19,7 +19,11 @@ Manifest = t.Mapping[str, t.Any]
 Fields = dict[str, t.Any]
 
 _OTHERS_FIELDS = {"f:metadata", "f:status"}
+_OF_ITS_CONTROLLER: Fields = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
+"""Fields of a child that belong to whoever reconciles it: a NIMService of a pipeline."""
 _POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
+_HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
+"""Annotations that the reference operator sets with each write."""
 _FIELDS_OF_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
 """OpenShift keeps adding its registry's Secrets to every ServiceAccount."""
 
@@ -88,10 +92,11 @@ def adopt_fields(
     Fields in ``want`` but not in ``applied`` stay with whoever wrote them: if we owned them,
     server-side apply would remove them, as we do not apply them.
 
-    From an entry that wrote our managed-by label (the reference operator's, or a restored backup's)
-    we adopt everything. From others we adopt only what they added below `spec` and the like: never
-    metadata (controllers' annotations, `kubectl rollout restart`), status, or a replica count that
-    we leave to others.
+    From an entry with our managed-by label (the reference operator's, or a restored backup's) or
+    the reference's hashes (its later updates have no label) we adopt everything but status and
+    finalizers. From others we adopt only what they added below `spec` and the like: never metadata
+    (controllers' annotations, `kubectl rollout restart`), status, or a replica count that we leave
+    to others.
     """
     kept, gained = [], dict[str, t.Any]()
     time = None
@@ -125,14 +130,22 @@ def _entry(want: Manifest, fields: Fields, time: str | None) -> dict[str, t.Any]
     return entry | ({"time": time} if time else {})
 
 
+def is_of_reference(entry: Manifest) -> bool:
+    """Whether the reference operator has written this entry of managedFields as an update."""
+    if entry.get("operation") != "Update" or entry.get("subresource"):
+        return False
+    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+    return not _HASHES.isdisjoint(metadata.get("f:annotations") or {})
+
+
 def _adoptable(entry: Manifest, want: Manifest) -> Fields:
     """The fields of one managedFields entry that we adopt."""
     fields: Fields = entry.get("fieldsV1") or {}
     if entry.get("manager") == FIELD_MANAGER or entry.get("subresource"):
         return {}
-    labels = fields.get("f:metadata", {}).get("f:labels", {})
-    if f"f:{MANAGED_BY_LABEL}" in labels:
-        return {key: below for key, below in fields.items() if key != "f:status"}
+    metadata = fields.get("f:metadata", {})
+    if f"f:{MANAGED_BY_LABEL}" in metadata.get("f:labels", {}) or is_of_reference(entry):
+        return _minus(fields, _OF_ITS_CONTROLLER)
     if entry.get("operation") != "Update":
         return {}
     others = _OTHERS_FIELDS | _FIELDS_OF_CONTROLLERS.get(want["kind"], set())

@@ -11,15 +11,13 @@ from datetime import datetime
 
 from .conditions import condition, drop_condition, find_condition
 from .desired import Assessment, Event
-from .field_ownership import own_entry
+from .field_ownership import is_of_reference, own_entry
 from .metadata import is_controlled_by
 
 CONTESTED = "Contested"
 """The condition type while another operator is active."""
 
 _REASON = "AnotherOperator"
-_HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
-"""Annotations that the reference operator sets with each write, and our adoption takes over."""
 _RECENT_SECONDS = 120
 _KEPT_SECONDS = 600
 
@@ -61,7 +59,7 @@ def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) ->
         since = own.get("time") or ""
         for entry in live["metadata"]["managedFields"]:
             # Fields that we adopt keep their time: until we apply, the two are the same.
-            if not _is_of_reference(entry) or entry["time"] <= since:
+            if not is_of_reference(entry) or (entry.get("time") or "") <= since:
                 continue
             if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:
                 return (
@@ -70,13 +68,6 @@ def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) ->
                     " did: only one of the two may be active, so stop one"
                 )
     return ""
-
-
-def _is_of_reference(entry: t.Mapping[str, t.Any]) -> bool:
-    if entry.get("operation") != "Update" or entry.get("subresource") or not entry.get("time"):
-        return False
-    metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
-    return not _HASHES.isdisjoint(metadata.get("f:annotations") or {})
 
 
 def _age(time: str, now: datetime) -> float:

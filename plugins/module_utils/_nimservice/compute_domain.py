@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
-from .._components.nim_metadata import kept_hashes
+from .._components.nim_metadata import keep_hash
 from .._engine.desired import Manifest
 from .._engine.metadata import hash_name
 from .app import NIMServiceApp
@@ -37,8 +37,8 @@ def build_domain(app: NIMServiceApp) -> Manifest:
         "allocationMode": "Single",
     }
     spec = {"numNodes": app.spec.pipeline_size, "channel": channel}
-    annotations = {**app.annotations, **kept_hashes(app.live("ComputeDomain"))}
-    return app.child("ComputeDomain", annotations=annotations, spec=spec)
+    domain = app.child("ComputeDomain", annotations=app.annotations, spec=spec)
+    return keep_hash(domain, app.live("ComputeDomain"))
 
 
 def domain_template(app: NIMServiceApp) -> str:

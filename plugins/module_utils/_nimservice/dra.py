@@ -12,7 +12,7 @@ from .._components.dra.faults import check_resources, check_single_requests
 from .._components.dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
 from .._components.dra.statuses import claim_statuses
 from .._components.dra.templates import resolve_spec, template_specs
-from .._components.nim_metadata import kept_hashes
+from .._components.nim_metadata import keep_hash
 from .._engine.desired import Manifest
 from .._engine.observed import Read, read_object, read_objects
 from .app import NIMServiceApp
@@ -69,12 +69,15 @@ def build_templates(app: NIMServiceApp) -> list[Manifest]:
     specs = template_specs(app.name, app.spec.dra_resources, labels, annotations)
     live = {name: app.live(TEMPLATE, name) for name in specs}
     return [
-        app.child(
-            TEMPLATE,
-            labels=labels,
-            annotations={**annotations, **kept_hashes(live[name])},
-            name=name,
-            spec=resolve_spec(app.resource, live[name], spec),
+        keep_hash(
+            app.child(
+                TEMPLATE,
+                labels=labels,
+                annotations=annotations,
+                name=name,
+                spec=resolve_spec(app.resource, live[name], spec),
+            ),
+            live[name],
         )
         for name, spec in specs.items()
     ]

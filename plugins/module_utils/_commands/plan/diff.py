@@ -8,11 +8,12 @@ from __future__ import annotations
 import difflib
 import json
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..._base.yaml_text import dump_yaml
 from ..._cluster.simulated import Ask
+from ..._components.app import OPERATOR_VERSION_ANNOTATION
 from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION, PARENT_HASH_ANNOTATION
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import key_of
@@ -114,6 +115,7 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
     if live is None:
         created = hide_secrets(publish(wanted.child.manifest))
         return Change(CREATE, key, wanted.parent, None, created)
+    wanted = Wanted(wanted.parent, _with_live_version(wanted.child, live))
     plan = _plan_of(wanted, live)
     if not plan.apply and not plan.adopt:
         return None
@@ -129,6 +131,17 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
     spec, old = after.get("spec") or {}, before.get("spec") or {}
     restarts = bool(template) and spec.get(template) != old.get(template)
     return Change(CHANGE, key, wanted.parent, before, after, restarts)
+
+
+def _with_live_version(child: Child, live: Json) -> Child:
+    """The child with the version of the operator that runs, which a plan does not know."""
+    version = (live["metadata"].get("annotations") or {}).get(OPERATOR_VERSION_ANNOTATION)
+    if version is None:
+        return child
+    metadata = child.manifest["metadata"]
+    annotations = {**metadata.get("annotations", {}), OPERATOR_VERSION_ANNOTATION: version}
+    manifest = {**child.manifest, "metadata": {**metadata, "annotations": annotations}}
+    return replace(child, manifest=manifest)
 
 
 def _lost_fields(child: Child, live: Json) -> Json:
@@ -188,18 +201,24 @@ def _before(live: t.Any, want: t.Any, lost: Json, parents: tuple[str, ...] = ())
             for key, value in want.items()
             if key in live or has_wanted(None, value, (*parents, key))
         }
-        gone = (name[2:] for name in lost if name.startswith("f:"))
-        return found | {
-            name: live[name]
-            for name in gone
-            if name in live and name not in want and not is_default(name, live[name])
+        gone = {
+            name[2:]: _lost_part(live[name[2:]], below)
+            for name, below in lost.items()
+            if name.startswith("f:") and name[2:] in live and name[2:] not in want
         }
+        return found | {name: part for name, part in gone.items() if not is_default(name, part)}
     if isinstance(want, list) and isinstance(live, list) and len(want) == len(live):
         return [
             _before(have, item, _removed_fields(have, lost), parents)
             for have, item in zip(live, want, strict=True)
         ]
     return want if has_wanted(live, want, parents) else live
+
+
+def _lost_part(live: t.Any, lost: Json) -> t.Any:
+    """The part of a map that goes: others keep their keys in it."""
+    names = [name[2:] for name in lost if name.startswith("f:")]
+    return {name: live[name] for name in names if name in live} if names else live
 
 
 def _removed_fields(item: t.Any, lost: Json) -> Json:

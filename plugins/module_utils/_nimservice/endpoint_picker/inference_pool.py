@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._components.nim_metadata import kept_hashes
+from ..._components.nim_metadata import keep_hash
 from ..._components.pod import without_empty
 from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
@@ -70,4 +70,5 @@ def build_pool(app: NIMServiceApp) -> Manifest:
         "targetPorts": [{"number": app.spec.expose.ports["api"]}],
         "endpointPickerRef": {"name": picker_name(app), "port": {"number": PICKER_PORT}},
     }
-    return app.child("InferencePool", annotations=kept_hashes(app.live("InferencePool")), spec=spec)
+    pool = app.child("InferencePool", annotations={}, spec=spec)
+    return keep_hash(pool, app.live("InferencePool"))

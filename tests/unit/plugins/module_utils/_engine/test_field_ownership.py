@@ -268,3 +268,18 @@ def test_claim_all_that_the_reference_wrote():
     assert claimed["operation"] == "Apply"
     assert claimed["time"] == reference["time"]
     assert claimed["fieldsV1"] == reference["fieldsV1"]
+
+
+HASH = {"f:annotations": {"f:nvidia.com/last-applied-hash": {}}, "f:labels": {"f:team": {}}}
+
+
+def test_a_later_update_of_the_reference_is_adopted_with_all_its_metadata():
+    """It owns what it has added since we applied the object, without the managed-by label."""
+    finalizers = {"f:finalizers": {'v:"finalizer.nimservice.apps.nvidia.com"': {}}}
+    update = entry({"f:metadata": HASH | finalizers}, "nim-operator", "Update")
+    theirs, ours = adopt_fields(live_deployment(update), WANT)
+    assert theirs["fieldsV1"] == {"f:metadata": finalizers}, "finalizers are its controller's"
+    assert ours["fieldsV1"]["f:metadata"]["f:labels"] == {"f:app": {}, "f:team": {}}
+    assert "f:nvidia.com/last-applied-hash" in ours["fieldsV1"]["f:metadata"]["f:annotations"]
+    status = entry({"f:metadata": HASH}, "nim-operator", "Update", subresource="status")
+    assert adopt_fields(live_deployment(status), WANT) is None

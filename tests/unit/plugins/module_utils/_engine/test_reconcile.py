@@ -104,7 +104,7 @@ def test_another_operator_is_reported(cluster: SimulatedCluster) -> None:
         {"manager": "manager", "operation": "Update", "time": time, "fieldsV1": hashes},
     ]
     owner = {"controller": True, "uid": "u", "kind": "Toy", "name": "a"}
-    metadata = {"name": "a", "namespace": "nim", "ownerReferences": [owner]}
+    metadata = {"name": "a", "namespace": "nim", "resourceVersion": "1", "ownerReferences": [owner]}
     live = {"kind": "ConfigMap", "metadata": metadata | {"managedFields": entries}}
     found = reconcile(TOY, toy(), SimulatedCluster(Facts([live]).ask)).report.status["conditions"]
     assert [item["type"] for item in found] == ["Contested"]

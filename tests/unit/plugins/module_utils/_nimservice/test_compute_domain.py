@@ -55,11 +55,15 @@ def test_which_domain(make: t.Any, spec: t.Any, creates: bool, name: str) -> Non
 
 
 def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
-    given = live("llm")
-    given["metadata"]["annotations"] = {"nvidia.com/last-applied-hash": "x", "other": "y"}
-    made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given)))
-    assert made["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "x"
-    assert "other" not in made["metadata"]["annotations"]
+    made = build_domain(NIMServiceApp(make.cr(CREATE), make.observe()))
+    hashes = {"nvidia.com/last-applied-hash": "x", "other": "y"}
+    annotations = made["metadata"]["annotations"] | hashes
+    given = {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+    kept = build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given)))
+    assert kept["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "x"
+    assert "other" not in kept["metadata"]["annotations"]
+    given = {**given, "spec": {**given["spec"], "numNodes": 9}}
+    assert build_domain(NIMServiceApp(make.cr(CREATE), make.observe(given))) == made
 
 
 def test_build_domain(make: t.Any) -> None:

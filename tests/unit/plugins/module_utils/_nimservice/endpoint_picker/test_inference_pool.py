@@ -27,11 +27,13 @@ def port(number: int, protocol: str = "TCP", **fields: t.Any) -> t.Any:
 def test_the_hash_of_the_reference_stays(make: t.Any) -> None:
     """Without it, the reference would update the pool after a way back, and panic."""
     hashes = {"nvidia.com/last-applied-hash": "x", "nvidia.com/parent-spec-hash": "y"}
-    live = {"kind": "InferencePool", "metadata": {"name": "llm", "annotations": hashes}}
-    made = build_pool(NIMServiceApp(make.cr(picker()), make.observe(live)))
-    assert made["metadata"]["annotations"] == {"nvidia.com/last-applied-hash": "x"}
     made = build_pool(NIMServiceApp(make.cr(picker()), make.observe()))
     assert "annotations" not in made["metadata"]
+    live = {**made, "metadata": {**made["metadata"], "annotations": hashes}}
+    again = build_pool(NIMServiceApp(make.cr(picker()), make.observe(live)))
+    assert again["metadata"]["annotations"] == {"nvidia.com/last-applied-hash": "x"}
+    live = {**live, "spec": {**live["spec"], "targetPorts": [{"number": 9}]}}
+    assert build_pool(NIMServiceApp(make.cr(picker()), make.observe(live))) == made
 
 
 @pytest.mark.parametrize(
