@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields
 from .api_resources import identity_of, is_served, key_of, reference_to
 from .desired import Child, Desired, Manifest, Refusal
 from .drift import has_drifted, has_wanted
-from .kept_lists import keep_lists
 from .field_ownership import adopt_fields
+from .kept_lists import keep_lists
 from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, is_controlled_by
 from .observed import Observed
 from .patches import merge_patch_of

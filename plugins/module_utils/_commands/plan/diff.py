@@ -19,8 +19,8 @@ from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import key_of
 from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
-from ..._engine.kept_lists import keep_lists
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
+from ..._engine.kept_lists import keep_lists
 from ..._engine.observed import Observed, read_object, read_sealed
 from ..._engine.plan import make_plan
 from ..._engine.sealed import has_sealed

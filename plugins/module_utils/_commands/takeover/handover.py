@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import time
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..._base.errors import ApiError, NimError
 from ..._base.printable import printable
 from ..._cluster.client import Client
-from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path
+from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION
+from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
+from ..._engine.conditions import drop_condition
+from ..._engine.rivals import CONTESTED
 from ..._engine.served_kinds import SERVED
+from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview
 from ..text import write_plan
 from .backup import CRD, WEBHOOKS, Backup, restorable
@@ -27,7 +32,15 @@ from .installations import (
 )
 from .return_path import KINDS as CRASHING_KINDS
 from .return_path import Obstacles, find_obstacles
-from .snapshot import POD, Comparison, Snapshot, compare, not_ready, take_snapshot
+from .snapshot import (
+    POD,
+    Comparison,
+    Snapshot,
+    compare,
+    count_restarts,
+    not_ready,
+    take_snapshot,
+)
 
 Json = dict[str, t.Any]
 
@@ -39,6 +52,8 @@ _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/"
 _PLURALS = {kind: f"{kind.lower()}s" for kind in WEBHOOKS}
 _LEASES = "coordination.k8s.io/v1"
 _PAUSE = 1.0
+_QUIET, _LONG_QUIET = 10, 30
+"""How many times in a row nothing has changed."""
 _MAX_TEXT = 300
 """Of what a pod waits for, which a registry may have written."""
 _NAMESPACE = "Namespace"
@@ -74,7 +89,17 @@ class Situation:
     def is_taken_over(self) -> bool:
         """Whether ours runs, and nothing of the reference is active."""
         is_stopped = self.reference is None or not self.reference.replicas
-        return is_stopped and not self.webhooks and bool(self.ours and self.ours.replicas)
+        is_left = self.webhooks or self.foreign_definitions
+        return is_stopped and not is_left and bool(self.ours and self.ours.replicas)
+
+    @property
+    def foreign_definitions(self) -> dict[str, str]:
+        """The CRDs of kinds that we serve and that are not ours: name → kind."""
+        return {
+            item["metadata"]["name"]: item["spec"]["names"]["kind"]
+            for item in self.definitions
+            if item["spec"]["names"]["kind"] in SERVED and not _has_our_status(item)
+        }
 
     @property
     def is_reconciling(self) -> bool:
@@ -170,6 +195,18 @@ class Takeover:
                 "our Deployment does not set OPERATOR_VERSION, by which this sees what has been"
                 " reconciled: set it as config/manager/manager.yaml does"
             )
+        self._check_definitions(now)
+
+    def _check_definitions(self, now: Situation) -> None:
+        """NimError unless the CRDs are ours, or come with the manifests."""
+        given = {item["metadata"]["name"] for item in self._order.manifests if item["kind"] == CRD}
+        found = now.foreign_definitions
+        if missing := sorted(kind for name, kind in found.items() if name not in given):
+            raise NimError(
+                f"the cluster has the reference operator's CRDs of {', '.join(missing)}, which drop"
+                " fields of our status: name the file with the manifests of our operator, and its"
+                " CRDs, in manifests"
+            )
 
     def take_over(self, now: Situation) -> Comparison:
         """Start ours, stop the reference, wait, and compare. NimError says what went wrong."""
@@ -184,7 +221,9 @@ class Takeover:
         self._release_lease(reference)
         self._say(f"waiting for {len(now.resources)} custom resources to be reconciled")
         self._wait(self._unreconciled, f"{ours.namespace}/{ours.name} has not reconciled")
-        return self._settle(before)
+        found = self._settle(before)
+        self._end_contests()
+        return found
 
     def _our_namespace(self, now: Situation) -> str:
         """Where our operator is or goes to; NimError unless it is the reference's namespace."""
@@ -266,7 +305,9 @@ class Takeover:
         self._wait_available(reference)
         for item in saved.webhooks:
             self._apply(restorable(item))
-        return self._settle(before)
+        self._wait_quiet(reference)
+        compared = self._settle(before)
+        return replace(compared, lost=[*compared.lost, *self._restarts(reference)])
 
     # Steps
 
@@ -314,6 +355,55 @@ class Takeover:
             and not item["metadata"].get("deletionTimestamp")
         ]
 
+    def _end_contests(self) -> None:
+        """Remove the condition that names the stopped operator, which would stay for minutes.
+
+        Its last writes are newer than ours of a former takeover.
+        """
+        for resource in list_resources(self._client, ""):
+            conditions = (resource.get("status") or {}).get("conditions") or []
+            left = drop_condition(conditions, CONTESTED)
+            if left == conditions:
+                continue
+            metadata = resource["metadata"]
+            path = api_path(resource["kind"], metadata.get("namespace"), metadata["name"])
+            body = {
+                "metadata": {"resourceVersion": metadata["resourceVersion"]},
+                "status": {"conditions": left},
+            }
+            try:
+                self._client.patch(f"{path}/status", body, MANAGER)
+            except ApiError as error:
+                if error.status not in (404, 409):  # reconciled meanwhile: it expires by itself
+                    raise
+
+    def _wait_quiet(self, reference: Installation) -> None:
+        """Wait until the reference has reconciled everything, and nothing changes any more.
+
+        It writes each workload once, as its hashes are gone, unless the resource waits for
+        something: while a workload is unwritten, the wait for the next change is longer.
+        """
+        self._say(f"waiting until {reference.namespace}/{reference.name} has reconciled everything")
+        end = time.monotonic() + self._order.seconds
+        quiet, last = 0, None
+        while time.monotonic() < end:
+            objects = self._objects()
+            versions = {identity(item): item["metadata"].get("resourceVersion") for item in objects}
+            quiet, last = (quiet + 1 if versions == last else 0), versions
+            if quiet >= (_LONG_QUIET if any(map(_is_unwritten, objects)) else _QUIET):
+                return
+            time.sleep(_PAUSE)
+        self._say(f"objects still change after {self._order.seconds:g} s")
+
+    def _restarts(self, reference: Installation) -> list[str]:
+        """Pods of the reference whose containers have ended, as in a panic."""
+        return [
+            f"Pod {reference.namespace}/{pod['metadata']['name']}: the reference operator has"
+            f" restarted {count} times; see kubectl logs --previous"
+            for pod in self._pods_of_deployment(reference)
+            if (count := count_restarts(pod))
+        ]
+
     def _settle(self, before: Snapshot) -> Comparison:
         """Wait until what was Ready is Ready, as long as that is allowed, and compare."""
         self._say("waiting until what was Ready is Ready")
@@ -325,9 +415,16 @@ class Takeover:
         return compare(before, after)
 
     def _snapshot(self) -> Snapshot:
-        kinds = [kind for kind in _children_kinds() if self._is_served(kind)]
-        children = list_children(self._client, [*kinds, POD], "")
-        return take_snapshot([*list_resources(self._client, ""), *children])
+        return take_snapshot([*self._objects(), *list_children(self._client, [POD], "")])
+
+    def _objects(self) -> list[Json]:
+        """The custom resources and their objects, without pods."""
+        children = list_children(self._client, self._served_children, "")
+        return [*list_resources(self._client, ""), *children]
+
+    @cached_property
+    def _served_children(self) -> list[str]:
+        return [kind for kind in _children_kinds() if self._is_served(kind)]
 
     def _wait_available(self, installation: Installation) -> None:
         path = api_path("Deployment", installation.namespace, installation.name)
@@ -433,6 +530,19 @@ def describe(now: Situation, found: Preview) -> str:
     webhooks = [f"{item['kind']} {item['metadata']['name']}" for item in now.webhooks]
     lines = [*(f"# {text}" for text in operators), *(f"# {text}" for text in webhooks)]
     return "\n".join([*lines, write_plan(found.changes, found.simulated)])
+
+
+def _has_our_status(definition: Json) -> bool:
+    """Whether a definition keeps `status.operatorVersion`, by which ours reports."""
+    schema = (definition["spec"]["versions"][0].get("schema") or {}).get("openAPIV3Schema") or {}
+    status = (schema.get("properties") or {}).get("status") or {}
+    return "operatorVersion" in (status.get("properties") or {})
+
+
+def _is_unwritten(item: Json) -> bool:
+    """Whether the reference has not yet written a workload since its hash was removed."""
+    annotations = item["metadata"].get("annotations") or {}
+    return item["kind"] in TEMPLATES and LAST_APPLIED_ANNOTATION not in annotations
 
 
 def _children_kinds() -> list[str]:

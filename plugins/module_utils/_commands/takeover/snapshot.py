@@ -58,13 +58,18 @@ def take_snapshot(objects: t.Iterable[Json]) -> Snapshot:
 
 def _look_at(item: Json) -> Seen:
     metadata, status = item["metadata"], item.get("status") or {}
-    containers = status.get("containerStatuses") or []
     return Seen(
         uid=str(metadata.get("uid")),
         pods=json.dumps((item.get("spec") or {}).get(TEMPLATES.get(item["kind"], ""))),
         state=str(status.get("state") or "") if is_served(item) else "",
-        restarts=sum(container.get("restartCount", 0) for container in containers),
+        restarts=count_restarts(item),
     )
+
+
+def count_restarts(item: Json) -> int:
+    """How often containers of a pod have restarted; 0 for other objects."""
+    containers = (item.get("status") or {}).get("containerStatuses") or []
+    return sum(container.get("restartCount", 0) for container in containers)
 
 
 def compare(before: Snapshot, after: Snapshot) -> Comparison:

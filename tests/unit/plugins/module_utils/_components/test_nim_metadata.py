@@ -62,7 +62,9 @@ OWNED = {
         pytest.param(POOL, False, id="no hash"),
         pytest.param(changed(POOL, **HASHED), True, id="unchanged"),
         pytest.param(changed(POOL, **HASHED, **OWNED), False, id="a label goes"),
-        pytest.param(changed(POOL, **HASHED, labels={"a": "1", "c": "2"}), True, id="others' label"),
+        pytest.param(
+            changed(POOL, **HASHED, labels={"a": "1", "c": "2"}), True, id="others' label"
+        ),
         pytest.param(changed(POOL, **HASHED, labels={"a": "2"}), False, id="a label changes"),
         pytest.param(
             changed(POOL | {"spec": {"targetPorts": [{"number": 9}]}}, **HASHED),

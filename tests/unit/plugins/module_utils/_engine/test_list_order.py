@@ -40,8 +40,13 @@ CASES = [
     pytest.param("volumeMounts", MOUNTS, MOUNTS[::-1], MOUNTS[::-1], id="mounts"),
     pytest.param("ports", PORTS, PORTS[::-1], PORTS[::-1], id="ports of two protocols"),
     pytest.param("tolerations", [GPU, SPOT], [SPOT, GPU], [SPOT, GPU], id="tolerations"),
-    pytest.param("imagePullSecrets", [{"name": "a"}, {"name": "b"}], [{"name": "b"}, {"name": "a"}],
-                 [{"name": "b"}, {"name": "a"}], id="pull secrets"),
+    pytest.param(
+        "imagePullSecrets",
+        [{"name": "a"}, {"name": "b"}],
+        [{"name": "b"}, {"name": "a"}],
+        [{"name": "b"}, {"name": "a"}],
+        id="pull secrets",
+    ),
     pytest.param("drop", ["NET_RAW", "ALL"], ["ALL", "NET_RAW"], ["ALL", "NET_RAW"], id="strings"),
     pytest.param("args", ["a", "b"], ["b", "a"], ["a", "b"], id="arguments"),
     pytest.param("initContainers", [A, B], [B, A], [A, B], id="init containers"),
@@ -73,13 +78,14 @@ def test_what_does_not_move_is_the_same_object():
 
 def expand(variables):
     """What a container gets: Kubernetes' own expansion, from the definitions before."""
-    result = {}
+    known = {}
+
+    def look_up(found):
+        return known.get(found[1], found[0])
+
     for item in variables:
-        known = dict(result)
-        result[item["name"]] = re.sub(
-            r"\$\((\w+)\)", lambda found: known.get(found[1], found[0]), item["value"]
-        )
-    return result
+        known[item["name"]] = re.sub(r"\$\((\w+)\)", look_up, item["value"])
+    return known
 
 
 def test_a_container_gets_the_same_in_any_order():

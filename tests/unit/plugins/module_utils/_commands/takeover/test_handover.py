@@ -48,6 +48,10 @@ KINDS = {
 }
 
 
+OUR_STATUS = {"properties": {"status": {"properties": {"operatorVersion": {}}}}}
+OUR_VERSION = {"name": "v1alpha1", "schema": {"openAPIV3Schema": OUR_STATUS}}
+
+
 class World:
     """A cluster whose Deployments get pods, and whose leading operator reconciles."""
 
@@ -58,9 +62,11 @@ class World:
         self.steps = 0
         self.is_image_missing = False
         self.is_idle = False
+        self.also = lambda: None
 
     def step(self, *_args):
         self.steps += 1
+        self.also()
         for path, item in list(self.cluster.objects.items()):
             if item.get("kind") == "Deployment" and item["metadata"]["namespace"] == HOME:
                 self._follow(path, item)
@@ -146,7 +152,7 @@ def world(new_cluster, reference, lease, monkeypatch):
 def handle(world, tmp_path):
     """A Takeover in this world."""
 
-    def make(manifests=(), seconds=5, **order):
+    def make(manifests=(), seconds=20, **order):
         client = Client(world.cluster.kubeconfig(tmp_path))
         return Takeover(client, Order(list(manifests), seconds=seconds, **order), world.said.append)
 
@@ -162,8 +168,7 @@ def manifests(ours):
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "nimservices"},
-        "spec": {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
-        | {"ours": True},
+        "spec": {"group": "apps.nvidia.com", "names": names, "versions": [OUR_VERSION]},
     }
     return [ours(), namespace, crd]
 
@@ -183,7 +188,7 @@ def test_a_takeover(world, handle, manifests):
     assert found.lost == []
     assert "1 of 1 resources are still Ready" in found.kept
     assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 1}
-    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["ours"] is True
+    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
     assert f"{HOOKS}/nim" not in world.cluster.objects
     namespace = world.cluster.objects[f"/api/v1/namespaces/{HOME}"]
     assert namespace["metadata"]["labels"] == {}, "Helm's namespace is left alone"
@@ -273,11 +278,11 @@ def test_the_version_is_needed(world, handle, ours):
 @pytest.mark.parametrize(
     ("watched", "said"), [("a, b", "WATCH_NAMESPACE leaves out nim"), ("a,nim", ""), ("", "")]
 )
-def test_all_resources_must_be_watched(world, handle, ours, watched, said):
-    deployment = ours()
+def test_all_resources_must_be_watched(world, handle, manifests, watched, said):
+    deployment = manifests[0]
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     container["env"].append({"name": "WATCH_NAMESPACE", "value": watched})
-    there = handle([deployment])
+    there = handle(manifests)
     if not said:
         there.check(there.look())
         return
@@ -365,18 +370,66 @@ def test_a_return(world, handle, taken):
 def test_a_return_without_a_backup_leaves_definitions(world, handle, taken):
     back = handle()
     back.give_back(back.look(), Backup())
-    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["ours"] is True
+    assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
     assert f"{HOOKS}/nim" not in world.cluster.objects
 
 
 def test_there_and_back_and_there(world, handle, taken, manifests):
     back = handle()
     back.give_back(back.look(), taken)
-    again = handle()
+    bare = handle()
+    with pytest.raises(NimError, match=r"has the reference operator's CRDs of NIMService, which"):
+        bare.check(bare.look())
+    again = handle(manifests)
     now = again.look()
     again.check(now)
     assert again.take_over(now).lost == []
-    assert handle().look().is_taken_over
+    found = handle().look()
+    assert found.is_taken_over
+    assert found.foreign_definitions == {}
+
+
+def test_ours_with_definitions_of_the_reference_is_not_taken_over(world, handle, taken):
+    definition = taken.definitions[0]
+    world.cluster.put(f"{CRDS}/nimservices", definition)
+    found = handle().look()
+    assert found.foreign_definitions == {"nimservices": "NIMService"}
+    assert not found.is_taken_over
+
+
+def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifests):
+    path = api_path("NIMService", "nim", "llm")
+    contested, ready = {"type": "Contested", "status": "True"}, {"type": "Ready", "status": "True"}
+    world.cluster.objects[path]["status"]["conditions"] = [contested, ready]
+    there = handle(manifests)
+    there.take_over(there.look())
+    assert world.cluster.objects[path]["status"]["conditions"] == [ready]
+
+
+def test_a_return_waits_until_the_reference_has_written_everything(world, handle, taken):
+    """It compares when workloads have the reference's hashes again, and notices its panics."""
+    path = api_path("Deployment", "nim", "llm")
+    metadata = {"name": "llm", "namespace": "nim", "labels": MANAGED, "uid": "d"}
+    template = {"spec": {"containers": [{"name": "llm-ctr"}]}}
+    given = {"kind": "Deployment", "metadata": metadata, "spec": {"template": template}}
+    world.cluster.put(path, given)
+    before = world.steps
+
+    def reconcile_late():
+        reference = world.cluster.objects.get(api_path("Pod", HOME, "k8s-nim-operator-5d-x2x"))
+        if world.steps == before + 30:
+            reference["status"]["containerStatuses"] = [{"state": {}, "restartCount": 2}]
+            hashed = metadata | {"annotations": HASHED}
+            world.cluster.put(path, given | {"metadata": hashed, "spec": {"template": {}}})
+
+    world.also = reconcile_late
+    back = handle(seconds=60)
+    found = back.give_back(back.look(), taken)
+    assert found.lost == [
+        "Pod nim-operator/k8s-nim-operator-5d-x2x: the reference operator has restarted 2 times;"
+        " see kubectl logs --previous"
+    ]
+    assert "0 of 1 workloads have the same pod templates" in found.kept
 
 
 def test_a_return_without_ours(world, handle):
