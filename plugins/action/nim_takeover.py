@@ -68,7 +68,8 @@ class ActionModule(CommandAction):
             return result | {"changed": True}
         file = self._save(takeover.backup(now), arguments["backup"])
         way_back = self._way_back(file, arguments)
-        return result | self._run(lambda: takeover.take_over(now), file, way_back)
+        announced = {change.key for change in found.changes if change.restarts}
+        return result | self._run(lambda: takeover.take_over(now, announced), file, way_back)
 
     def _back(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:
         takeover.check_return(now)

@@ -15,6 +15,7 @@ from ..._base.printable import printable
 from ..._cluster.client import Client
 from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
+from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.conditions import drop_condition
 from ..._engine.rivals import CONTESTED
 from ..._engine.served_kinds import SERVED
@@ -208,8 +209,11 @@ class Takeover:
                 " CRDs, in manifests"
             )
 
-    def take_over(self, now: Situation) -> Comparison:
-        """Start ours, stop the reference, wait, and compare. NimError says what went wrong."""
+    def take_over(self, now: Situation, announced: t.Container[Key] = frozenset()) -> Comparison:
+        """Start ours, stop the reference, wait, and compare. NimError says what went wrong.
+
+        ``announced``: the workloads whose pods the preview says are replaced.
+        """
         reference = t.cast(Installation, now.reference)
         before = self._snapshot()
         if not now.is_reconciling:
@@ -221,7 +225,7 @@ class Takeover:
         self._release_lease(reference)
         self._say(f"waiting for {len(now.resources)} custom resources to be reconciled")
         self._wait(self._unreconciled, f"{ours.namespace}/{ours.name} has not reconciled")
-        found = self._settle(before)
+        found = self._settle(before, announced)
         self._end_contests()
         return found
 
@@ -404,7 +408,7 @@ class Takeover:
             if (count := count_restarts(pod))
         ]
 
-    def _settle(self, before: Snapshot) -> Comparison:
+    def _settle(self, before: Snapshot, announced: t.Container[Key] = frozenset()) -> Comparison:
         """Wait until what was Ready is Ready, as long as that is allowed, and compare."""
         self._say("waiting until what was Ready is Ready")
         end = time.monotonic() + self._order.seconds
@@ -412,7 +416,7 @@ class Takeover:
         while not_ready(before, after) and time.monotonic() < end:
             time.sleep(_PAUSE)
             after = self._snapshot()
-        return compare(before, after)
+        return compare(before, after, announced)
 
     def _snapshot(self) -> Snapshot:
         return take_snapshot([*self._objects(), *list_children(self._client, [POD], "")])

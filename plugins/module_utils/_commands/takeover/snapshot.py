@@ -11,13 +11,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..._engine.api_resources import ObjectKey as Key
-from ..._engine.api_resources import identity, is_served
+from ..._engine.api_resources import identity, is_served, object_identity
 from ..plan.diff import TEMPLATES
 from ..text import name_of
 
 Json = dict[str, t.Any]
 
 POD = "Pod"
+_WORKLOAD_LABELS = {
+    "leaderworkerset.sigs.k8s.io/name": "LeaderWorkerSet",
+    "serving.kserve.io/inferenceservice": "InferenceService",
+}
 _OVER = ("Succeeded", "Failed")
 READY = "Ready"
 
@@ -27,13 +31,15 @@ class Seen:
     """An object at one moment.
 
     ``pods``: what determines the pods of a workload, as text. A Deployment's generation does not
-    tell, as annotations count, too. ``state``: of a custom resource; ``restarts``: of a pod.
+    tell, as annotations count, too. ``state``: of a custom resource; ``restarts``: of a pod;
+    ``workload``: the one that a pod belongs to, None if it is not known.
     """
 
     uid: str
     pods: str = ""
     state: str = ""
     restarts: int = 0
+    workload: Key | None = None
 
 
 Snapshot = dict[Key, Seen]
@@ -63,7 +69,20 @@ def _look_at(item: Json) -> Seen:
         pods=json.dumps((item.get("spec") or {}).get(TEMPLATES.get(item["kind"], ""))),
         state=str(status.get("state") or "") if is_served(item) else "",
         restarts=count_restarts(item),
+        workload=_workload_of(item) if item["kind"] == POD else None,
     )
+
+
+def _workload_of(pod: Json) -> Key | None:
+    metadata = pod["metadata"]
+    for label, kind in _WORKLOAD_LABELS.items():
+        if name := (metadata.get("labels") or {}).get(label):
+            return object_identity(kind, metadata["namespace"], name)
+    for owner in metadata.get("ownerReferences") or []:
+        if owner.get("kind") == "ReplicaSet":
+            name = str(owner["name"]).rpartition("-")[0]
+            return object_identity("Deployment", metadata["namespace"], name)
+    return None
 
 
 def count_restarts(item: Json) -> int:
@@ -72,12 +91,20 @@ def count_restarts(item: Json) -> int:
     return sum(container.get("restartCount", 0) for container in containers)
 
 
-def compare(before: Snapshot, after: Snapshot) -> Comparison:
-    """What has changed between two snapshots; new objects are no loss."""
+def compare(
+    before: Snapshot, after: Snapshot, announced: t.Container[Key] = frozenset()
+) -> Comparison:
+    """What has changed between two snapshots; new objects are no loss.
+
+    ``announced``: workloads whose pods the user knows to be replaced.
+    """
     lost: list[str] = []
     kept: Counter[str] = Counter()
     for key, old in before.items():
         new = after.get(key)
+        if key.kind == POD and old.workload in announced:
+            kept["announced"] += 1
+            continue
         if text := _loss(old, new):
             lost.append(f"{name_of(key)}: {text}")
             continue
@@ -92,7 +119,8 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
         lost,
         f"{kept['objects']} objects and {kept['pods']} pods are the same, {kept['templates']} of"
         f" {workloads} workloads have the same pod templates, {min(kept['Ready'], ready)} of"
-        f" {ready} resources are still Ready",
+        f" {ready} resources are still Ready"
+        + (f"; {kept['announced']} pods are replaced as planned" if kept["announced"] else ""),
     )
 
 

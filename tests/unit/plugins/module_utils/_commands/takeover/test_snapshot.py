@@ -9,7 +9,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.snap
     not_ready,
     take_snapshot,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS,
+    ObjectKey,
+)
 
 
 def item(kind, name, uid="u1", template="a", **status):
@@ -67,6 +70,26 @@ def test_losses(changed, lost):
     found = compare(take_snapshot(BEFORE), take_snapshot([*after, changed]))
     assert found.lost == lost
     assert ("1 of 1 workloads" in found.kept) is (changed["kind"] != "Deployment")
+
+
+@pytest.mark.parametrize(
+    ("labels", "owner", "workload"),
+    [
+        ({}, "llm-5d8f", ("Deployment", "nim", "llm")),
+        ({"leaderworkerset.sigs.k8s.io/name": "g"}, "", ("LeaderWorkerSet", "nim", "g")),
+        ({"serving.kserve.io/inferenceservice": "k"}, "k-1", ("InferenceService", "nim", "k")),
+        ({}, "", None),
+    ],
+)
+def test_pods_that_the_plan_announced_are_no_loss(labels, owner, workload):
+    owners = [{"kind": "ReplicaSet", "name": owner}] if owner else []
+    given = pod("llm-1")
+    given["metadata"] |= {"labels": labels, "ownerReferences": owners}
+    announced = {ObjectKey(*workload)} if workload else set()
+    found = compare(take_snapshot([given]), {}, announced)
+    assert found.lost == ([] if workload else ["Pod nim/llm-1: gone"])
+    assert found.kept.endswith("; 1 pods are replaced as planned") is bool(workload)
+    assert compare(take_snapshot([given]), {}).lost == ["Pod nim/llm-1: gone"]
 
 
 def test_not_ready():

@@ -1,0 +1,123 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Puts whole objects that a release of the reference operator left in a cluster into another one.
+
+Each file is a list of objects as `kubectl get -o json` prints them, all of one namespace. Objects
+that the API server makes itself are left out, and so are Secrets that exist, as files have no data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+THEIRS, USERS = "nim-operator", "kubectl"
+NAMES_OF_THE_SERVER = {"kube-root-ca.crt", "default"}
+METADATA_OF_THE_SERVER = (
+    *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
+    *("finalizers", "generateName"),
+)
+ANNOTATIONS_OF_CONTROLLERS = ("pv.kubernetes.io/", "volume.", "deployment.kubernetes.io/")
+ALLOCATED = {
+    "Service": ("clusterIP", "clusterIPs", "healthCheckNodePort"),
+    "PersistentVolumeClaim": ("volumeName",),
+    "Job": ("selector",),
+}
+SIMULATED = ("LeaderWorkerSet", "InferenceService", "ComputeDomain")
+"""Kinds without a controller here: their status is the file's."""
+JOB_LABELS = ("controller-uid", "job-name")
+
+Json = dict[str, Any]
+
+
+def kubectl(*arguments: str, stdin: str = "") -> str:
+    done = subprocess.run(
+        ["kubectl", *arguments], input=stdin, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def make_creatable(item: Json, uids: dict[tuple[str, str], str]) -> Json:
+    """The object without what only the API server and controllers set, owned by the new owner."""
+    made = json.loads(json.dumps({key: value for key, value in item.items() if key != "status"}))
+    metadata = made["metadata"]
+    for name in METADATA_OF_THE_SERVER:
+        metadata.pop(name, None)
+    annotations = metadata.get("annotations") or {}
+    metadata["annotations"] = {
+        key: value
+        for key, value in annotations.items()
+        if not key.startswith(ANNOTATIONS_OF_CONTROLLERS)
+    }
+    for owner in metadata.get("ownerReferences") or []:
+        owner["uid"] = uids[owner["kind"], owner["name"]]
+    for field in ALLOCATED.get(made["kind"], ()):
+        made["spec"].pop(field, None)
+    if made["kind"] == "Job":
+        labels = made["spec"]["template"]["metadata"]["labels"]
+        for name in [name for name in labels if name.endswith(JOB_LABELS)]:
+            del labels[name]
+    if made["kind"] == "Secret":
+        key = ".dockerconfigjson" if made["type"].endswith("dockerconfigjson") else "NGC_API_KEY"
+        made["data"] = {key: base64.b64encode(b"{}").decode()}
+    return made
+
+
+def create(item: Json, manager: str) -> Json:
+    text = json.dumps(item)
+    command = ("create", "--save-config=false", f"--field-manager={manager}", "-o", "json")
+    return dict(json.loads(kubectl(*command, "-f", "-", stdin=text)))
+
+
+def is_custom(item: Json) -> bool:
+    return str(item["apiVersion"]).startswith("apps.nvidia.com/")
+
+
+def rank(item: Json) -> tuple[bool, bool]:
+    """Owners before their objects: a pipeline before its services."""
+    return not is_custom(item), bool(item["metadata"].get("ownerReferences"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="+")
+    files = parser.parse_args().files
+    items = [item for file in files for item in json.loads(Path(file).read_text())]
+    namespace = items[0]["metadata"]["namespace"]
+    found = kubectl("get", "secrets,configmaps", "-n", namespace, "-o", "name").split()
+    existing = {name.removeprefix("configmap/").removeprefix("secret/") for name in found}
+    uids: dict[tuple[str, str], str] = {}
+    # Owners before their objects: a pipeline before its services.
+    items.sort(
+        key=lambda item: (not is_custom(item), bool(item["metadata"].get("ownerReferences")))
+    )
+    for item in items:
+        kind, metadata = item["kind"], item["metadata"]
+        is_owned = bool(metadata.get("ownerReferences"))
+        by_pod = any(owner["kind"] == "Pod" for owner in metadata.get("ownerReferences") or [])
+        if by_pod or metadata["name"] in NAMES_OF_THE_SERVER:
+            continue
+        if kind in ("Secret", "ConfigMap") and metadata["name"] in existing:
+            continue
+        is_users = is_custom(item) and not is_owned
+        made = create(make_creatable(item, uids), USERS if is_users else THEIRS)
+        uids[kind, metadata["name"]] = made["metadata"]["uid"]
+    for item in items:
+        if not is_custom(item) and item["kind"] not in SIMULATED:
+            continue
+        body = json.dumps({"status": item.get("status") or {}})
+        name = f"{item['kind']}/{item['metadata']['name']}"
+        options = ("--subresource=status", "--type=merge", f"--field-manager={THEIRS}")
+        kubectl("patch", name, "-n", namespace, *options, "-p", body)
+    print(f"{len(items)} objects are in namespace {namespace}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
