@@ -21,11 +21,20 @@ HOST_PATHS = "NIMOPS_HOST_PATHS"
 ROOT_USER = "NIMOPS_ROOT_USER"
 INGRESS_ANNOTATIONS = "NIMOPS_INGRESS_ANNOTATIONS"
 POD_LABELS = "NIMOPS_POD_LABELS"
+PROBE_HOSTS = "NIMOPS_PROBE_HOSTS"
+EXPOSED_SERVICES = "NIMOPS_EXPOSED_SERVICES"
 
 _ANY = "*"
-_DEFAULTS = {HOST_PATHS: _ANY, ROOT_USER: "allow", INGRESS_ANNOTATIONS: _ANY, POD_LABELS: _ANY}
+_DEFAULTS = {
+    HOST_PATHS: _ANY,
+    ROOT_USER: "allow",
+    INGRESS_ANNOTATIONS: _ANY,
+    POD_LABELS: _ANY,
+    PROBE_HOSTS: _ANY,
+    EXPOSED_SERVICES: _ANY,
+}
 _SWITCHES = "switches"
-_PATTERN = re.compile(r"[A-Za-z0-9._/*?-]+")
+_PATTERN = re.compile(r"[A-Za-z0-9._:/*?-]+")
 _ROOT_USER = {"allow": False, "forbid": True}
 _ROOT = 0
 _MAX_SHOWN = 317
@@ -67,6 +76,26 @@ def root_faults(observed: Observed, field: str, value: t.Any) -> list[str]:
     return [_fault(field, value, why)]
 
 
+def security_faults(observed: Observed, field: str, security: t.Mapping[str, t.Any]) -> list[str]:
+    """Why a security context that the user gives is forbidden; empty if it is allowed."""
+    added = (security.get("capabilities") or {}).get("add")
+    given = {
+        "allowPrivilegeEscalation": security.get("allowPrivilegeEscalation") is True,
+        "capabilities.add": bool(added),
+        "privileged": security.get("privileged") is True,
+        "runAsNonRoot": security.get("runAsNonRoot") is False,
+        "runAsUser": security.get("runAsUser") == _ROOT,
+    }
+    return [
+        fault
+        for name, is_bad in given.items()
+        if is_bad
+        for fault in root_faults(
+            observed, f"{field}.{name}", added if name == "capabilities.add" else security[name]
+        )
+    ]
+
+
 def root_user_faults(observed: Observed, spec: t.Mapping[str, t.Any], config_map: str) -> list[str]:
     """Why a root user, or certificates, which need a root container, are forbidden; else empty."""
     found = []
@@ -84,13 +113,9 @@ def key_faults(
 
     ``switch`` lists patterns of the allowed keys. A pattern may contain ``*`` and ``?``.
     """
-    allowed = _listed(observed, switch)
-    if _ANY in allowed:
+    if not is_restricted(observed, switch):
         return []
-    why = _allows(switch, allowed)
-    if bad := [item for item in allowed if not _PATTERN.fullmatch(item)]:
-        why = f"the operator's {switch} has {bad[0]!r}, which is not a pattern of keys"
-        allowed = []
+    allowed, why = _patterns(observed, switch, "keys")
     return [
         _fault(field, key, why)
         for key in sorted(keys or ())
@@ -98,10 +123,41 @@ def key_faults(
     ]
 
 
+def name_faults(observed: Observed, switch: str, field: str, name: str) -> list[str]:
+    """Why the name of a host or an object is forbidden; case does not matter.
+
+    ``switch`` lists patterns of the allowed names, as for `key_faults`.
+    """
+    if not is_restricted(observed, switch):
+        return []
+    allowed, why = _patterns(observed, switch, "names")
+    if any(fnmatchcase(name.lower(), item.lower()) for item in allowed):
+        return []
+    return [_fault(field, name, why)]
+
+
+def is_restricted(observed: Observed, switch: str) -> bool:
+    """Whether a switch that lists what is allowed forbids anything."""
+    return _ANY not in _listed(observed, switch)
+
+
+def allows(observed: Observed, switch: str) -> str:
+    """What a switch allows, for a message."""
+    return _allows(switch, _listed(observed, switch))
+
+
 def refuse(faults: t.Sequence[str]) -> None:
     """NimError if anything is forbidden."""
     if faults:
         raise NimError(f"{'; '.join(faults)} (running workloads stay unchanged)", reason=FORBIDDEN)
+
+
+def _patterns(observed: Observed, switch: str, what: str) -> tuple[list[str], str]:
+    """The patterns of what is allowed, and why others are not; a bad pattern spoils the list."""
+    allowed = _listed(observed, switch)
+    if bad := [item for item in allowed if not _PATTERN.fullmatch(item)]:
+        return [], f"the operator's {switch} has {bad[0]!r}, which is not a pattern of {what}"
+    return allowed, _allows(switch, allowed)
 
 
 def _fault(field: str, value: t.Any, why: str) -> str:

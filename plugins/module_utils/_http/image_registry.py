@@ -6,7 +6,8 @@
 ``NIMOPS_REGISTRIES`` lists the allowed registries: comma-separated host patterns (``*`` by default,
 empty for none), so that air-gapped clusters do not wait for answers that never come. It also
 applies to redirect targets of a registry and to its token service; `egress` describes the other
-limits.
+limits. A private address must be named by a pattern, not only be allowed by ``*``: whoever writes
+an image would otherwise have the operator connect to any port of a node or a pod.
 
 Credentials are sent to two places only: the registry that they are for, and the token service that
 this registry names. Redirects to other hosts do not carry them.
@@ -26,6 +27,7 @@ import typing as t
 from urllib.parse import urlencode, urlsplit
 
 from .._engine.observed import LATER
+from .addresses import literal_of, zone_of
 from .egress import Answer, Egress, scheme_of
 from .timeouts import BusyError, Patience
 from .transport import Pending
@@ -56,6 +58,8 @@ _REFERENCE = re.compile(
 )
 _BEARER = re.compile(r'\bBearer\s+((?:\w+="[^"]*"[\s,]*)+)', re.IGNORECASE)
 _BASIC = re.compile(r"\bBasic\b", re.IGNORECASE)
+_NAMING = re.compile(r"[a-z0-9]")
+_PORT = re.compile(r":[\d*?]*\s*$")
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 
 Json = dict[str, t.Any]
@@ -127,10 +131,28 @@ def _user_and_password(entry: Json) -> str:
 
 def is_registry_allowed(host: str) -> bool:
     """Whether ``NIMOPS_REGISTRIES`` allows this host; patterns may omit the port."""
-    patterns = os.environ.get("NIMOPS_REGISTRIES", "*").lower().split(",")
+    given = os.environ.get("NIMOPS_REGISTRIES", "*").lower().split(",")
     host = host.lower()
-    names = (host, host.rsplit(":", 1)[0], _host_of(host))
-    return any(fnmatch.fnmatchcase(name, item.strip()) for name in names for item in patterns)
+    names = {host, host.rsplit(":", 1)[0], _host_of(host)}
+    is_literal = _is_private(host)
+    patterns = {item.strip() for item in given if not is_literal or _names_host(item)}
+    # An IPv6 address has brackets, which mean something else in a pattern.
+    return not names.isdisjoint(patterns) or any(
+        fnmatch.fnmatchcase(name, item) for name in names for item in patterns
+    )
+
+
+def _names_host(pattern: str) -> bool:
+    """Whether a pattern names any part of a host: `*`, `*.*` and `*:443` do not."""
+    return bool(_NAMING.search(_PORT.sub("", pattern)))
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host, with its port if it has one, is a private address and not a name."""
+    try:
+        return zone_of(literal_of(str(urlsplit(f"//{host}").hostname))) == "private"
+    except ValueError:  # neither: it is never queried
+        return False
 
 
 def may_ask_about(image: str) -> bool:

@@ -13,7 +13,6 @@ from .._components.nemo.app import Claim, Items, NemoApp
 from .._components.nemo.kind import nemo_kind
 from .._components.nemo.probes import probe, startup
 from .._components.pod import without_empty
-from .._components.policy import forbids_root
 from .._engine.kind import Access
 
 _GROUP = 1000
@@ -45,8 +44,7 @@ class DatastoreApp(NemoApp):
     def pod_security(self) -> dict[str, t.Any]:
         """The image has a user of its own."""
         given = self.fields.get("groupID")
-        security = {"fsGroup": _GROUP if given is None else given}
-        return security | ({"runAsNonRoot": True} if forbids_root(self.observed) else {})
+        return {"fsGroup": _GROUP if given is None else given}
 
     @property
     def claim(self) -> Claim | None:

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from .._components.names import MAX_LABEL, check_name
+from .._components.within_policy import within_policy
 from .._engine.desired import Child, Desired
 from .app import NIMBuildApp
 from .steps import next_step
 
 
+@within_policy
 def desired(app: NIMBuildApp) -> Desired:
     """The pod of this step and the cache's ConfigMap; `assess` reports problems."""
     check_name(app.resource, MAX_LABEL)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .._components.traffic import SELECTOR_ACCESS
 from .._engine.kind import Access, Kind, Rule
 from .app import NIMBuildApp
 from .desired import desired
@@ -29,6 +30,7 @@ KIND = Kind(
         ),
         Access("ConfigMap", "read write", "the manifest of the built engine"),
         Access("Node", "list", "detect the Kubernetes distribution"),
+        *SELECTOR_ACCESS,
     ),
     rules=(Rule("", "pods/log", "get", "the pod's output"),),
 )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._components.pvc import pvc_name
+from .._components.traffic import selector_reads
 from .._engine.desired import Manifest
 from .._engine.observed import Read, read_nodes, read_object
 from .._profiles.manifest_pod import read_log_of
@@ -49,7 +50,7 @@ def _dependent_reads(
     if (cache.get("status") or {}).get("state") != READY:
         return wanted
     if not (reading if app.is_built else building):
-        return [*wanted, read_nodes()]
+        return [*wanted, read_nodes(), *selector_reads(app)]
     if app.is_built:
         name = manifest_map_name(cache["metadata"]["name"])
         wanted += [

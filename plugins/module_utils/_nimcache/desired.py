@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .._components.names import check_name
 from .._components.policy import forbids_root
+from .._components.within_policy import within_policy
 from .._engine.desired import Child, Desired
 from .app import NIMCacheApp
 from .config_map import build_config_map
@@ -17,6 +18,7 @@ from .rbac import build_rbac
 from .steps import Steps, next_steps
 
 
+@within_policy
 def desired(app: NIMCacheApp) -> Desired:
     """The children as far as the steps go; `assess` reports a problem, this does not raise it.
 

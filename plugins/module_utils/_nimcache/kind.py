@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._components.rbac import SCC_GROUP, SCC_RESOURCE
+from .._components.traffic import SELECTOR_ACCESS
 from .._engine.kind import Access, Kind, Rule
 from .app import NIMCacheApp
 from .desired import desired
@@ -40,6 +41,7 @@ KIND = Kind(
             "image pull secrets, to ask the registry how an image downloads its model",
         ),
         Access("Node", "list", "detect the Kubernetes distribution; find GPUs to select profiles"),
+        *SELECTOR_ACCESS,
     ),
     rules=(
         Rule("", "pods/log", "get", "the pod's output"),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._components.pvc import pvc_name
+from .._components.traffic import selector_reads
 from .._engine.observed import Read, read_nodes, read_object, read_objects
 from .._profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
@@ -47,7 +48,7 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
         return wanted
     probing = needs_probe(app)
     if probing or not settled:
-        wanted.append(read_nodes())
+        wanted += [read_nodes(), *selector_reads(app)]
     if probing:
         wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
     if needs_protocol(app):

@@ -18,6 +18,7 @@ from .._components.rbac import (
     build_service_account,
     constraint_rule,
 )
+from .._components.within_policy import within_policy
 from .._engine.desired import Child, Desired, Manifest
 from .._engine.metadata import operator_labels
 from .app import NIMServiceApp
@@ -47,6 +48,7 @@ FEATURES: tuple[Feature, ...] = (
 """Optional kinds, depending on the spec; each object has the custom resource's name."""
 
 
+@within_policy
 def desired(app: NIMServiceApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._components.rbac import SCC_GROUP, SCC_RESOURCE
+from .._components.traffic import SELECTOR_ACCESS
 from .._engine.kind import Access, Kind, Rule
 from .app import NIMServiceApp
 from .desired import desired
@@ -63,6 +64,7 @@ KIND = Kind(
             "why they are not ready, and which are unschedulable during an update",
         ),
         Access("Node", "list", "detect the Kubernetes distribution"),
+        *SELECTOR_ACCESS,
     ),
     assumed=((CONTROLLERS, CONTROLLER),),
     rules=(

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from .._base.errors import NimError
 from .._components.pvc import pvc_name
+from .._components.traffic import selector_reads
 from .._engine.observed import Read, read_child, read_object, read_tanzu
 from .app import NIMServiceApp
 from .deployment import strategy_reads
@@ -24,7 +25,7 @@ from .multi_node.groups import group_reads
 from .readiness import readiness_of
 from .served_model import model_reads, needs_model
 from .unready_pods import pod_reads
-from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known
+from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known, live_workload
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
 
@@ -52,6 +53,8 @@ def reads(app: NIMServiceApp) -> list[Read]:
     if is_known(app):
         found += layout_reads(app)
         found += _model_reads(app)
+        if not (app.is_settled and live_workload(app)):
+            found += selector_reads(app)
     return found
 
 

@@ -270,6 +270,8 @@ def test_hardened_switches_off_what_tenants_rarely_need():
         "NIMOPS_HOST_PATHS": "",
         "NIMOPS_ROOT_USER": "forbid",
         "NIMOPS_INGRESS_ANNOTATIONS": "",
+        "NIMOPS_PROBE_HOSTS": "",
+        "NIMOPS_EXPOSED_SERVICES": "",
     }
     assert {name: env.get(name) for name in switches} == switches
     labels = built["Namespace"]["metadata"]["labels"]

@@ -31,7 +31,9 @@ from ..rbac import build_role, build_role_binding, build_service_account, constr
 from ..rollout import readiness_of_deployment
 from ..service import build_service
 from ..service_monitor import build_service_monitor
+from ..traffic import selector_reads
 from ..unready_pods import pods_of, unready_reads
+from ..within_policy import within_policy
 from .app import PORT_API, NemoApp
 
 Fields = t.Mapping[str, t.Any]
@@ -84,6 +86,8 @@ def reads(app: NemoApp) -> list[Read]:
         live = app.live("Deployment")
         is_awaited = readiness_of_deployment(live).awaits_pods
         found += unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
+        if live is None or not app.is_settled:
+            found += selector_reads(app)
     return found
 
 
@@ -99,6 +103,7 @@ def _secret_reads(app: NemoApp) -> list[Read]:
     return [read_presence("Secret", app.namespace, app.name)] if is_left else []
 
 
+@within_policy
 def desired(app: NemoApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 

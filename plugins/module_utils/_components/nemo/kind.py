@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..._engine.kind import Access, Kind, Rule
 from ..rbac import SCC_GROUP, SCC_RESOURCE
+from ..traffic import SELECTOR_ACCESS
 from .app import NemoApp
 from .children import desired, reads
 from .status import assess
@@ -45,6 +46,7 @@ def nemo_kind(
             Access("ServiceMonitor", _CHILD, "scraping"),
             Access("Pod", "list", "why they are not ready"),
             Access("Secret", "read", "whether those that the spec names exist and have changed"),
+            *SELECTOR_ACCESS,
             *access,
         ),
         rules=(

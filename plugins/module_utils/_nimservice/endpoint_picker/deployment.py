@@ -10,7 +10,6 @@ import typing as t
 from ..._components.deployment import build_deployment, pod_template
 from ..._components.env import normalize_env
 from ..._components.pod import image_reference, pull_secrets, without_empty
-from ..._components.policy import forbids_root
 from ..._components.rbac import build_role
 from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
@@ -58,7 +57,6 @@ def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
         {
             "serviceAccountName": picker_name(app),
             "imagePullSecrets": pull_secrets(secrets),
-            "securityContext": {"runAsNonRoot": True} if forbids_root(app.observed) else {},
             "containers": [_build_container(app, given)],
             "volumes": [{"name": _VOLUME, "configMap": {"name": config_map_ref(app)[0]}}],
         }

@@ -15,7 +15,6 @@ from ..._components.nim_metadata import (
     kept_hashes,
 )
 from ..._components.pod import find_container
-from ..._components.policy import forbids_root
 from ..._components.probes import Handler
 from ..._components.rollout import ROLLING_UPDATE
 from ..._engine.desired import Manifest
@@ -91,8 +90,6 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Fields:
         pod |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
     else:
         pod = _for_knative(app, pod)
-        if forbids_root(app.observed):
-            pod |= _without_root(pod)
     labels, annotations = selector_labels(deployment_of(app)), app.annotations
     return _as_before(app, {"labels": labels, "annotations": annotations, **pod}, live)
 
@@ -107,16 +104,6 @@ def _for_knative(app: NIMServiceApp, pod: Fields) -> Fields:
     ]
     kept = {key: value for key, value in pod.items() if key != "securityContext"}
     return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
-
-
-def _without_root(pod: Fields) -> Fields:
-    """Containers that otherwise run as the users of their images, even root."""
-    security = {"securityContext": {"runAsNonRoot": True}}
-    return {
-        where: [container | security for container in pod[where]]
-        for where in ("initContainers", "containers")
-        if where in pod
-    }
 
 
 def _build_knative_probes(app: NIMServiceApp) -> Fields:

@@ -8,15 +8,21 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._components.policy import (
+    EXPOSED_SERVICES,
     INGRESS_ANNOTATIONS,
     POD_LABELS,
+    PROBE_HOSTS,
+    allows,
     forbids_root,
     host_path_faults,
+    is_restricted,
     key_faults,
+    name_faults,
     read_switches,
     refuse,
     root_faults,
     root_user_faults,
+    security_faults,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
@@ -132,6 +138,41 @@ def test_keys(switch: str, allowed: str, key: str, may: bool) -> None:
     assert (not faults) is may
     for fault in faults:
         assert fault.startswith(f'spec.labels: "{key}" is forbidden: the operator\'s {switch} ')
+
+
+@pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS, PROBE_HOSTS, EXPOSED_SERVICES])
+def test_what_is_restricted(switch: str) -> None:
+    assert not is_restricted(told(), switch)
+    assert not is_restricted(told(**{switch: "a, *"}), switch)
+    for given in ("", "a", "**"):
+        assert is_restricted(told(**{switch: given}), switch)
+    assert allows(told(**{switch: "a,b"}), switch) == f"the operator's {switch} allows a, b"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name", "may"),
+    [
+        ("*", "db", True),
+        ("db", "DB", True),
+        ("d?", "db", True),
+        ("", "db", False),
+        ("db;", "db", False),
+        ("db,[a]", "db", False),
+    ],
+)
+def test_names(allowed: str, name: str, may: bool) -> None:
+    faults = name_faults(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
+    assert (not faults) is may
+    assert all(fault.startswith(f'f: "{name}" is forbidden: ') for fault in faults)
+
+
+def test_security_contexts() -> None:
+    bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
+    assert security_faults(told(), "f", bad) == []
+    found = security_faults(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
+    assert [item.split(":")[0] for item in found] == [
+        "f.capabilities.add", "f.privileged", "f.runAsUser",
+    ]  # fmt: skip
 
 
 def test_one_bad_pattern_spoils_the_list() -> None:

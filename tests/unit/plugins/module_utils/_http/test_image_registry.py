@@ -177,6 +177,28 @@ def test_unusable_secrets_are_refused_without_quoting_them(config):
     assert download_protocol("h.io/a", [config]) == ""
 
 
+PRIVATE = (
+    "10.0.0.5",
+    "10.0.0.5:10250",
+    "172.16.0.1:5000",
+    "192.168.1.1",
+    "100.64.0.1:443",
+    "[fd00::1]",
+    "[fd00::1]:10250",
+    "[::ffff:a00:5]:10250",
+    "[64:ff9b::a00:5]",
+)
+"""Private addresses, as the host of an image."""
+
+
+@pytest.mark.parametrize("host", [*PRIVATE, "10.1", "0x0a.0.0.5", "012.0.0.5", "167772165:443"])
+def test_a_private_address_is_never_connected_to(monkeypatch, host):
+    """However it is written: what resolvers take for an address is neither a name nor one for us."""
+    monkeypatch.setattr(egress, "_connect_to", lambda *_args: pytest.fail("connected"))
+    monkeypatch.setattr(egress, "look_up", lambda *_args: pytest.fail("looked up"))
+    assert download_protocol(f"{host}/a:1", [], seconds=1) == ""
+
+
 @pytest.mark.parametrize(
     ("patterns", "host", "allowed"),
     [
@@ -190,6 +212,14 @@ def test_unusable_secrets_are_refused_without_quoting_them(config):
         ("r.corp:5000", "r.corp:5000", True),
         ("r.corp:5000", "r.corp:6000", False),
         ("docker.io", "registry-1.docker.io", True),
+        *((None, host, False) for host in PRIVATE),
+        *(("*,*.*,*:*,*:5000,*:10250,?*,[*]", host, False) for host in PRIVATE),
+        *((f"nvcr.io,{host}", host, True) for host in PRIVATE),
+        ("10.0.*", "10.0.0.5:10250", True),
+        ("10.0.0.5", "10.0.0.5:10250", True),
+        ("10.0.0.6", "10.0.0.5:10250", False),
+        ("*", "10.0.0.5.example:10250", True),
+        ("*", "8.8.8.8:443", True),
     ],
 )
 def test_which_registries_are_asked(monkeypatch, patterns, host, allowed):

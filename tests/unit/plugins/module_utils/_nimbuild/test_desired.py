@@ -25,6 +25,38 @@ def test_pod_is_only_ever_created(build: Make, cache: Make, buildable: t.Any) ->
     assert wanted.unwanted == [MANIFEST_POD]
 
 
+def test_pods_have_no_root_where_it_is_forbidden(world: Make, monkeypatch: t.Any) -> None:
+    monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
+    made = world()
+    for name in (BUILD_POD[1], MANIFEST_POD[1]):
+        made.reconcile()
+        if name == MANIFEST_POD[1]:
+            made.become_built()
+            made.reconcile()
+        (container,) = made.get(f"Pod/nim/{name}")["spec"]["containers"]
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert container["securityContext"]["runAsNonRoot"] is True
+
+
+def test_pod_must_not_get_the_traffic_of_others(world: Make, monkeypatch: t.Any) -> None:
+    service = {
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "nim"},
+        "spec": {"selector": {"app.kubernetes.io/name": "engine"}},
+    }  # fmt: skip
+    monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
+    made = world()
+    made.put(service)
+    said = made.reconcile()
+    assert "Service/nim/*" in said.asked
+    assert said.applied == []
+    assert 'Service "db" selects pods' in said.report.error + str(made.status["conditions"])
+    monkeypatch.setenv("NIMOPS_POD_LABELS", "*")
+    said = made.reconcile()
+    assert "Service/nim/*" not in said.asked
+    assert said.applied
+
+
 def test_config_map_still_belongs_to_the_cache(world: Make) -> None:
     cluster = world().become_built().print_manifest()
     cluster.reconcile()

@@ -18,6 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kind import
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.permissions import (
     refuse_forbidden,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.status import assess
 
 HARDENED = {
@@ -30,6 +31,12 @@ KSERVE = {"inferencePlatform": "kserve"}
 INGRESS = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
 GATEWAY = {"hostDomainName": "example.com", "gateway": {"name": "g", "namespace": "gw"}}
 BAD, GOOD = {"nginx.ingress.kubernetes.io/x": "y"}, {"good.example/x": "y"}
+EPP = {
+    "eppConfig": {
+        "containerSpec": {"name": "epp", "image": {"repository": "epp", "tag": "1"}},
+        "config": {"plugins": []},
+    }
+}
 KNATIVE = {"serving.kserve.io/deploymentMode": "Knative", "autoscaling.knative.dev/min-scale": "1"}
 
 
@@ -165,12 +172,34 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
     assert said.status["model"] == {"name": "m"}
 
 
-EPP = {
-    "eppConfig": {
-        "containerSpec": {"name": "epp", "image": {"repository": "epp", "tag": "1"}},
-        "config": {"plugins": []},
-    }
-}
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="one node"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, id="several nodes"),
+        pytest.param(expose(EPP), id="with a picker"),
+    ],
+)
+def test_names_must_not_take_the_traffic_of_others(make: t.Any, spec: t.Any) -> None:
+    """While labels are free, nothing more is read; else only before there may be new pods."""
+    cr = make.cr(spec)
+    stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
+    for labels, is_refused in (("*", False), ("team", True)):
+        answers = make.cluster(**told(NIMOPS_POD_LABELS=labels)).look(cr)
+        assert ("Service/ns/*" in answers) is is_refused
+        _wanted, plan = plan_for(KIND, cr, Observed(answers | {"Service/ns/*": [stolen]}))
+        said = 'Service "db" selects pods with app.kubernetes.io/name=llm'
+        assert plan.failure.count(said) == is_refused, plan.failure
+        assert bool(plan.apply) is not is_refused
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_settled_service_asks_nothing_more(make: t.Any, is_running: bool) -> None:
+    cr = make.cr({}, {"state": "Ready", "observedGeneration": 2})
+    live = make.rolled_out(cr) if is_running else None
+    answers = {**told(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
+    found = {read.key for read in reads(NIMServiceApp(cr, Observed(answers)))}
+    assert ("Service/ns/*" in found) is not is_running
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("allow", False), ("forbid", True), ("x", True)])
@@ -182,4 +211,6 @@ def test_pods_of_images_users_must_not_be_root(make: t.Any, value: str, is_set: 
         if (child.manifest["kind"], child.manifest["metadata"]["name"]) == ("Deployment", "llm-epp")
     )
     pod = picker["spec"]["template"]["spec"]
-    assert pod.get("securityContext", {}) == ({"runAsNonRoot": True} if is_set else {})
+    (container,) = pod["containers"]
+    assert "securityContext" not in pod
+    assert (container.get("securityContext") or {}).get("runAsNonRoot", False) is is_set

@@ -285,7 +285,23 @@ def test_root_is_refused_where_user_ids_count(nemo: t.Any) -> None:
         assert error.value.reason == "Forbidden"
         assert nemo.pod(kind, observed=observed)["securityContext"]["runAsUser"] == 1000
     pod = nemo.pod("NemoDatastore", {"userID": 0}, observed=observed)
-    assert pod["securityContext"] == {"fsGroup": 1000, "runAsNonRoot": True}, "the image's user"
+    assert pod["securityContext"] == {"fsGroup": 1000}, "the image's user"
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        assert container["securityContext"]["runAsNonRoot"] is True
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_what_selects_pods_is_read_before_there_are_any(nemo: t.Any, is_running: bool) -> None:
+    live = (
+        {"metadata": {"name": "x"}, "spec": {"replicas": 1}, "status": {}} if is_running else None
+    )
+    switches = {"operator": {"switches": {"NIMOPS_POD_LABELS": ""}}}
+    app = nemo.app("NemoEvaluator", None, nemo.observe(**switches))
+    app.observed.answers[app.key("Deployment")] = live
+    app.resource["status"] = {"state": "Ready", "observedGeneration": 1}
+    app.resource["metadata"]["generation"] = 1
+    found = {read.key for read in reads(app)}
+    assert ("Service/ns/*" in found) is not is_running
 
 
 def test_claim_is_only_ever_created(nemo: t.Any) -> None:

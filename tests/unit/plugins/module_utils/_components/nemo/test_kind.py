@@ -29,7 +29,8 @@ def test_declaration(nemo: t.Any, name: str) -> None:
     assert kind.finalizer == f"finalizer.{SPELLING.get(name, name.lower())}.apps.nvidia.com"
     assert (kind.plural, kind.reconcile_period) == (f"{name.lower()}s", "1m")
     found = [(item.kind, item.uses) for item in kind.access]
-    assert found[9:] == [("Pod", "list"), ("Secret", "read"), *MORE[name]]
+    selecting = [("Service", "list"), ("InferencePool", "list")]
+    assert found[9:] == [("Pod", "list"), ("Secret", "read"), *selecting, *MORE[name]]
     assert {uses for _kind, uses in found[:9]} == {"read write delete"}
 
 

@@ -7,7 +7,6 @@ import copy
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._components.policy import read_switches
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.predictor import (
@@ -144,25 +143,6 @@ def test_knative(make: t.Any, mode: str) -> None:
         "readiness": (ready, 15, 3),
         "startup": (ready, 30, 30),
     }
-
-
-@pytest.mark.parametrize(
-    ("value", "mode", "security"),
-    [
-        ("allow", "Knative", None),
-        ("forbid", "Knative", {"runAsNonRoot": True}),
-        ("forbid", "Standard", None),
-    ],
-)
-def test_images_of_root_users_can_be_forbidden(
-    make: t.Any, value: str, mode: str, security: t.Any
-) -> None:
-    """Of a Deployment, the pod has a user; Knative takes none but that of the image."""
-    told = {"operator": read_switches({"NIMOPS_ROOT_USER": value})}
-    found = predictor(make, {"initContainers": [SIDE], "sidecarContainers": [SIDE]}, mode, **told)
-    containers = [*found["containers"], *found["initContainers"]]
-    assert [item.get("securityContext") for item in containers] == [security] * 3
-    assert ("securityContext" in found) == (mode == "Standard")
 
 
 def test_knative_with_grpc(make: t.Any) -> None:

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pods in objects that we write: where they are, and which labels they have."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.desired import Manifest
+
+Path = tuple[str, ...]
+
+_KINDS = frozenset({"Deployment", "InferenceService", "Job", "LeaderWorkerSet", "Pod"})
+_SCALING = frozenset(
+    {
+        "deploymentStrategy",
+        "maxReplicas",
+        "minReplicas",
+        "scaleMetric",
+        "scaleMetricType",
+        "scaleTarget",
+    }
+)
+"""Fields of a predictor that are not of its pods."""
+
+_LWS, _KSERVE, _KNATIVE = "leaderworkerset.sigs.k8s.io", "serving.kserve.io", "serving.knative.dev"
+_ADDED: dict[str, dict[str, tuple[str, ...]]] = {
+    "Deployment": {"pod-template-hash": ("*",)},
+    "InferenceService": {
+        "app": ("isvc.{0}", "isvc.{0}-predictor", "{0}-predictor-*"),
+        "component": ("predictor",),
+        f"{_KSERVE}/inferenceservice": ("{0}",),
+        **{
+            f"{_KNATIVE}/{name}": ("{0}-predictor*",)
+            for name in ("configuration", "revision", "service")
+        },
+    },
+    "Job": {"job-name": ("{0}",), "batch.kubernetes.io/job-name": ("{0}",)},
+    "LeaderWorkerSet": {
+        "apps.kubernetes.io/pod-index": ("*",),
+        "controller-revision-hash": ("*",),
+        "statefulset.kubernetes.io/pod-name": ("{0}-*",),
+        f"{_LWS}/name": ("{0}",),
+        **{
+            f"{_LWS}/{name}": ("*",)
+            for name in ("group-index", "group-key", "template-revision-hash", "worker-index")
+        },
+    },
+}
+"""Labels that controllers add, as patterns of their values; {0}: the name of the object.
+
+UIDs are left out: no selector of others has them.
+"""
+
+
+def templates_of(manifest: Manifest) -> list[Path]:
+    """Where an object has templates of pods; () if it is a pod."""
+    if manifest["kind"] not in _KINDS:
+        return []
+    return list(_find(manifest, ()))
+
+
+def _find(item: t.Any, path: Path) -> t.Iterator[Path]:
+    if not isinstance(item, dict):
+        return
+    if isinstance(item.get("containers"), list):
+        yield path[:-1] if path[-1] == "spec" else path
+        return
+    for key, value in item.items():
+        yield from _find(value, (*path, key))
+
+
+def at(item: t.Any, path: Path) -> Manifest:
+    """The mapping at a path; empty if there is none."""
+    for key in path:
+        item = item.get(key) if isinstance(item, dict) else None
+    return item if isinstance(item, dict) else {}
+
+
+def replaced(item: Manifest, path: Path, value: Manifest) -> Manifest:
+    """The item with another value at a path."""
+    if not path:
+        return value
+    return {**item, path[0]: replaced(item[path[0]], path[1:], value)}
+
+
+def pod_of(template: Manifest) -> Manifest:
+    """The spec of the pods of a template; that of an InferenceService is one itself."""
+    return template if "containers" in template else template["spec"]
+
+
+def with_pod(template: Manifest, pod: Manifest) -> Manifest:
+    """The template with another spec of its pods."""
+    return pod if "containers" in template else {**template, "spec": pod}
+
+
+def without_scaling(template: Manifest) -> Manifest:
+    """What a change of restarts the pods."""
+    return {key: value for key, value in template.items() if key not in _SCALING}
+
+
+def given_labels(manifest: Manifest, path: Path) -> dict[str, str]:
+    """The labels that an object gives to its pods at this path."""
+    template = at(manifest, path)
+    found = [(template.get("metadata") or {}).get("labels")]
+    if manifest["kind"] == "InferenceService":
+        found = [manifest["metadata"].get("labels"), template.get("labels")]
+    return {key: str(value) for labels in found for key, value in (labels or {}).items()}
+
+
+def possible_labels(manifest: Manifest, path: Path) -> dict[str, tuple[str, ...]]:
+    """The labels of the pods, with those that controllers add, as patterns of their values."""
+    name = manifest["metadata"]["name"]
+    added = {
+        key: tuple(item.format(name) for item in patterns)
+        for key, patterns in _ADDED.get(manifest["kind"], {}).items()
+    }
+    for key, value in given_labels(manifest, path).items():
+        added[key] = (value, *added.get(key, ()))
+    return added

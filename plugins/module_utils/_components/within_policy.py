@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the administrator forbids, checked on all that a kind wants: see `policy.py`."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+from dataclasses import replace
+
+from .._engine.api_resources import KINDS
+from .._engine.desired import Child, Desired, Manifest
+from .app import App
+from .policy import (
+    EXPOSED_SERVICES,
+    PROBE_HOSTS,
+    forbids_root,
+    is_restricted,
+    name_faults,
+    refuse,
+    security_faults,
+)
+from .traffic import traffic_faults
+from .without_root import without_root
+
+AppT = t.TypeVar("AppT", bound=App)
+Fields = t.Mapping[str, t.Any]
+
+_HANDLERS = ("httpGet", "tcpSocket")
+_OPAQUE = "spec.expose.router.eppConfig.config"
+"""A text for a program, for us."""
+_BACKENDS = {
+    "Ingress": "spec.expose.ingress.spec",
+    "HTTPRoute": "spec.expose.router.gateway.backendRef",
+    "GRPCRoute": "spec.expose.router.gateway.backendRef",
+}
+"""kind → the field that names what it exposes"""
+
+
+def within_policy(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
+    """Decorates `desired` of a kind that makes pods: NimError if it wants what is forbidden.
+
+    Where the operator forbids root, the pods that it wants have no way to become root.
+    """
+
+    @functools.wraps(desired)
+    def wanted_within_policy(app: AppT) -> Desired:
+        wanted = desired(app)
+        refuse(_faults(app, wanted))
+        if not forbids_root(app.observed):
+            return wanted
+        return replace(
+            wanted, children=[without_root(item, _live(app, item)) for item in wanted.children]
+        )
+
+    return wanted_within_policy
+
+
+def _faults(app: App, wanted: Desired) -> list[str]:
+    faults = []
+    if forbids_root(app.observed):
+        for field, security in _contexts(app.resource["spec"]):
+            faults += security_faults(app.observed, field, security)
+    if is_restricted(app.observed, PROBE_HOSTS):
+        for field, host in _probe_hosts(app.resource["spec"]):
+            faults += name_faults(app.observed, PROBE_HOSTS, field, host)
+    if is_restricted(app.observed, EXPOSED_SERVICES):
+        faults += _exposure_faults(app, wanted)
+    for child in wanted.children:
+        faults += traffic_faults(app, child.manifest)
+    return list(dict.fromkeys(faults))
+
+
+def _live(app: App, child: Child) -> Manifest | None:
+    return app.live(child.manifest["kind"], child.manifest["metadata"]["name"])
+
+
+def _walk(item: t.Any, field: str) -> t.Iterator[tuple[str, str, Fields]]:
+    """Field, its last name and value of each mapping within ``item``."""
+    entries: t.Iterable[tuple[str, str, t.Any]] = ()
+    if isinstance(item, dict):
+        entries = ((f"{field}.{key}", str(key), value) for key, value in item.items())
+    elif isinstance(item, list):
+        entries = ((f"{field}[{index}]", "", value) for index, value in enumerate(item))
+    for where, name, value in entries:
+        if where == _OPAQUE:
+            continue
+        if isinstance(value, dict):
+            yield where, name, value
+        yield from _walk(value, where)
+
+
+def _contexts(spec: Fields) -> list[tuple[str, Fields]]:
+    return [
+        (where, found) for where, name, found in _walk(spec, "spec") if name == "securityContext"
+    ]
+
+
+def _probe_hosts(spec: Fields) -> list[tuple[str, str]]:
+    """Field and value of each host that probes or hooks ask instead of their pod."""
+    return [
+        (f"{where}.host", str(found["host"]))
+        for where, name, found in _walk(spec, "spec")
+        if name in _HANDLERS and found.get("host")
+    ]
+
+
+def _exposure_faults(app: App, wanted: Desired) -> list[str]:
+    """Why Services of others, or what else may be behind an Ingress or a route, are forbidden."""
+    own = {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
+    found: dict[str, None] = {}
+    for child in wanted.children:
+        field = _BACKENDS.get(child.manifest["kind"], "")
+        for backend in _backends(child.manifest) if field else []:
+            kind, name = backend.kind, backend.name
+            if backend.is_near and ((kind, name) in own or app.controls(app.live(kind, name))):
+                continue
+            found |= dict.fromkeys(
+                name_faults(app.observed, EXPOSED_SERVICES, field, backend.shown)
+            )
+    return list(found)
+
+
+class _Backend(t.NamedTuple):
+    """What is behind an Ingress or a route; without ``namespace`` it is in the same one."""
+
+    kind: str
+    name: str
+    group: str = ""
+    namespace: str = ""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it may be a child: it is of our API group of that kind, and in the namespace."""
+        known = KINDS.get(self.kind)
+        return known is not None and known.group == self.group and not self.namespace
+
+    @property
+    def shown(self) -> str:
+        """The name, after namespace and kind if these are not the usual ones."""
+        kind = "" if self.kind == "Service" and not self.group else f"{self.kind}/"
+        return f"{self.namespace}/{kind}{self.name}" if self.namespace else f"{kind}{self.name}"
+
+
+def _backends(manifest: Manifest) -> t.Iterator[_Backend]:
+    home = manifest["metadata"]["namespace"]
+    for _where, name, found in _walk(manifest["spec"], ""):
+        if name == "service" and "name" in found:
+            yield _Backend("Service", str(found["name"]))
+        elif name == "resource":
+            group = str(found.get("apiGroup") or "")
+            yield _Backend(str(found.get("kind")), str(found.get("name")), group)
+        for item in found.get("backendRefs") or []:
+            namespace = str(item.get("namespace") or home)
+            yield _Backend(
+                str(item.get("kind") or "Service"),
+                str(item.get("name")),
+                str(item.get("group") or ""),
+                "" if namespace == home else namespace,
+            )

@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What `NIMOPS_ROOT_USER=forbid` means for the containers of all pods that we make.
+
+A setuid program gives root to a process of any user, so containers may not gain privileges either.
+Pods that run already stay as they are until something else replaces them: neither an upgrade nor
+this switch restarts a model that loads for many minutes.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from .._engine.desired import Child, Manifest
+from .._engine.drift import has_wanted
+from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
+
+_NO_ROOT: Manifest = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
+}
+_PRIVILEGES = frozenset({"privileged", "procMount"})
+_CONTAINERS = ("initContainers", "containers")
+_SECURITY = "securityContext"
+
+
+def without_root(child: Child, live: Manifest | None) -> Child:
+    """The child without root in its pods; ``live``: its live object."""
+    manifest, applied = child.manifest, child.applied
+    for path in templates_of(manifest):
+        change = _change_for(at(manifest, path), at(live, path))
+        manifest = _changed(manifest, path, change)
+        applied = applied and _changed(applied, path, change)
+    return replace(child, manifest=manifest, applied=applied)
+
+
+Change = t.Callable[[Manifest], Manifest]
+
+
+def _change_for(template: Manifest, live: Manifest) -> Change:
+    """How to change a pod: as little as before, while nothing else would replace its like."""
+    running = live and pod_of(live if "containers" in live else {"spec": {}, **live})
+
+    def keep(pod: Manifest) -> Manifest:
+        return _kept(pod, running)
+
+    before = with_pod(template, keep(pod_of(template)))
+    return keep if running and has_wanted(live, without_scaling(before)) else _hardened
+
+
+def _changed(manifest: Manifest, path: Path, change: Change) -> Manifest:
+    template = at(manifest, path)
+    return replaced(manifest, path, with_pod(template, change(pod_of(template))))
+
+
+def _hardened(pod: Manifest) -> Manifest:
+    return pod | {
+        where: [_secured(item, _NO_ROOT) for item in pod[where]]
+        for where in _CONTAINERS
+        if where in pod
+    }
+
+
+def _secured(container: Manifest, fields: Manifest) -> Manifest:
+    given = container.get(_SECURITY) or {}
+    kept = {key: value for key, value in given.items() if key not in _PRIVILEGES}
+    return container | {_SECURITY: kept | fields}
+
+
+def _kept(pod: Manifest, running: Manifest) -> Manifest:
+    """The pod with as much of this as the running one has; earlier releases had less."""
+    found = dict(pod)
+    if (running.get(_SECURITY) or {}).get("runAsNonRoot") is True:
+        found[_SECURITY] = {**(pod.get(_SECURITY) or {}), "runAsNonRoot": True}
+    for where in _CONTAINERS:
+        if where in pod:
+            live = {item.get("name"): item for item in running.get(where) or []}
+            found[where] = [_as_live(item, live.get(item["name"]) or {}) for item in pod[where]]
+    return found
+
+
+def _as_live(container: Manifest, live: Manifest) -> Manifest:
+    have = live.get(_SECURITY) or {}
+    fields = {key: value for key, value in _NO_ROOT.items() if have.get(key) == value}
+    return (
+        container | {_SECURITY: (container.get(_SECURITY) or {}) | fields} if fields else container
+    )
