@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import socket
 import socketserver
@@ -22,6 +23,9 @@ from .scene import Attack, Scene, Seen
 
 METADATA = "169.254.169.254"
 """Where a cloud has the metadata of its machines, credentials among them."""
+
+NODE = "10.77.0.5"
+"""Where a node is."""
 
 ENTRIES = 1000
 MOST_QUESTIONS = 64
@@ -156,8 +160,58 @@ def attack_registry(scene: Scene) -> Seen:
     )
 
 
+def attack_node(scene: Scene) -> Seen:
+    """Images whose registry is a private address, such as the node's."""
+    namespace = scene.namespace("node")
+    trap = Trap()
+    port = trap.server_address[1]
+    hosts = {
+        "plain": f"{NODE}:{port}",
+        "mapped": f"[::ffff:{int(ipaddress.IPv4Address(NODE)) >> 16:x}:{int(ipaddress.IPv4Address(NODE)) & 0xFFFF:x}]:{port}",
+        "short": f"10.{int(ipaddress.IPv4Address(NODE)) & 0xFFFFFF}:{port}",
+        "number": f"{int(ipaddress.IPv4Address(NODE))}:{port}",
+    }  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        threading.Thread(target=trap.serve_forever, daemon=True).start()
+        stack.callback(trap.server_close)
+        stack.callback(trap.shutdown)
+        add_address(NODE)
+        if not trap.can_be_reached(NODE):
+            return Seen(False, f"nobody can come to {NODE}: the attack did not take place")
+        scene.start(NIMOPS_REGISTRIES="*")
+        made = []
+        for name, host in hosts.items():
+            cache = make_nimcache(name)
+            cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/a:1"
+            if scene.create(namespace, cache) is None:
+                made.append(name)
+        left = scene.wait_answered("NIMCache", namespace, made, 120)
+        callers = list(trap.callers)
+        scene.delete_all("NIMCache", namespace, made)
+        trap.callers.clear()
+        scene.start(NIMOPS_REGISTRIES=f"*,{NODE}")
+        cache = make_nimcache("named")
+        cache["spec"]["source"]["ngc"]["modelPuller"] = f"{hosts['plain']}/a:1"
+        scene.create(namespace, cache)
+        scene.wait_for("a question", lambda: trap.callers, 60)
+        is_asked = bool(trap.callers)
+        scene.delete_all("NIMCache", namespace, ["named"])
+    problems = [f"{name} got no status" for name in left]
+    problems += ["plain was refused"] if "plain" not in made else []
+    problems += [f"the operator came to the node: {caller}" for caller in callers]
+    problems += [] if is_asked else ["a registry that a pattern names is not asked"]
+    scene.start()
+    return Seen.of(
+        problems, f"{len(made)} spellings of {NODE}: nobody came, until a pattern named it"
+    )
+
+
 def list_attacks() -> list[Attack]:
     return [
+        Attack(
+            "node", "no image makes the operator connect to a private address that no pattern names",
+            attack_node, sides=("prefork",),
+        ),
         Attack(
             "registry", "no redirect or token service leads to this machine or to a cloud's metadata; documents and entries are bounded",
             attack_registry, sides=("prefork",),

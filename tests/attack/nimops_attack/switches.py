@@ -10,15 +10,29 @@ from nimops_live.workload import make_nimservice
 
 from .fields import Json
 from .scene import Attack, Scene, Seen
-from .tenants import DEPLOYMENTS
+from .tenants import DEPLOYMENTS, SERVICES
 
 SWITCHES = {
     "NIMOPS_HOST_PATHS": "/data/models",
     "NIMOPS_ROOT_USER": "forbid",
     "NIMOPS_INGRESS_ANNOTATIONS": "example.com/allowed",
     "NIMOPS_POD_LABELS": "team",
+    "NIMOPS_PROBE_HOSTS": "*.example",
+    "NIMOPS_EXPOSED_SERVICES": "shared",
+}
+METADATA = "169.254.169.254"
+VICTIM = "postgres"
+"""A Service of somebody else selects pods with this name."""
+NO_ROOT: Json = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
 }
 ROUTER: Json = {"hostDomainName": "apps.example.com", "ingress": {"ingressClass": "nginx"}}
+PICKER: Json = {
+    "containerSpec": {"name": "epp", "image": {"repository": "epp", "tag": "1"}},
+    "configMapRef": {"name": "epp", "key": "config"},
+}
 FORBIDDEN: dict[str, tuple[str, Json]] = {
     "path": ("NIMOPS_HOST_PATHS", {"storage": {"hostPath": "/etc"}}),
     "path-up": ("NIMOPS_HOST_PATHS", {"storage": {"hostPath": "/data/models/../../etc"}}),
@@ -34,11 +48,39 @@ FORBIDDEN: dict[str, tuple[str, Json]] = {
         {"annotations": {"nginx.ingress.kubernetes.io/server-snippet": "a"}, "expose": {"router": ROUTER}},
     ),
     "labels": ("NIMOPS_POD_LABELS", {"labels": {"app": "somebody-else"}}),
+    VICTIM: ("NIMOPS_POD_LABELS", {}),
+    "probe": (
+        "NIMOPS_PROBE_HOSTS",
+        {"startupProbe": {"probe": {"httpGet": {"host": METADATA, "path": "/", "port": 80}}}},
+    ),
+    "probe-tcp": ("NIMOPS_PROBE_HOSTS", {"livenessProbe": {"probe": {"tcpSocket": {"host": METADATA, "port": 22}}}}),
+    "probe-picker": (
+        "NIMOPS_PROBE_HOSTS",
+        {"expose": {"router": ROUTER | {"eppConfig": PICKER | {
+            "readinessProbe": {"httpGet": {"host": METADATA, "path": "/", "port": 80}},
+        }}}},
+    ),
+    "backend": (
+        "NIMOPS_EXPOSED_SERVICES",
+        {"expose": {"router": {"hostDomainName": "apps.example.com", "gateway": {
+            "name": "a", "namespace": "a", "backendRef": {"name": VICTIM, "port": 5432},
+        }}}},
+    ),
+    "ingress-raw": (
+        "NIMOPS_EXPOSED_SERVICES",
+        {"expose": {"ingress": {"enabled": True, "spec": {
+            "defaultBackend": {"service": {"name": VICTIM, "port": {"number": 5432}}},
+        }}}},
+    ),
 }  # fmt: skip
 
 
 def attack_switches(scene: Scene) -> Seen:
     namespace = scene.namespace("switches")
+    scene.cluster.request(
+        "POST", path_of(SERVICES, namespace),
+        {"metadata": {"name": "db"}, "spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}},
+    )  # fmt: skip
     scene.start(**SWITCHES)
     for name, (_, spec) in FORBIDDEN.items():
         resource = make_nimservice(name)
@@ -54,6 +96,7 @@ def attack_switches(scene: Scene) -> Seen:
             problems.append(f"{name} is {status.get('state')}, and does not name {switch}")
         if scene.cluster.find(path_of(DEPLOYMENTS, namespace, name)):
             problems.append(f"{name} has a Deployment")
+    problems += find_root(scene, namespace)
     if wrong := scene.serves(namespace):
         problems.append(wrong)
     problems += [
@@ -67,10 +110,31 @@ def attack_switches(scene: Scene) -> Seen:
     )
 
 
+def find_root(scene: Scene, namespace: str) -> list[str]:
+    """Containers of an allowed resource that may become root."""
+    resource, name = make_nimservice("contained"), "contained"
+    side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
+    resource["spec"] |= {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
+    scene.create(namespace, resource)
+    place = path_of(DEPLOYMENTS, namespace, name)
+    made = scene.wait_for("a Deployment", lambda: scene.cluster.find(place), 60)
+    scene.delete_all("NIMService", namespace, [name])
+    if not made:
+        return ["an allowed NIMService with a sidecar has no Deployment"]
+    pod = made["spec"]["template"]["spec"]
+    containers = [*pod["initContainers"], *pod["containers"]]
+    problems = [] if len(containers) == 3 else [f"{name} has {len(containers)} containers"]
+    for container in containers:
+        security = container.get("securityContext") or {}
+        if {key: security.get(key) for key in NO_ROOT} != NO_ROOT:
+            problems.append(f"container {container['name']} may become root: {security}")
+    return problems
+
+
 def list_attacks() -> list[Attack]:
     return [
         Attack(
-            "switches", "host paths, root, Ingress annotations and labels are refused where a switch forbids them",
+            "switches", "host paths, root, Ingress annotations, labels, names that take traffic, hosts of probes and Services of others are refused where a switch forbids them; no container may become root",
             attack_switches, sides=("prefork",),
         )
     ]  # fmt: skip
