@@ -40,8 +40,6 @@ def selector_reads(app: App) -> list[Read]:
 
 def traffic_faults(app: App, manifest: Manifest) -> list[str]:
     """Why the pods of an object are forbidden: they would get the traffic of others."""
-    if not is_restricted(app.observed, POD_LABELS):
-        return []
     live = app.live(manifest["kind"], manifest["metadata"]["name"])
     foreign = None
     found: dict[str, None] = {}
@@ -91,5 +89,5 @@ def _fault(app: App, item: Manifest, selector: t.Mapping[str, str]) -> str:
         f'metadata.name: "{app.name}" is forbidden: {item["kind"]}'
         f' "{item["metadata"]["name"]}" selects pods with {shown}, so it would send its traffic to'
         f" pods of this {app.kind}, and {allows(app.observed, POD_LABELS)}: choose another name or"
-        " other labels"
+        " other labels, or change that selector"
     )

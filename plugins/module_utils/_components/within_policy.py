@@ -14,6 +14,7 @@ from .._engine.desired import Child, Desired, Manifest
 from .app import App
 from .policy import (
     EXPOSED_SERVICES,
+    POD_LABELS,
     PROBE_HOSTS,
     forbids_root,
     is_restricted,
@@ -67,8 +68,9 @@ def _faults(app: App, wanted: Desired) -> list[str]:
             faults += name_faults(app.observed, PROBE_HOSTS, field, host)
     if is_restricted(app.observed, EXPOSED_SERVICES):
         faults += _exposure_faults(app, wanted)
-    for child in wanted.children:
-        faults += traffic_faults(app, child.manifest)
+    if is_restricted(app.observed, POD_LABELS):
+        for child in wanted.children:
+            faults += traffic_faults(app, child.manifest)
     return list(dict.fromkeys(faults))
 
 

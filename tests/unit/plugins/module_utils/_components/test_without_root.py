@@ -96,6 +96,11 @@ def risks_of(pod: Json) -> list[str]:
     return found
 
 
+def test_all_kinds_that_make_pods_are_looked_at() -> None:
+    served = {item["kind"] for item in yaml.safe_load((ROOT / "watches.yaml").read_text())}
+    assert served == OURS, "the GPU stack is in another file: its pods are privileged"
+
+
 def test_no_container_of_any_sample_can_become_root(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(risks_of(pod) for *_kinds, pod in pods_of(SAMPLES, FACTS)), "by default, some can"
     monkeypatch.setenv("NIMOPS_ROOT_USER", "forbid")
