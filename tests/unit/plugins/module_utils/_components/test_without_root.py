@@ -41,6 +41,8 @@ MAKING_PODS = {
     *("NIMBuild", "NIMCache", "NIMService"),
     *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
 }
+SIDES = {"NIMCache": ["initContainers"], "NIMService": ["initContainers", "sidecarContainers"]}
+"""Containers of users that each resource gets here, so that every kind of pod has some."""
 OURS = {*MAKING_PODS, "NIMPipeline"}
 
 
@@ -59,10 +61,13 @@ def pods_of(files: t.Iterable[Path], facts: t.Iterable[Path] = ()) -> list[tuple
     others = [*read(facts), *(item for item in objects if item["kind"] not in OURS)]
     for item in objects:
         item["metadata"].setdefault("namespace", "nim")
-        if item["kind"] in MAKING_PODS and item["spec"]:
+        if item["kind"] in MAKING_PODS:
             item["spec"].pop("proxy", None)  # its certificates need a root container: it is refused
             if item["spec"].get("userID") == 0:
                 del item["spec"]["userID"]
+        for field in SIDES.get(item["kind"], ()):
+            side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
+            item["spec"][field] = [*(item["spec"].get(field) or []), side | {"name": field.lower()}]
     ours = [item for item in objects if item["kind"] in OURS]
     written: list[Json] = []
     put = SimulatedCluster.put
