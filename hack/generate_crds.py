@@ -7,9 +7,8 @@ Kubernetes' own types come from the OpenAPI v3 documents of the API server that 
 or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types;
-hasManyMaps if the rules of its maps would cost more than the API server allows) or has only types
-and templates. A type, a field, spec and status are all nodes:
+A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types) or has
+only types and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
              under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
@@ -17,6 +16,7 @@ and templates. A type, a field, spec and status are all nodes:
   doc        the description; by default that of the type
   fields     name: node. A node without a type amends that field of its parent's type
   items      node that amends the items of a list
+  values     node that amends the values of a map
   rules      CEL rules: rule, message, messageExpression, at (the fieldPath), reason (Required or
              Forbidden; by default Invalid; with Duplicate, the API server drops the message).
              each: {field: zero} makes one rule per field, with @field and @zero filled in.
@@ -27,10 +27,9 @@ and templates. A type, a field, spec and status are all nodes:
   listType, listMapKeys, preserveUnknownFields and the constraints of JSON schema, spelled as
   Kubernetes does
 
-Sources do not mention that keys beginning with __ansible are rejected: each map gets that rule
-automatically. Inside unbounded lists, its estimated cost would exceed the API server's limit, as
-would that of very many maps; so a ValidatingAdmissionPolicy checks there, whose cost is that of the
-actual object: config/admission/reserved_keys.yaml. Each int32 gets its bounds the same way.
+Sources do not mention that keys beginning with __ansible are rejected, nor the range of an int32:
+each map and number gets that automatically. Each list, map and text of a spec gets a bound unless
+the source has one, and the spec as a whole gets one: see SIZES.
 """
 
 from __future__ import annotations
@@ -55,7 +54,6 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "config/crd/src"
 CONFIG = ROOT / "config"
 BASES = "crd/bases"
-POLICIES = "admission/reserved_keys.yaml"
 GROUP = "apps.nvidia.com"
 # Types differ between minor versions: another server would give a different result.
 KUBERNETES = "1.34"
@@ -72,6 +70,7 @@ KEPT = (
     *("type", "format", "x-kubernetes-map-type"),
     *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
 )
+UNKNOWN = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING: Schema = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
     "x-kubernetes-int-or-string": True,
@@ -91,17 +90,27 @@ SCALARS: dict[str, Schema] = {
     "quantity": QUANTITY,
     "intOrString": INT_OR_STRING,
     "object": {"type": "object"},
-    "any": {"x-kubernetes-preserve-unknown-fields": True},
+    "any": {UNKNOWN: True},
 }
 CONSTRAINTS = {
     **{name: name for name in ("default", "enum", "format", "pattern", "minimum", "maximum")},
     **{name: name for name in ("minLength", "maxLength", "minItems", "maxItems", "maxProperties")},
     "listType": "x-kubernetes-list-type",
     "listMapKeys": "x-kubernetes-list-map-keys",
-    "preserveUnknownFields": "x-kubernetes-preserve-unknown-fields",
+    "preserveUnknownFields": UNKNOWN,
 }
-NODE_KEYS = {"type", "doc", "fields", "items", "rules", "checks", "embedded", *CONSTRAINTS}
+NODE_KEYS = {
+    *("type", "doc", "fields", "items", "values", "rules", "checks", "embedded"),
+    *CONSTRAINTS,
+}
 RULE_KEYS = {"each", "template", "rule", "message", "messageExpression", "at", "reason"}
+
+# What a spec may hold where the source says nothing: far more than anybody writes. An empty value
+# of a list takes two bytes of a request, and hundreds when it is decoded.
+SIZES = {"texts": 512, "items": 64, "entries": 128, "text": 4096, "amount": 64}
+# kubectl apply stores the spec a second time, in an annotation, and the API server its fields a
+# third time: together they stay below the 256 KiB from which the operator serves no resource.
+SPEC_BYTES = 96 << 10
 
 # ansible-core treats such keys (__ansible_unsafe, __ansible_vault …) as its own when it reads JSON.
 RESERVED = "__ansible"
@@ -189,8 +198,9 @@ class Builder:
         if "doc" in node:
             schema["description"] = node["doc"]
         schema |= {name: node[key] for key, name in CONSTRAINTS.items() if key in node}
-        if "items" in node:
-            schema["items"] = self.build(node["items"], f"{where}[]", schema["items"])
+        for key, inner in (("items", "items"), ("values", "additionalProperties")):
+            if key in node:
+                schema[inner] = self.build(node[key], f"{where}[]", schema[inner])
         for name, child in node.get("fields", {}).items():
             self._add_field(schema, name, child, f"{where}.{name}")
         if rules := list(self._rules(node, where)):
@@ -244,25 +254,80 @@ def expand_rule(source: Node) -> Iterator[Schema]:
         yield rule
 
 
-def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> Iterator[str]:
-    """Reject reserved keys in each map; yield the paths where a rule would cost too much."""
+def reserve_keys(schema: Schema, path: str = "", bounded: bool = True) -> None:
+    """Reject reserved keys in each map."""
     if "additionalProperties" in schema:
         if "properties" in schema["additionalProperties"]:
             raise SourceError(f"{path}: a map of objects, whose maps nothing would check")
-        if bounded and ("[]" not in path or "maxProperties" in schema):
-            rule = {"rule": f"self.all(key, !key.startsWith('{RESERVED}'))"}
-            present = schema.get("x-kubernetes-validations", [])
-            schema["x-kubernetes-validations"] = [*present, {**rule, "message": RESERVED_MESSAGE}]
-        elif path.startswith("status."):
-            raise SourceError(
-                f"{path}: needs maxProperties, and its lists maxItems: no policy checks a status"
-            )
-        else:
-            yield path
+        # The API server estimates what a rule costs in the largest request.
+        if "[]" in path and not (bounded and "maxProperties" in schema):
+            raise SourceError(f"{path}: needs maxProperties, and its lists maxItems")
+        rule = {"rule": f"self.all(key, !key.startsWith('{RESERVED}'))"}
+        present = schema.get("x-kubernetes-validations", [])
+        schema["x-kubernetes-validations"] = [*present, {**rule, "message": RESERVED_MESSAGE}]
     for name, child in schema.get("properties", {}).items():
-        yield from reserve_keys(child, f"{path}.{name}".lstrip("."), bounded)
+        reserve_keys(child, f"{path}.{name}".lstrip("."), bounded)
     if "items" in schema:
-        yield from reserve_keys(schema["items"], f"{path}[]", bounded and "maxItems" in schema)
+        reserve_keys(schema["items"], f"{path}[]", bounded and "maxItems" in schema)
+
+
+def children(schema: Schema) -> list[Schema]:
+    inner = [schema[key] for key in ("items", "additionalProperties") if key in schema]
+    return [*schema.get("properties", {}).values(), *inner]
+
+
+def bound_sizes(schema: Schema) -> None:
+    """Give each list, map and text the bound of its type, unless it has one."""
+    if "items" in schema:
+        is_text = schema["items"].get("type") == "string"
+        schema.setdefault("maxItems", SIZES["texts" if is_text else "items"])
+    if "additionalProperties" in schema:
+        schema.setdefault("maxProperties", SIZES["entries"])
+    if schema.get("x-kubernetes-int-or-string"):
+        schema.setdefault("maxLength", SIZES["amount"])
+    elif schema.get("type") == "string" and "enum" not in schema:
+        schema.setdefault("maxLength", SIZES["text"])
+    for child in children(schema):
+        bound_sizes(child)
+
+
+def is_known(schema: Schema) -> bool:
+    """Whether the schema says everything about a value, at any depth."""
+    return UNKNOWN not in schema and all(map(is_known, children(schema)))
+
+
+def select_known(schema: Schema, root: str, path: str = "") -> Iterator[str]:
+    """Yield CEL expressions, each a list of values: together all that the schema knows below root."""
+    if UNKNOWN in schema:
+        return
+    if "items" in schema:
+        inside = ", ".join(select_known(schema["items"], "item"))
+        name = path.removeprefix(".?")
+        if root != "self" or "." in name:
+            raise SourceError(f"{path}: unknown fields in a list of a list")
+        yield f"(has(self.{name}) ? self.{name} : []).map(item, [{inside}])"
+        return
+    properties = schema.get("properties", {})
+    if known := [name for name in properties if is_known(properties[name])]:
+        yield f"{json.dumps(known)}.map(name, dyn({root}){path}[?name].orValue(''))"
+    for name, child in properties.items():
+        if name not in known:
+            yield from select_known(child, root, f"{path}.?{name}")
+
+
+def bound_spec(schema: Schema) -> None:
+    """Bound a spec as a whole, but for the content of fields that no schema knows.
+
+    CEL does not know how large an object is, but can write it as text, and that as hexadecimal
+    digits, two for each byte. In the API server's estimate that costs nothing, while to read a text
+    of unknown length would cost too much.
+    """
+    values = "dyn(self)" if is_known(schema) else f"[{', '.join(select_known(schema, 'self'))}]"
+    rule = {
+        "rule": f"size('%x'.format(['%s'.format([{values}])])) <= {2 * SPEC_BYTES}",
+        "message": f"must be at most {SPEC_BYTES} bytes long, move some of it to ConfigMaps",
+    }
+    schema["x-kubernetes-validations"] = [*schema.get("x-kubernetes-validations", []), rule]
 
 
 def bound_numbers(schema: Schema) -> None:
@@ -270,65 +335,8 @@ def bound_numbers(schema: Schema) -> None:
     if schema.get("format") == "int32":
         schema.setdefault("minimum", -(2**31))
         schema.setdefault("maximum", 2**31 - 1)
-    children = [*schema.get("properties", {}).values()]
-    children += [schema[key] for key in ("items", "additionalProperties") if key in schema]
-    for child in children:
+    for child in children(schema):
         bound_numbers(child)
-
-
-def select(root: str, path: str, last: str, each: str) -> str:
-    """Return a CEL expression that applies `each` to all elements of a path, `last` to its map.
-
-    In both, @ stands for the element.
-    """
-    *lists, fields = path.split("[]")
-    expression, element = "", root
-    for depth, part in enumerate(lists):
-        found = f"item{depth}" if root == "object" else f"old{depth}"
-        chain = "".join(f".?{name}" for name in part.strip(".").split("."))
-        expression += f"{element}{chain}.orValue([]).{each}({found}, "
-        element = found
-    chain = "".join(f".?{name}" for name in fields.strip(".").split("."))
-    return f"{expression}{last.replace('@', f'{element}{chain}.orValue({{}})')}{')' * len(lists)}"
-
-
-def refuse_in_policy(path: str) -> Schema:
-    """Return a validation: a map has no reserved keys, except those that it had before."""
-    had = select("oldObject", path, "key in @", "exists")
-    allowed = f"!key.startsWith('{RESERVED}') || (oldObject != null && {had})"
-    return {
-        "expression": select("object", path, f"@.all(key, {allowed})", "all"),
-        "message": f"{path}: {RESERVED_MESSAGE}",
-        "reason": "Invalid",
-    }
-
-
-def policies(group: str, plural: str, paths: list[str]) -> list[Schema]:
-    """Return a policy and its binding, for the keys that the CRD of a kind cannot check."""
-    name = f"reserved-keys-{plural}"
-    labels = {"app.kubernetes.io/name": "nimops", "app.kubernetes.io/managed-by": "kustomize"}
-    head = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "metadata": {"name": name, "labels": labels},
-    }
-    rule = {
-        "apiGroups": [group],
-        "apiVersions": ["*"],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": [plural],
-    }
-    changed = "request.operation == 'CREATE' || object.?spec != oldObject.?spec"
-    policy = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": [rule]},
-        "matchConditions": [{"name": "spec-has-changed", "expression": changed}],
-        "validations": [refuse_in_policy(path) for path in paths],
-    }
-    binding = {"policyName": name, "validationActions": ["Deny"]}
-    return [
-        {**copy.deepcopy(head), "kind": "ValidatingAdmissionPolicy", "spec": policy},
-        {**copy.deepcopy(head), "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
-    ]
 
 
 def printer_columns(kind: Node) -> list[Schema]:
@@ -341,8 +349,8 @@ def printer_columns(kind: Node) -> list[Schema]:
     return [*columns, {**age, "jsonPath": ".metadata.creationTimestamp"}]
 
 
-def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
-    """Return the CustomResourceDefinition of a source file with a kind, and its policies."""
+def crd(kind: Node, builder: Builder) -> Schema:
+    """Return the CustomResourceDefinition of a source file with a kind."""
     name, plural, group = kind["kind"], kind["plural"], kind.get("group", GROUP)
     served, scope = kind.get("version", "v1alpha1"), kind.get("scope", "Namespaced")
     identity: Node = {
@@ -355,7 +363,9 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
         },
     }
     schema = builder.build(identity, name)
-    paths = list(reserve_keys(schema, bounded=not kind.get("hasManyMaps")))
+    bound_sizes(schema["properties"]["spec"])
+    bound_spec(schema["properties"]["spec"])
+    reserve_keys(schema)
     bound_numbers(schema)
     schema["properties"]["metadata"] = {"type": "object"}
     version = {
@@ -370,13 +380,12 @@ def crd(kind: Node, builder: Builder) -> tuple[Schema, list[Schema]]:
     names = {"kind": name, "listKind": f"{name}List", "plural": plural, "singular": singular}
     if "shortNames" in kind:
         names["shortNames"] = kind["shortNames"]
-    definition = {
+    return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {"group": group, "names": names, "scope": scope, "versions": [version]},
     }
-    return definition, policies(group, plural, paths) if paths else []
 
 
 def merge(sources: dict[str, Node], key: str) -> dict[str, Node]:
@@ -397,16 +406,12 @@ def generate(sources: dict[str, Node], kubernetes: KubernetesTypes) -> dict[str,
         "# Generated by hack/generate_crds.py (make generate) from config/crd/src\n"
         f"# and the OpenAPI of Kubernetes {KUBERNETES}. Do not edit.\n---\n"
     )
-    files, beside = {}, []
-    for source in sources.values():
-        if "kind" in source:
-            definition, found = crd(source, builder)
-            path = f"{BASES}/{source.get('group', GROUP)}_{source['plural']}.yaml"
-            files[path] = head + yaml.safe_dump(definition, width=120)
-            beside += found
-    if beside:
-        files[POLICIES] = head + yaml.safe_dump_all(beside, width=120)
-    return files
+    return {
+        f"{BASES}/{source.get('group', GROUP)}_{source['plural']}.yaml": head
+        + yaml.safe_dump(crd(source, builder), width=120)
+        for source in sources.values()
+        if "kind" in source
+    }
 
 
 def get_raw(path: str) -> Schema:
@@ -450,7 +455,7 @@ def main() -> int:
     except (SourceError, yaml.YAMLError, OSError) as error:
         print(f"generate_crds: {error}", file=sys.stderr)
         return 2
-    written = [*(CONFIG / BASES).glob("*.yaml"), *CONFIG.glob(POLICIES)]
+    written = (CONFIG / BASES).glob("*.yaml")
     present = {str(path.relative_to(CONFIG)): path.read_text() for path in written}
     drifted = sorted(name for name in {*files, *present} if files.get(name) != present.get(name))
     for name in drifted:

@@ -134,12 +134,6 @@ def operator(project: Path) -> Iterator[Path]:
         kubectl("delete", "namespace", NAMESPACE, "--wait=false")
         for plural in ("webservices.apps.example.com", "fleetagents.fleet.example.com"):
             kubectl("delete", "crd", plural, "--timeout=60s", "--ignore-not-found")
-            kubectl(
-                "delete",
-                "validatingadmissionpolicy,validatingadmissionpolicybinding",
-                f"nimops-reserved-keys-{plural.partition('.')[0]}",
-                "--ignore-not-found",
-            )
 
 
 def wait_for(log: Path, what: Callable[[], Any]) -> Any:

@@ -149,10 +149,11 @@ def _of_integer(schema: Json) -> tuple[Values, Values]:
 
 
 def _of_quantity(schema: Json) -> tuple[Values, Values]:
-    pattern = schema.get("pattern", "")
-    fit = [item for item in QUANTITIES if isinstance(item, int) or has_match(pattern, item)]
-    odd = [item for item in ODD_TEXTS if has_match(pattern, item)]
-    return st.sampled_from(("1", 1, "1Gi")), st.sampled_from([*fit, *odd])
+    pattern, most = schema.get("pattern", ""), schema.get("maxLength", 2**31)
+    texts = [item for item in (*QUANTITIES, *ODD_TEXTS) if isinstance(item, str)]
+    fit = [item for item in texts if len(item) <= most and has_match(pattern, item)]
+    numbers = [item for item in QUANTITIES if isinstance(item, int)]
+    return st.sampled_from(("1", 1, "1Gi")), st.sampled_from([*fit, *numbers])
 
 
 def _leaf(schema: Json) -> tuple[Values, Values]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -126,6 +127,77 @@ def test_numbers_of_32_bits_have_bounds(generator: ModuleType) -> None:
     }
 
 
+ANY: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+TEXT: Schema = {"type": "string"}
+# By name: a schema, and what it is bounded to.
+SIZES = {
+    "text": (TEXT, {"maxLength": 4096}),
+    "text with a bound": ({**TEXT, "maxLength": 5}, {"maxLength": 5}),
+    "text of a few": ({**TEXT, "enum": ["a"]}, {}),
+    "number": ({"type": "integer"}, {}),
+    "amount": ({"x-kubernetes-int-or-string": True}, {"maxLength": 64}),
+    "list of texts": (
+        {"type": "array", "items": TEXT},
+        {"maxItems": 512, "items": {**TEXT, "maxLength": 4096}},
+    ),
+    "list of objects": (
+        {"type": "array", "items": {"properties": {"a": TEXT}}},
+        {"maxItems": 64, "items": {"properties": {"a": {**TEXT, "maxLength": 4096}}}},
+    ),
+    "list with a bound": ({"items": {}, "maxItems": 9}, {"maxItems": 9, "items": {}}),
+    "map": (
+        {"additionalProperties": TEXT},
+        {"maxProperties": 128, "additionalProperties": {**TEXT, "maxLength": 4096}},
+    ),
+    "map with a bound": ({"additionalProperties": {}, "maxProperties": 9}, {"maxProperties": 9}),
+}
+
+
+@pytest.mark.parametrize(("schema", "bounds"), SIZES.values(), ids=SIZES.keys())
+def test_size_is_bounded_by_type(generator: ModuleType, schema: Schema, bounds: Schema) -> None:
+    bounded = copy.deepcopy(schema)
+    generator.bound_sizes(bounded)
+    assert bounded == {**schema, **bounds}
+
+
+# By name: the schema of a spec, and the values that count.
+SPECS = {
+    "all known": ({"properties": {"a": TEXT}}, "dyn(self)"),
+    "one field unknown": (
+        {"properties": {"a": TEXT, "b": ANY, "c": TEXT}},
+        """[["a", "c"].map(name, dyn(self)[?name].orValue(''))]""",
+    ),
+    "unknown further down": (
+        {"properties": {"a": {"properties": {"b": {"properties": {"c": ANY, "d": TEXT}}}}}},
+        """[["d"].map(name, dyn(self).?a.?b[?name].orValue(''))]""",
+    ),
+    "unknown in a list": (
+        {"properties": {"a": {"items": {"properties": {"b": ANY, "c": TEXT}}}}},
+        """[(has(self.a) ? self.a : []).map(item, """
+        """[["c"].map(name, dyn(item)[?name].orValue(''))])]""",
+    ),
+    "nothing known": ({"properties": {"a": ANY}}, "[]"),
+}
+
+
+@pytest.mark.parametrize(("schema", "values"), SPECS.values(), ids=SPECS.keys())
+def test_spec_is_bounded_as_a_whole(generator: ModuleType, schema: Schema, values: str) -> None:
+    earlier = {"rule": "a", "message": "b"}
+    schema = {**copy.deepcopy(schema), "x-kubernetes-validations": [earlier]}
+    generator.bound_spec(schema)
+    first, rule = schema["x-kubernetes-validations"]
+    assert first == earlier
+    assert rule["rule"] == f"size('%x'.format(['%s'.format([{values}])])) <= 196608"
+    assert rule["message"].startswith("must be at most 98304 bytes long")
+
+
+def test_unknown_fields_in_lists_of_lists_are_an_error(generator: ModuleType) -> None:
+    inner = {"items": {"properties": {"b": ANY}}}
+    schema = {"properties": {"a": {"items": {"properties": {"c": inner}}}}}
+    with pytest.raises(generator.SourceError, match="unknown fields in a list of a list"):
+        generator.bound_spec(schema)
+
+
 STRING = {"type": "string"}
 NODES = {
     "list": ({"type": "string[]"}, {"type": "array", "items": STRING}),
@@ -146,6 +218,10 @@ NODES = {
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["a"],
         },
+    ),
+    "values amended": (
+        {"type": "string{}", "values": {"maxLength": 9}},
+        {"type": "object", "additionalProperties": {"type": "string", "maxLength": 9}},
     ),
     "items amended": (
         {"type": "string[]", "items": {"minLength": 1}},
@@ -314,7 +390,6 @@ KIND = {
 
 
 BASE = "crd/bases/apps.nvidia.com_things.yaml"
-POLICIES = "admission/reserved_keys.yaml"
 
 
 def test_crd_of_a_kind(generator: ModuleType) -> None:
@@ -377,67 +452,41 @@ def kind_with(part: str, fields: Schema) -> Schema:
 MAP: Schema = {"type": "string{}", "doc": "M."}
 BOUNDED: Schema = {**MAP, "maxProperties": 9}
 LIST: Schema = {"type": "object[]", "doc": "L.", "items": {"fields": {"map": MAP}}}
-# By name: part, fields, path of the map from there, whether the CRD has the rule (else the policy).
+BOUNDED_LIST: Schema = {**LIST, "maxItems": 9, "items": {"fields": {"map": BOUNDED}}}
+# By name: part, fields, path of the map from there.
 MAPS = {
-    "map": ("spec", {"map": MAP}, "map", True),
-    "map of amounts": ("spec", {"map": {"type": "quantity{}", "doc": "M."}}, "map", True),
+    "map": ("spec", {"map": MAP}, "map"),
+    "map of amounts": ("spec", {"map": {"type": "quantity{}", "doc": "M."}}, "map"),
     "map in a map's object": (
         "spec",
         {"a": {"type": "object", "doc": "A.", "fields": {"map": MAP}}},
         "a.map",
-        True,
     ),
-    "map in a list": ("spec", {"list": LIST}, "list[].map", False),
-    "bounded map in a list": (
-        "spec",
-        {"list": {**LIST, "items": {"fields": {"map": BOUNDED}}}},
+    "map in a list": ("spec", {"list": LIST}, "list[].map"),
+    "status": ("status", {"map": MAP}, "map"),
+    "bounded map in a bounded list of a status": (
+        "status",
+        {"list": BOUNDED_LIST},
         "list[].map",
-        False,
     ),
-    "map in a bounded list": ("spec", {"list": {**LIST, "maxItems": 9}}, "list[].map", False),
-    "bounded map in a bounded list": (
-        "spec",
-        {"list": {**LIST, "maxItems": 9, "items": {"fields": {"map": BOUNDED}}}},
-        "list[].map",
-        True,
-    ),
-    "status": ("status", {"map": MAP}, "map", True),
 }
 
 
-@pytest.mark.parametrize(
-    ("part", "fields", "path", "in_crd"), list(MAPS.values()), ids=list(MAPS.keys())
-)
-def test_each_map_refuses_reserved_keys(
-    generator: ModuleType, part: str, fields: Schema, path: str, in_crd: bool
-) -> None:
-    files = generator.generate({"thing.yaml": kind_with(part, fields)}, None)
-    crd = yaml.safe_load(files[BASE])
-    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"][part]
+def find(schema: Schema, path: str) -> Schema:
     for name in path.split("."):
         schema = schema["properties"][name.removesuffix("[]")]
         schema = schema["items"] if name.endswith("[]") else schema
-    assert schema.get("x-kubernetes-validations") == ([KEY_RULE] if in_crd else None)
-    assert (POLICIES in files) is not in_crd
+    return schema
 
 
-def test_what_a_crd_cannot_check_is_checked_by_a_policy(generator: ModuleType) -> None:
-    files = generator.generate({"thing.yaml": kind_with("spec", {"list": LIST})}, None)
-    policy, binding = yaml.safe_load_all(files[POLICIES])
-    assert binding["spec"] == {
-        "policyName": policy["metadata"]["name"],
-        "validationActions": ["Deny"],
-    }
-    assert policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"] == ["things"]
-    assert policy["spec"]["validations"] == [
-        {
-            "expression": "object.?spec.?list.orValue([]).all(item0, item0.?map.orValue({})"
-            ".all(key, !key.startsWith('__ansible') || (oldObject != null && "
-            "oldObject.?spec.?list.orValue([]).exists(old0, key in old0.?map.orValue({})))))",
-            "message": f"spec.list[].map: {KEY_RULE['message']}",
-            "reason": "Invalid",
-        }
-    ]
+@pytest.mark.parametrize(("part", "fields", "path"), list(MAPS.values()), ids=list(MAPS.keys()))
+def test_each_map_refuses_reserved_keys(
+    generator: ModuleType, part: str, fields: Schema, path: str
+) -> None:
+    files = generator.generate({"thing.yaml": kind_with(part, fields)}, None)
+    crd = yaml.safe_load(files[BASE])
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert find(schema, f"{part}.{path}")["x-kubernetes-validations"] == [KEY_RULE]
 
 
 BAD_MAPS = {
