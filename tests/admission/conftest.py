@@ -56,27 +56,13 @@ GPU: dict[str, Manifest] = yaml.safe_load((Path(__file__).parent / "gpu.yaml").r
 """The least spec of each kind of the GPU stack."""
 
 NOTHING: Manifest = {}
-TERMS = [{"topologyKey": "a", "labelSelector": {"matchLabels": {"__ansible": ""}}}]
-AFFINITY = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": TERMS}}
-SPEC = {"image": {"repository": "a", "tag": "b"}, "storage": {"emptyDir": {}}, "affinity": AFFINITY}
 # Refused by nothing but one of our policies each.
 WATCHED: list[Manifest] = [
     {
         "kind": "NIMBuild",
         "metadata": {"name": "a", "annotations": {f"{PREFIX}verbosity": "8"}},
-        "spec": {"image": SPEC["image"], "nimCache": {"name": "a"}},
+        "spec": {"image": {"repository": "a", "tag": "b"}, "nimCache": {"name": "a"}},
     },
-    {
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "a"},
-        "spec": {**GPU["ClusterPolicy"], "daemonsets": {"labels": {"__ansible": ""}}},
-    },
-    {"kind": "NIMService", "metadata": {"name": "a"}, "spec": SPEC},
-    {"kind": "NIMPipeline", "metadata": {"name": "a"}, "spec": {"services": [{"spec": SPEC}]}},
-    *(
-        {"kind": kind, "metadata": {"name": "a"}, "spec": {**spec, "affinity": AFFINITY}}
-        for kind, spec in yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()).items()
-    ),
 ]
 
 

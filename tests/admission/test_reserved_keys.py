@@ -16,16 +16,10 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 MESSAGE = "keys that begin with __ansible are reserved for Ansible"
-IMAGE = {"repository": "a", "tag": "b"}
-SERVICE = {"image": IMAGE, "storage": {"emptyDir": {}}}
-SOURCE = {"ngc": {"authSecret": "a", "modelPuller": "b"}}
 LEAST: dict[str, dict[str, Any]] = {
-    "NIMBuild": {"image": IMAGE, "nimCache": {"name": "a"}},
-    "NIMCache": {"source": SOURCE, "storage": {"pvc": {"name": "a"}}},
-    "NIMPipeline": {},
-    "NIMService": SERVICE,
-    **yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text()),
-    **yaml.safe_load((Path(__file__).parent / "gpu.yaml").read_text()),
+    kind: spec
+    for name in ("nim", "nemo", "gpu")
+    for kind, spec in yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text()).items()
 }
 """The least spec of each kind."""
 

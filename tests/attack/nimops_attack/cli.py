@@ -29,6 +29,7 @@ from . import (
     registry,
     runtime_annotations,
     secrets,
+    sizes,
     switches,
     tenants,
 )
@@ -44,7 +45,7 @@ SIDES: tuple[Side, ...] = ("prefork", "stock")
 def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
-        generated, tenants, races, models, manifests, people, process, switches, registry, secrets, runtime_annotations,
+        generated, tenants, races, models, manifests, people, process, switches, registry, secrets, runtime_annotations, sizes,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 

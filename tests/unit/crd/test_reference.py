@@ -316,6 +316,7 @@ DIFFERENCES["nimpipelines"] = {
     ),
 }
 
+
 def copies(field: str) -> tuple[str, str, str]:
     """The rule about the environment of these containers."""
     message = (

@@ -1,0 +1,198 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Each list, map and text has a bound, and so has each spec: what is above is refused by name, and soon."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "attack"), str(TESTS / "live")]
+
+from nimops_attack.fields import build, list_places, make_plain, read_crds
+from nimops_attack.pack import Refusal
+from nimops_attack.sizes import exceed, find_unnamed, list_bounds, list_unbounded
+
+CRDS = read_crds(TESTS.parent / "config/crd/bases")
+SPEC_BYTES = 96 << 10
+TOO_LONG = f"must be at most {SPEC_BYTES} bytes long"
+FAR = 20_000
+
+Manifest = dict[str, Any]
+
+LEAST: dict[str, Manifest] = {
+    kind: spec
+    for name in ("nim", "nemo", "gpu")
+    for kind, spec in yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text()).items()
+}
+
+
+def least(kind: str) -> Manifest:
+    return {"kind": kind, "metadata": {"name": "sizes"}, "spec": LEAST[kind]}
+
+
+def ask(cluster: Any, manifest: Manifest) -> Refusal | None:
+    """As the attacks see a refusal."""
+    refusal = cluster.create(manifest)
+    return refusal and Refusal(refusal.causes)
+
+
+@pytest.mark.parametrize("kind", sorted(CRDS))
+def test_one_above_each_bound_is_refused_by_name(cluster: Any, kind: str) -> None:
+    assert list_unbounded(CRDS[kind]) == []
+    unnamed, count = [], 0
+    for manifest, bounds in exceed(CRDS[kind], least(kind)):
+        unnamed += find_unnamed(ask(cluster, manifest), bounds)
+        count += len(bounds)
+    assert unnamed == []
+    assert count == len(list_bounds(CRDS[kind]))
+
+
+def plain_places(kind: str) -> Manifest:
+    """Each text of a spec, by its place, as plain as can be; rules may still refuse some."""
+    places = list_places(CRDS[kind], "spec")
+    return {place: make_plain(place.schema) for place in places if not place.is_key}
+
+
+@pytest.mark.parametrize("kind", sorted(CRDS))
+def test_the_size_of_each_field_can_be_told(cluster: Any, kind: str) -> None:
+    """A rule that cannot be evaluated would refuse what is in order."""
+    manifest = build(CRDS[kind], least(kind), plain_places(kind))
+    refusal = ask(cluster, manifest)
+    assert "evaluating" not in str(refusal)
+    assert TOO_LONG not in str(refusal)
+
+
+def top_texts(kind: str) -> list[tuple[Any, int]]:
+    """Lists of texts directly in a spec, and how long each text may be; then maps."""
+    found = []
+    for bound in list_bounds(CRDS[kind]):
+        items = bound.schema.get("items") or bound.schema.get("additionalProperties") or {}
+        if items.get("type") == "string" and "pattern" not in items and "enum" not in items:
+            found.append((bound, items["maxLength"]))
+    return found
+
+
+def with_size(kind: str, size: int, letter: str = "x") -> Manifest:
+    """A manifest with so many bytes more in lists and maps of texts."""
+    values: Manifest = {}
+    for bound, length in top_texts(kind):
+        if size <= 0 or any(part in ("podAffinity", "eppConfig") for part in bound.place.path):
+            continue
+        texts = [letter * length] * min(bound.most, size // length)
+        texts += [letter * (size - length * len(texts))] if len(texts) < bound.most else []
+        size -= sum(map(len, texts))
+        is_list = "items" in bound.schema
+        values[bound.place] = texts if is_list else {f"k{n}": x for n, x in enumerate(texts)}
+        if not is_list:
+            size -= sum(len(key) for key in values[bound.place])
+    return build(CRDS[kind], least(kind), values)
+
+
+@pytest.mark.parametrize("kind", sorted(CRDS))
+def test_a_spec_is_bounded_as_a_whole(cluster: Any, kind: str) -> None:
+    for letter in ("x", "é"):  # of two bytes
+        fits = with_size(kind, (SPEC_BYTES - 4096) // len(letter.encode()), letter)
+        assert ask(cluster, fits) is None
+        refusal = ask(cluster, with_size(kind, (SPEC_BYTES + 1) // len(letter.encode()), letter))
+        assert refusal, f"accepted: {letter}"
+        assert [field for field, text in refusal.causes if TOO_LONG in text] == ["spec"]
+
+
+def seconds(request: Callable[[], Any]) -> float:
+    """How long the API server takes at best; a stray pause is not its fault."""
+    taken = []
+    for _try in range(3):
+        began = time.monotonic()
+        request()
+        taken.append(time.monotonic() - began)
+    return min(taken)
+
+
+MAPS = ("spec.labels", "spec.nodeSelector", "spec.resources.limits")
+
+
+@pytest.mark.parametrize("path", MAPS)
+def test_a_map_far_above_its_bound_takes_no_longer_than_in_a_configmap(
+    cluster: Any, api_server: client.ApiClient, path: str
+) -> None:
+    """The API server itself tracks who has set which key, which is no business of our rules."""
+    (bound,) = (item for item in list_bounds(CRDS["NIMService"]) if str(item.place) == path)
+    known = build(CRDS["NIMService"], least("NIMService"), {bound.place: bound.make(FAR)})
+    assert find_unnamed(ask(cluster, known), [bound]) == []
+    config_map = client.V1ConfigMap(
+        metadata={"name": "sizes"}, data={key: "1" for key in bound.make(FAR)}
+    )
+    core = client.CoreV1Api(api_server)
+    longest = seconds(
+        lambda: core.create_namespaced_config_map("nimops-admission", config_map, dry_run="All")
+    )
+    assert seconds(lambda: cluster.create(known)) < 3 * longest + 0.2
+
+
+IMAGE = {"repository": "a", "tag": "b"}
+
+
+def containers(count: int) -> list[Manifest]:
+    return [{"name": f"c{number}", "image": IMAGE} for number in range(count)]
+
+
+def claims(count: int) -> list[Manifest]:
+    names = [f"r{number}" for number in range(32)]
+    return [{"resourceClaimName": f"c{number}", "requests": names} for number in range(count)]
+
+
+ENV = [{"name": "A", "value": "x" * 2000}]
+# By name: kind, what else is in the spec, the largest that is accepted, and the field.
+PRODUCTS = {
+    "env and sidecars": ("NIMService", {"env": ENV}, "sidecarContainers", 63),
+    "env and init containers": ("NIMService", {"env": ENV}, "initContainers", 63),
+    "proxy and sidecars": (
+        "NIMService",
+        {"proxy": {"noProxy": "a" * 2000}},
+        "sidecarContainers",
+        31,
+    ),
+    "claims and sidecars": ("NIMService", {"draResources": claims(2)}, "sidecarContainers", 30),
+    "env of a cache": ("NIMCache", {"env": ENV}, "initContainers", 63),
+    "proxy of a cache": ("NIMCache", {"proxy": {"noProxy": "a" * 2000}}, "initContainers", 31),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "field", "most"), list(PRODUCTS.values()), ids=list(PRODUCTS.keys())
+)
+def test_what_each_container_gets_is_bounded(
+    cluster: Any, kind: str, spec: Manifest, field: str, most: int
+) -> None:
+    def refusal(count: int) -> Refusal | None:
+        whole = {**LEAST[kind], **spec, field: containers(count)}
+        return ask(cluster, {**least(kind), "spec": whole})
+
+    assert refusal(most) is None
+    refused = refusal(most + 1)
+    assert refused
+    assert [name for name, text in refused.causes if "copies" in text] == [f"spec.{field}"]
+
+
+def test_unknown_fields_of_a_picker_are_not_counted(cluster: Any) -> None:
+    """Their size is the operator's business; what counts is that they break no rule."""
+    config = {
+        "plugins": [{"type": "a", "parameters": {"a": [1, None, "x" * 100_000]}}],
+        "schedulingProfiles": [],
+        "more": {"a": ["y" * 100_000]},
+    }
+    picker = {"containerSpec": {"name": "a", "image": IMAGE}, "config": config}
+    spec = {**LEAST["NIMService"], "expose": {"router": {"eppConfig": picker}}}
+    manifest = {**least("NIMService"), "spec": spec}
+    assert ask(cluster, manifest) is None
+    pipeline = {**least("NIMPipeline"), "spec": {"services": [{"name": "a", "spec": spec}]}}
+    assert ask(cluster, pipeline) is None

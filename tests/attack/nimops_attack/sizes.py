@@ -1,0 +1,241 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the CRDs let a tenant write: one above each bound, and the largest resources below all of them."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from .bases import rename
+from .fields import ELEMENT, ENTRY, Json, Place, build, is_text, make_plain, value_schema
+from .pack import Ask, Refusal
+from .scene import KINDS, Attack, Scene, Seen
+
+ROOM = 1_000_000
+"""Bytes of a request that carries many values, which the API server takes 3 MiB of."""
+TRIED = 24
+"""How many values are made as large as they may be: the spec as a whole is bounded, too."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How much a list, a map or a text may hold."""
+
+    place: Place
+    most: int
+
+    @property
+    def schema(self) -> Json:
+        return self.place.schema
+
+    def make(self, size: int) -> t.Any:
+        """A value of that size, as plain as possible."""
+        if "items" in self.schema:
+            return [make_plain(self.schema["items"])] * size
+        if is_text(self.schema):
+            return "1" * size
+        plain = make_plain(value_schema(self.schema))
+        return {f"k{number}": plain for number in range(size)}
+
+
+def list_bounds(schema: Json) -> list[Bound]:
+    """All of a spec, outer ones before inner ones."""
+    found = list(_walk(schema["properties"]["spec"], ("spec",)))
+    return sorted(found, key=lambda bound: len(bound.place.path))
+
+
+def list_unbounded(schema: Json) -> list[str]:
+    """Paths of the lists, maps and texts of a spec that take any size."""
+    return [str(bound.place) for bound in list_bounds(schema) if bound.most < 0]
+
+
+def _walk(schema: Json, path: tuple[str, ...]) -> Iterator[Bound]:
+    if keyword := _keyword(schema):
+        yield Bound(Place(path, schema=schema), schema.get(keyword, -1))
+    for name, inner in (schema.get("properties") or {}).items():
+        yield from _walk(inner, (*path, name))
+    if "items" in schema:
+        yield from _walk(schema["items"], (*path, ELEMENT))
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from _walk(schema["additionalProperties"], (*path, ENTRY))
+
+
+def _keyword(schema: Json) -> str:
+    """The keyword that bounds a schema's values, empty if they need none."""
+    if "items" in schema:
+        return "maxItems"
+    if "additionalProperties" in schema:
+        return "maxProperties"
+    return "maxLength" if is_text(schema) and "enum" not in schema else ""
+
+
+# --- one above each bound ------------------------------------------------------------------------
+
+
+def exceed(schema: Json, base: Json, factor: int = 1) -> Iterator[tuple[Json, list[Bound]]]:
+    """Resources with values that are one above their bounds, as many in each as fit, and which.
+
+    With a factor, the values are so many times as large.
+    """
+    left = list_bounds(schema)
+    while left:
+        chosen, room = [left[0]], ROOM
+        for bound in left[1:]:
+            room -= len(json.dumps(bound.make(bound.most * factor + 1)))
+            if room > 0 and not any(_is_below(bound, other) for other in chosen):
+                chosen.append(bound)
+        values = {bound.place: bound.make(bound.most * factor + 1) for bound in chosen}
+        yield build(schema, base, values), chosen
+        left = [bound for bound in left if bound not in chosen]
+
+
+def _is_below(bound: Bound, other: Bound) -> bool:
+    """Whether one is inside of what the other fills; outer ones come first."""
+    inner, outer = bound.place.path, other.place.path
+    return inner[: len(outer)] == outer
+
+
+def find_unnamed(refusal: Refusal | None, bounds: Sequence[Bound]) -> list[str]:
+    """Those that a refusal does not name, with why it should have."""
+    causes = refusal.causes if refusal else ()
+    named = {field for field, text in causes if text.startswith(("Too many", "Too long"))}
+    names = {bound.place.name: bound.most for bound in bounds}
+    return [f"{name} of {most + 1}" for name, most in names.items() if name not in named]
+
+
+# --- the largest that is accepted ----------------------------------------------------------------
+
+Order = Callable[[Sequence[Bound]], list[Bound]]
+
+
+def _many(bounds: Sequence[Bound]) -> list[Bound]:
+    """Lists and maps of the least values, which grow most when they are decoded."""
+    return [bound for bound in bounds if not is_text(bound.schema)]
+
+
+def _containers(bounds: Sequence[Bound]) -> list[Bound]:
+    """First what is copied for each other thing, then that."""
+    return sorted(_many(bounds), key=lambda bound: "ontainers" not in bound.place.path[-1])
+
+
+def _long(bounds: Sequence[Bound]) -> list[Bound]:
+    return [bound for bound in bounds if is_text(bound.schema)]
+
+
+SHAPES: dict[str, Order] = {"many": _many, "containers": _containers, "long": _long}
+
+
+def enlarge(schema: Json, base: Json, bounds: Sequence[Bound], ask: Ask) -> Json:
+    """The base with one value after the other as large as the API server accepts it."""
+    largest = base
+    for bound in bounds[:TRIED]:
+        if not _is_free(bound.place, largest):
+            continue
+        for size in (bound.most, bound.most // 2, bound.most // 8):
+            grown = build(schema, largest, {bound.place: _name_apart(bound.make(size))})
+            if ask(grown) is None:
+                largest = grown
+                break
+    return largest
+
+
+def _is_free(place: Place, resource: Json) -> bool:
+    """Whether nothing stands there that makes the resource acceptable."""
+    found: t.Any = resource
+    for part in place.path:
+        if part == ELEMENT:
+            found = found[0] if found else None
+        elif isinstance(found, dict):
+            found = found.get(part)
+        if found in (None, [], {}):
+            return True
+    return False
+
+
+def _name_apart(value: t.Any) -> t.Any:
+    """Items of a list with names of their own, as most lists require."""
+    if not isinstance(value, list):
+        return value
+    return [
+        {**item, "name": f"n{number}"} if isinstance(item, dict) and "name" in item else item
+        for number, item in enumerate(value)
+    ]
+
+
+def attack_largest(kind: str, scene: Scene) -> Seen:
+    """The largest resources, all at once: each is answered, and an ordinary one meanwhile."""
+    namespace = scene.namespace(f"size-{kind.lower()}")
+    schema, ask = scene.crds[kind], scene.dry_run(namespace)
+    problems, names, bytes_ = [], [], []
+    for shape, order in SHAPES.items():
+        bounds = order(list_bounds(schema))[: 8 if scene.quick else None]
+        resource = rename(enlarge(schema, scene.bases[kind][0], bounds, ask), shape)
+        bytes_.append(len(json.dumps(resource["spec"])))
+        if refusal := scene.create(namespace, resource):
+            problems.append(f"accepted as a dry run, then refused: {refusal}")
+        names.append(shape)
+    if max(bytes_) < 32 << 10:
+        problems.append(f"the largest has {max(bytes_)} bytes: the attack did not take place")
+    left = scene.wait_answered(kind, namespace, names)
+    problems += [f"{name} got no status within 90 s" for name in left]
+    problems += find_unserved(scene, kind, namespace, names)
+    problems += [
+        f"{name} could not be deleted" for name in scene.delete_all(kind, namespace, names)
+    ]
+    if said := scene.serves(namespace):
+        problems.append(said)
+    return Seen.of(problems, f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted")
+
+
+_OF_LIMITS = ("memory", "time limit", "too large", "TooLarge", "RunFailed")
+
+
+def find_unserved(scene: Scene, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
+    """Resources whose conditions say that a run met one of its limits."""
+    problems = []
+    for name in names:
+        status = (scene.read(kind, namespace, name) or {}).get("status") or {}
+        for item in status.get("conditions") or []:
+            text = f"{item.get('reason')}: {item.get('message')}"
+            if item.get("status") == "True" and any(word in text for word in _OF_LIMITS):
+                problems.append(f"{name} met a limit: {text[:200]}")
+    return problems
+
+
+def attack_bounds(kind: str, scene: Scene) -> Seen:
+    """By dry run, as `make admission` does for all kinds."""
+    ask = scene.dry_run(scene.namespace(f"bounds-{kind.lower()}"))
+    schema, base = scene.crds[kind], scene.bases[kind][0]
+    problems = [f"{path} takes any size" for path in list_unbounded(schema)]
+    count = 0
+    for resource, bounds in exceed(schema, base):
+        count += len(bounds)
+        problems += find_unnamed(ask(resource), bounds)
+    return Seen.of(problems, f"{count} bounds, one above each refused by name")
+
+
+def list_attacks() -> list[Attack]:
+    refused = "one above each bound is refused, and the refusal names it"
+    served = "the largest that is accepted is answered within the limits of a run, and deleted"
+    attacks = []
+    for kind in KINDS:
+        quick = kind == "NIMService"
+        attacks += [
+            Attack(
+                f"size-bounds-{kind.lower()}", refused,
+                partial(attack_bounds, kind), sides=("prefork",), quick=quick,
+            ),
+            Attack(
+                f"size-largest-{kind.lower()}", served,
+                partial(attack_largest, kind), sides=("prefork",), quick=quick,
+            ),
+        ]  # fmt: skip
+    return attacks
+
+
+__all__ = ["SHAPES", "enlarge", "exceed", "find_unnamed", "list_attacks", "list_bounds"]

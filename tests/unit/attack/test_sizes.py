@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+from nimops_attack.fields import read_crds
+from nimops_attack.pack import Refusal
+from nimops_attack.sizes import (
+    ROOM,
+    SHAPES,
+    enlarge,
+    exceed,
+    find_unnamed,
+    list_attacks,
+    list_bounds,
+    list_unbounded,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+CRDS = read_crds(ROOT / "config/crd/bases")
+TEXT = {"type": "string", "maxLength": 5}
+SCHEMA: dict[str, t.Any] = {
+    "properties": {
+        "spec": {
+            "properties": {
+                "name": TEXT,
+                "mode": {"type": "string", "enum": ["a"]},
+                "port": {"x-kubernetes-int-or-string": True, "maxLength": 3},
+                "count": {"type": "integer"},
+                "labels": {"type": "object", "maxProperties": 2, "additionalProperties": TEXT},
+                "parts": {
+                    "type": "array",
+                    "maxItems": 2,
+                    "items": {
+                        "type": "object",
+                        "required": ["name"],
+                        "properties": {
+                            "name": TEXT,
+                            "args": {"type": "array", "maxItems": 1, "items": TEXT},
+                        },
+                    },
+                },
+                "all": {"type": "array", "items": {"type": "string"}},
+            }
+        }
+    }
+}
+BASE = {"kind": "Thing", "spec": {"name": "a"}}
+BOUNDS = {
+    "spec.name": 5,
+    "spec.port": 3,
+    "spec.labels": 2,
+    "spec.parts": 2,
+    "spec.all": -1,
+    "spec.labels.{}": 5,
+    "spec.all[]": -1,
+    "spec.parts[].name": 5,
+    "spec.parts[].args": 1,
+    "spec.parts[].args[]": 5,
+}
+
+
+def bounded() -> dict[str, t.Any]:
+    schema = json.loads(json.dumps(SCHEMA))
+    del schema["properties"]["spec"]["properties"]["all"]
+    return t.cast("dict[str, t.Any]", schema)
+
+
+def test_bounds_of_a_schema() -> None:
+    bounds = list_bounds(SCHEMA)
+    assert {str(bound.place): bound.most for bound in bounds} == BOUNDS
+    depths = [len(bound.place.path) for bound in bounds]
+    assert depths == sorted(depths)
+    assert list_unbounded(SCHEMA) == ["spec.all", "spec.all[]"]
+
+
+def test_each_bound_is_exceeded_once_and_by_one() -> None:
+    schema = bounded()
+    sent = list(exceed(schema, BASE))
+    carried = [str(bound.place) for _resource, bounds in sent for bound in bounds]
+    assert sorted(carried) == sorted(set(BOUNDS) - {"spec.all", "spec.all[]"})
+    first, second, *_more = (resource["spec"] for resource, _bounds in sent)
+    assert first == {
+        "name": "1" * 6,
+        "port": "1" * 4,
+        "labels": {"k0": "a", "k1": "a", "k2": "a"},
+        "parts": [{"name": "a"}] * 3,
+    }
+    assert second["name"] == "a"
+    assert second["labels"] == {"attack.nimops.nim/v": "1" * 6}
+    assert second["parts"] == [{"name": "1" * 6, "args": ["a", "a"]}]
+
+
+@pytest.mark.parametrize("kind", sorted(CRDS))
+def test_requests_are_few_and_complete(kind: str) -> None:
+    sent = list(exceed(CRDS[kind], {"spec": {}}))
+    carried = [bound.place.path for _resource, bounds in sent for bound in bounds]
+    assert sorted(carried) == sorted(bound.place.path for bound in list_bounds(CRDS[kind]))
+    assert len(sent) < 10
+    assert all(len(json.dumps(resource)) < 2 * ROOM for resource, _bounds in sent)
+
+
+def test_what_a_refusal_does_not_name_is_found() -> None:
+    ((_resource, bounds), *_more) = exceed(bounded(), BASE)
+    causes = (
+        ("spec.name", "Too long: may not be more than 5 bytes"),
+        ("spec.labels", "Too many: 3: must have at most 2 items"),
+        ("spec.parts", "Invalid value: something else"),
+    )
+    assert find_unnamed(Refusal(causes), bounds) == ["spec.port of 4", "spec.parts of 3"]
+    assert len(find_unnamed(None, bounds)) == len(bounds)
+
+
+def test_a_resource_is_enlarged_as_far_as_it_is_accepted() -> None:
+    limit = 200
+
+    def ask(resource: dict[str, t.Any]) -> Refusal | None:
+        return Refusal((("spec", "large"),)) if len(json.dumps(resource)) > limit else None
+
+    for order in SHAPES.values():
+        largest = enlarge(bounded(), BASE, order(list_bounds(bounded())), ask)
+        assert len(json.dumps(BASE)) < len(json.dumps(largest)) <= limit
+        assert largest["spec"]["name"] == "a"
+    many = enlarge(bounded(), BASE, SHAPES["many"](list_bounds(bounded())), ask)
+    assert many["spec"]["parts"] == [{"name": "n0", "args": ["a"]}, {"name": "n1"}]
+
+
+def test_containers_come_first_in_their_shape() -> None:
+    bounds = SHAPES["containers"](list_bounds(CRDS["NIMService"]))
+    assert {str(bound.place) for bound in bounds[:2]} == {
+        "spec.initContainers",
+        "spec.sidecarContainers",
+    }
+
+
+def test_each_kind_has_both_attacks() -> None:
+    names = [attack.name for attack in list_attacks()]
+    assert len(names) == len(set(names)) == 18
+    assert [attack.name for attack in list_attacks() if attack.quick] == [
+        "size-bounds-nimservice",
+        "size-largest-nimservice",
+    ]
