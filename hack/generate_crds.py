@@ -7,8 +7,8 @@ Kubernetes' own types come from the OpenAPI v3 documents of the API server that 
 or from a folder of such documents (--openapi). --check writes nothing and exits 1 if a file
 would change.
 
-A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types) or has
-only types and templates. A type, a field, spec and status are all nodes:
+A source file describes one kind (kind, plural, shortNames, doc, columns, spec, status, types) or
+has only types and templates. A type, a field, spec and status are all nodes:
 
   type       string, bool, int, int32, int64, number, quantity, intOrString, object, any; a name
              under types; a Kubernetes type such as core.v1.Probe; each with [] for a list or {} for
@@ -297,7 +297,7 @@ def is_known(schema: Schema) -> bool:
 
 
 def select_known(schema: Schema, root: str, path: str = "") -> Iterator[str]:
-    """Yield CEL expressions, each a list of values: together all that the schema knows below root."""
+    """Yield CEL expressions, each a list of values; together all that the schema knows of root."""
     if UNKNOWN in schema:
         return
     if "items" in schema:

@@ -14,14 +14,15 @@ import pytest
 import yaml
 from kubernetes import client
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "attack"), str(TESTS / "live")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "attack"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
 
 from nimops_attack.fields import build, list_places, make_plain, read_crds
 from nimops_attack.pack import Refusal
 from nimops_attack.sizes import exceed, find_unnamed, list_bounds, list_unbounded
 
-CRDS = read_crds(TESTS.parent / "config/crd/bases")
+ROOT = Path(__file__).resolve().parents[2]
+CRDS = read_crds(ROOT / "config/crd/bases")
 SPEC_BYTES = 96 << 10
 TOO_LONG = f"must be at most {SPEC_BYTES} bytes long"
 FAR = 20_000
@@ -129,7 +130,7 @@ def test_a_map_far_above_its_bound_takes_no_longer_than_in_a_configmap(
     known = build(CRDS["NIMService"], least("NIMService"), {bound.place: bound.make(FAR)})
     assert find_unnamed(ask(cluster, known), [bound]) == []
     config_map = client.V1ConfigMap(
-        metadata={"name": "sizes"}, data={key: "1" for key in bound.make(FAR)}
+        metadata={"name": "sizes"}, data=dict.fromkeys(bound.make(FAR), "1")
     )
     core = client.CoreV1Api(api_server)
     longest = seconds(
