@@ -78,6 +78,21 @@ BUILD: Manifest = {
     "metadata": METADATA,
     "spec": {"nimCache": {"name": ""}, "image": {**IMAGE, "tag": ""}, "labels": KEYS},
 }
+STORAGE: Manifest = {"emptyDir": {}}
+MANY: Manifest = {
+    "kind": "NIMService",
+    "metadata": {**METADATA, "name": "many"},
+    "spec": {
+        "image": IMAGE,
+        "storage": STORAGE,
+        "env": [{"name": f"A{number}"} for number in range(600)],
+    },
+}
+LARGE: Manifest = {
+    "kind": "NIMService",
+    "metadata": {**METADATA, "name": "large"},
+    "spec": {"image": IMAGE, "storage": STORAGE, "args": ["a" * 1000] * 110},
+}
 LEAST_NEMO = yaml.safe_load((Path(__file__).parent / "nemo.yaml").read_text())
 NEMO: list[Manifest] = [
     {
@@ -94,8 +109,8 @@ NEMO: list[Manifest] = [
     }
     for kind, spec in LEAST_NEMO.items()
 ]
-OLD = [SERVICE, PIPELINE, CACHE, BUILD, *NEMO]
-KINDS = [manifest["kind"] for manifest in OLD]
+OLD = [SERVICE, MANY, LARGE, PIPELINE, CACHE, BUILD, *NEMO]
+KINDS = [f"{manifest['kind']}-{manifest['metadata']['name']}" for manifest in OLD]
 
 
 def without_bounds(schema: Any) -> Any:
@@ -191,10 +206,7 @@ def affinity(**keys: str) -> Manifest:
     ("manifest", "patch"),
     [
         pytest.param(SERVICE, {"spec.nodeSelector": {"team": "a"}}, id="the key goes"),
-        pytest.param(SERVICE, {"spec.affinity": affinity(team="a")}, id="in a policy's map"),
-        pytest.param(SERVICE, {"spec.affinity": affinity(**KEYS, b="")}, id="another beside it"),
-        pytest.param(PIPELINE, {"spec.services": [entry(replicas=2)]}, id="the entry changes"),
-        pytest.param(PIPELINE, {"spec.services": [entry(), {"name": "b"}]}, id="another entry"),
+        pytest.param(SERVICE, {"spec.affinity": affinity(team="a")}, id="the key goes from a list"),
         pytest.param(PIPELINE, {"spec.services": []}, id="the entry goes"),
     ],
 )
@@ -222,13 +234,25 @@ def test_beside_a_reserved_key_all_can_change(
         pytest.param(
             SERVICE,
             {"spec.affinity": affinity(__ansible_vault="")},
-            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[].labelSelector.matchLabels",
-            id="another key in a policy's map",
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels",
+            id="another key in a list",
+        ),
+        pytest.param(
+            SERVICE,
+            {"spec.affinity": affinity(**KEYS, b="")},
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels",
+            id="the list that has it",
+        ),
+        pytest.param(
+            PIPELINE,
+            {"spec.services": [entry(replicas=2)]},
+            "spec.services[0].spec.nodeSelector",
+            id="the entry that has it",
         ),
         pytest.param(
             PIPELINE,
             {"spec.services": [entry(labels=KEYS)]},
-            "spec.services[].spec.labels",
+            "spec.services[0].spec.labels",
             id="another map of an entry",
         ),
     ],
@@ -249,6 +273,19 @@ def test_no_reserved_key_is_added(
 )
 def test_other_fields_can_change(old: Any, patch: Manifest) -> None:
     assert old.replace(SERVICE, patch) is None
+
+
+def test_beside_what_is_too_much_all_can_change(old: Any) -> None:
+    env = MANY["spec"]["env"]
+    assert old.replace(MANY, {"spec.replicas": 2}) is None
+    assert old.replace(MANY, {"spec.env": env[:500]}) is None
+    assert old.replace(MANY, {"spec.env": env[:599]}).names("spec.env", "at most 512 items")
+
+
+def test_what_is_too_large_must_shrink_to_change(old: Any) -> None:
+    assert old.replace(LARGE, {"spec.args": ["a" * 1000] * 90, "spec.replicas": 2}) is None
+    refusal = old.replace(LARGE, {"spec.replicas": 2})
+    assert refusal.names("spec", "must be at most 98304 bytes long")
 
 
 @pytest.mark.parametrize("manifest", NEMO, ids=LEAST_NEMO)
