@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from ansible_prefork import client, immortal, learned, process, records, request
+from ansible_prefork import client, immortal, learned, memory, process, records, request
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
@@ -34,6 +34,8 @@ DEFAULT_IDLE_SECONDS = 3600
 CHECK_SECONDS = 2.0
 PATIENCE_SECONDS = 15.0
 REST_SECONDS = 0.1
+# How often the memory is looked at while several runs share it, or while clients wait for it.
+LOOK_SECONDS = 0.05
 FORWARDED = frozenset(getattr(signal, name) for name in client.FORWARDED)
 STATE_VARIABLE = "_PREFORK_STATE"
 
@@ -85,6 +87,7 @@ class State:
     runs: dict[int, int] = dataclasses.field(default_factory=dict)
     journals: dict[int, int] = dataclasses.field(default_factory=dict)
     helper: int | None = None
+    stopped: list[int] = dataclasses.field(default_factory=list)
 
     def dump(self) -> str:
         lists = {"runs": list(self.runs.items()), "journals": list(self.journals.items())}
@@ -124,6 +127,12 @@ class Parent:
         self.own = directory / f"{program.name}-{key}.d"
         self.followed = _open_pid(follow) if follow else None
         self.environment = dict(os.environb)
+        self.room = memory.Room(self.environment)
+        self.looked = 0.0
+        self.is_holding = False
+        self.has_said_so = False
+        # Runs that stand still until there is memory, in the order in which they were started.
+        self.stopped: list[int] = []
 
     def serve(self) -> int:
         """Run until there is nothing left to serve; return the exit code."""
@@ -139,6 +148,7 @@ class Parent:
         self.runs = {pid: socket.socket(fileno=fd) for pid, fd in state.runs.items()}
         self.journals = {pid: Journal(fd) for pid, fd in state.journals.items()}
         self.program.helper = state.helper
+        self.stopped = state.stopped
         try:
             self.own.mkdir(mode=0o700, exist_ok=True)
             paths = self.program.warm(self.own)
@@ -210,6 +220,7 @@ class Parent:
     def _refuse(self, reason: str) -> int:
         """Leave word for the clients, answer those that wait, let the runs end, and end."""
         code = self._leave_word(reason)
+        self._resume(self.stopped)
         Path(f"{self.base}.sock").unlink(missing_ok=True)
         Path(f"{self.base}.warm").unlink(missing_ok=True)
         self._send_away(reason)
@@ -260,9 +271,10 @@ class Parent:
         wait = min(30.0, self.idle + 0.1)
         self._reap()
         while not self._is_done():
-            for key, _events in self.selector.select(timeout=wait):
+            for key, _events in self.selector.select(timeout=LOOK_SECONDS if self._minds_memory() else wait):
                 key.data()
             self._reap()
+            self._mind_memory()
             if self._is_due():
                 self._replace()
         self._end()
@@ -292,6 +304,9 @@ class Parent:
         # Clients that wait when this parent must end are sent away, instead of starting runs only to kill them.
         if self.quit:
             return
+        if self._is_short():
+            self._hold()
+            return
         # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
         # take the connection, which waits in the listener's queue.
         is_stale = self._is_stale()
@@ -309,6 +324,71 @@ class Parent:
             _send_away(connection, "the parent cannot renew itself")
         elif not _is_gone(connection):
             self._start_run(connection)
+
+    def _hold(self) -> None:
+        """Let clients wait in the listener's queue: in their order, whatever becomes of this parent, and of them."""
+        self.selector.unregister(self.listener)
+        self.is_holding = True
+        self._mark_warming()
+        self._note_shortage()
+
+    def _note_shortage(self) -> None:
+        self.record.count_wait()
+        if not self.has_said_so:
+            self.has_said_so = True
+            text = f"runs wait for others to end, because memory is short: {self.room.describe()}"
+            client.log(os.fsencode(self.base.parent), text, self.environment)
+
+    def _is_short(self) -> bool:
+        """Whether there is no memory for another run; one is always allowed."""
+        if not self.runs or not self.room.is_bounded:
+            return False
+        return bool(self.stopped) or self.room.lacks(self.room.worst + memory.RESERVE)
+
+    def _minds_memory(self) -> bool:
+        return self.is_holding or bool(self.stopped) or (self.room.is_bounded and len(self.runs) > 1)
+
+    def _mind_memory(self) -> None:
+        """Keep what one run may take free: for the oldest, so that it ends and leaves its memory to the next.
+
+        Runs that were started together may grow together. Then only the oldest goes on, and the others stand still.
+        """
+        now = time.monotonic()
+        if not self._minds_memory() or now - self.looked < LOOK_SECONDS:
+            return
+        self.looked = now
+        runs = list(self.runs)
+        self.stopped = [pid for pid in runs if pid in self.stopped]
+        self._resume([pid for pid in runs[:1] if pid in self.stopped])
+        if len(runs) > 1 and self.room.lacks(self.room.worst):
+            self._stop([pid for pid in runs[1:] if pid not in self.stopped])
+        elif not runs or not self.room.lacks(self.room.worst + memory.RESERVE):
+            if self.stopped:
+                self._resume(self.stopped[:1])
+            elif self.is_holding:
+                self._take_clients()
+        if self.is_holding:
+            self._mark_warming()
+
+    def _take_clients(self) -> None:
+        """Accept clients again."""
+        self.is_holding = False
+        self.selector.register(self.listener, selectors.EVENT_READ, self._accept)
+        Path(f"{self.base}.warm").unlink(missing_ok=True)
+
+    def _stop(self, pids: list[int]) -> None:
+        if pids:
+            self._note_shortage()
+        for pid in pids:
+            _kill(-pid, signal.SIGSTOP)
+            _kill(pid, signal.SIGSTOP)
+        self.stopped += pids
+
+    def _resume(self, pids: list[int]) -> None:
+        self.stopped = [pid for pid in self.stopped if pid not in pids]
+        for pid in pids:
+            _kill(-pid, signal.SIGCONT)
+            _kill(pid, signal.SIGCONT)
 
     def _accept_by_spare(self, reason: str) -> None:
         """Send a client away although no descriptor is free: it would wait, and the loop turn for nothing."""
@@ -459,6 +539,9 @@ class Parent:
 
         Returns when the system has no memory for that.
         """
+        if self.room.is_bounded and self.room.lacks(len(self.runs) * self.room.worst):
+            # Nobody watches them meanwhile.
+            self._stop([pid for pid in list(self.runs)[1:] if pid not in self.stopped])
         # A run that has been answered is nobody's any more, so nobody would close its journal.
         runs = {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0}
         state = State(
@@ -467,6 +550,7 @@ class Parent:
             runs,
             {pid: item.descriptor for pid, item in self.journals.items() if pid in runs},
             self.program.helper,
+            [pid for pid in self.stopped if pid in runs],
         )
         numbers = (state.listener, state.lock, *state.runs.values(), *state.journals.values())
         for number in numbers:
@@ -484,6 +568,7 @@ class Parent:
         Path(f"{self.base}.sock").unlink(missing_ok=True)
         self.record.remove()
         self._send_away("the parent was about to end")
+        self._resume(self.stopped)
         for pid in self.runs:
             _kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + 10

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_prefork import __version__, learned
 
 PACKAGES = ("ansible-core", "ansible-runner", "kubernetes")
-# The number of runs at the beginning of the file, in so many digits.
+# The number of runs at the beginning of the file, then how often clients had to wait; each in so many digits.
 DIGITS = 20
 
 
@@ -28,6 +28,7 @@ class Record:
         self._number = os.open(self._runs, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         # A parent that replaces itself goes on counting.
         self._count = _to_number(os.pread(self._number, DIGITS, 0))
+        self._waits = _to_number(os.pread(self._number, DIGITS, DIGITS))
 
     def write(self, program: str) -> None:
         facts = {
@@ -45,6 +46,11 @@ class Record:
     def count_run(self) -> None:
         self._count += 1
         os.pwrite(self._number, b"%0*d" % (DIGITS, self._count), 0)
+
+    def count_wait(self) -> None:
+        """Clients wait until there is memory for another run."""
+        self._waits += 1
+        os.pwrite(self._number, b"%0*d" % (DIGITS, self._waits), DIGITS)
 
     def remove(self) -> None:
         """The parent ends."""
@@ -66,10 +72,12 @@ def read(facts: Path) -> dict[str, Any] | None:
     """What a parent has left; None for what is none."""
     try:
         found = json.loads(facts.read_text())
-        runs = _to_number(facts.with_suffix(".runs").read_bytes()[:DIGITS])
+        counts = facts.with_suffix(".runs").read_bytes()
     except (OSError, ValueError):
         return None
-    return {**found, "runs": runs} if isinstance(found, dict) and "program" in found else None
+    if not isinstance(found, dict) or "program" not in found:
+        return None
+    return {**found, "runs": _to_number(counts[:DIGITS]), "waits": _to_number(counts[DIGITS : 2 * DIGITS])}
 
 
 def _to_number(data: bytes) -> int:

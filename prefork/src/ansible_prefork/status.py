@@ -95,6 +95,8 @@ def show(found: list[dict[str, Any]]) -> Iterator[str]:
                 f"  {parent['program']} {parent['key']}: {parent['state']}, process {parent['pid']}{memory},"
                 f" {_number(parent['runs'], 'run')}, since {since}"
             )
+            if parent["waits"]:
+                yield f"    runs waited {_number(parent['waits'], 'time')} for memory"
             if parent["refuses"]:
                 yield f"    refuses runs: {parent['refuses']}"
             yield f"    {', '.join(f'{name} {version}' for name, version in parent['versions'].items())}"

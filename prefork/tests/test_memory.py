@@ -1,0 +1,221 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs wait for memory. The control group is a directory of files; what runs say they take is in use there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+from sites import children, is_running, wait_for
+
+from ansible_prefork import memory
+
+MIB = 1024 * 1024
+BASE = 200
+"""What others than the runs have."""
+# Takes so many MiB little by little, keeps them for a moment, and gives them back.
+TAKE = """
+import os, sys, time
+path = os.path.join(os.environ["TAKEN"], str(os.getpid()))
+most, seconds = int(sys.argv[2]), float(sys.argv[3])
+for taken in range(0, most + 1, 10):
+    open(path, "w").write(str(taken))
+    time.sleep(0.08)
+time.sleep(seconds)
+os.unlink(path)
+"""
+
+
+class Group:
+    """A control group of either version, whose usage is what the runs say."""
+
+    def __init__(self, folder, limit, version=2):
+        self.folder, self.taken, self.version = folder / "group", folder / "taken", version
+        self.folder.mkdir()
+        self.taken.mkdir()
+        self.most = self.cached = 0
+        names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        self.limit_file, self.usage_file = names[version == 1]
+        (self.folder / self.limit_file).write_text(limit if isinstance(limit, str) else f"{limit * MIB}\n")
+        self.update()
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.keep, daemon=True)
+        self.thread.start()
+
+    @property
+    def environment(self):
+        return {
+            "PREFORK_CGROUP": str(self.folder),
+            "PREFORK_RUN_MEMORY_MIB": "300",
+            "TAKEN": str(self.taken),
+        }
+
+    def update(self):
+        used = BASE
+        for path in self.taken.iterdir():
+            with contextlib.suppress(OSError, ValueError):
+                used += int(path.read_text())
+        self.most = max(self.most, used)
+        prefix = "total_" if self.version == 1 else ""
+        self.put("memory.stat", f"anon 1\n{prefix}active_file {self.cached * MIB}\n{prefix}inactive_file 0\n")
+        self.put(self.usage_file, f"{(used + self.cached) * MIB}\n")
+
+    def put(self, name, text):
+        (self.folder / "new").write_text(text)
+        os.replace(self.folder / "new", self.folder / name)
+
+    def keep(self):
+        while not self.done.wait(0.005):
+            self.update()
+
+
+@pytest.fixture
+def make_group(site):
+    made = []
+
+    def make(limit, **options):
+        made.append(Group(site.root, limit, **options))
+        return made[-1]
+
+    yield make
+    for group in made:
+        group.done.set()
+        group.thread.join()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_heavy_runs_at_once_stay_within_the_limit_and_all_succeed(site, make_group, version):
+    group = make_group(1000, version=version)
+    parent = site.parent(env=group.environment)
+    started = [site.start(TAKE, "290", "0.3", env=group.environment) for _ in range(4)]
+    assert [process.communicate(timeout=60) for process in started] == [("", "")] * 4
+    assert [process.returncode for process in started] == [0] * 4
+    assert 490 < group.most <= 1000
+    assert parent.poll() is None
+    assert site.log().count("runs wait for others to end") == 1
+
+
+def test_ordinary_runs_do_not_wait(site, make_group):
+    group = make_group(1536)
+    site.parent(env=group.environment)
+    began = time.monotonic()
+    started = [site.start(TAKE, "40", "1.5", env=group.environment) for _ in range(8)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 8
+    assert time.monotonic() - began < 6
+    assert group.most == BASE + 8 * 40
+    assert site.log() == ""
+
+
+def test_what_is_cached_of_files_is_free(site, make_group):
+    group = make_group(1000)
+    group.cached = 790
+    site.parent(env=group.environment)
+    started = [site.start(TAKE, "40", "1", env=group.environment) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 4
+    assert group.most == BASE + 4 * 40
+    assert site.log() == ""
+
+
+def test_one_run_always_starts(site, make_group):
+    """Though the limit is below what one may take."""
+    group = make_group(250)
+    site.parent(env=group.environment)
+    started = [site.start(TAKE, "40", "0.2", env=group.environment) for _ in range(3)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 3
+    assert group.most == BASE + 40
+
+
+def test_clients_wait_for_longer_than_for_a_silent_parent(site, make_group):
+    group = make_group(600)
+    parent = site.parent(env=group.environment)
+    first = site.start(TAKE, "280", "7", env=group.environment)
+    wait_for(lambda: group.most == BASE + 280)
+    second = site.start("import os; print(os.getppid())", env=group.environment)
+    assert second.communicate(timeout=30) == (f"{parent.pid}\n", "")
+    assert first.wait(timeout=30) == 0
+    # The next run finds no trace of that.
+    assert not list(site.directory.glob("*.warm"))
+    assert site.answer("import os; print(os.getppid())", env=group.environment) == str(parent.pid)
+
+
+def test_a_client_that_is_killed_leaves_the_queue(site, make_group):
+    group = make_group(600)
+    parent = site.parent(env=group.environment)
+    first = site.start(TAKE, "280", "2", env=group.environment)
+    wait_for(lambda: group.most == BASE + 280)
+    mark = site.root / "mark"
+    killed = site.start(f"open({str(mark)!r}, 'w')", env=group.environment)
+    time.sleep(0.5)
+    killed.kill()
+    killed.wait()
+    third = site.start("print('third')", env=group.environment)
+    assert third.communicate(timeout=30) == ("third\n", "")
+    assert first.wait(timeout=30) == 0
+    assert not mark.exists()
+    wait_for(lambda: children(parent.pid) == {})
+
+
+def test_a_run_that_stands_still_ends_with_its_client(site, make_group):
+    group = make_group(900)
+    parent = site.parent(env=group.environment)
+    started = [site.start(TAKE, "290", "2", env=group.environment) for _ in range(3)]
+    wait_for(lambda: "T" in children(parent.pid).values())
+    (pid,) = [pid for pid, state in children(parent.pid).items() if state == "T"][:1]
+    own = next(item for item in started if is_client_of(item.pid, pid))
+    own.kill()
+    own.wait()
+    wait_for(lambda: not is_running(pid))
+    assert [item.wait(timeout=30) for item in started if item is not own] == [0, 0]
+
+
+def is_client_of(client, run):
+    """By the standard output that they share."""
+    return os.readlink(f"/proc/{client}/fd/1") == os.readlink(f"/proc/{run}/fd/1")
+
+
+def test_a_parent_that_renews_itself_or_ends_leaves_no_run_standing(site, make_group):
+    group = make_group(900)
+    parent = site.parent("--runs", 3, env=group.environment)
+    started = [site.start(TAKE, "290", "1", env=group.environment) for _ in range(7)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 7
+    assert group.most <= 900
+    started = [site.start(TAKE, "290", "60", env=group.environment) for _ in range(2)]
+    wait_for(lambda: sorted(children(parent.pid).values()) == ["S", "T"])
+    parent.send_signal(signal.SIGTERM)
+    assert parent.wait(timeout=20) == 0
+    assert all(process.wait(timeout=20) for process in started)
+
+
+@pytest.mark.parametrize(
+    ("limit", "more"),
+    [("max", {}), (str(2**63 - 4096), {}), ("1", {"PREFORK_RUN_MEMORY_MIB": "0"}), ("rubbish", {})],
+)
+def test_without_a_limit_nothing_waits(site, make_group, limit, more):
+    environment = {**make_group(limit).environment, **more}
+    site.parent(env=environment)
+    started = [site.start(TAKE, "500", "0.5", env=environment) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in started] == [0] * 4
+    assert site.log() == ""
+
+
+def test_the_group_of_a_process_is_found(monkeypatch, tmp_path):
+    """The tightest of those that it is in, of whichever version."""
+    inner = tmp_path / "memory" / "pods" / "one"
+    inner.mkdir(parents=True)
+    (inner / "memory.limit_in_bytes").write_text(str(2**63 - 4096))
+    (inner.parent / "memory.limit_in_bytes").write_text(str(500 * MIB))
+    (inner.parent / "memory.usage_in_bytes").write_text(str(450 * MIB))
+    (inner.parent / "memory.stat").write_text(f"total_active_file {10 * MIB}\ntotal_inactive_file {5 * MIB}\n")
+    (inner.parent.parent / "memory.limit_in_bytes").write_text(str(900 * MIB))
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
+    monkeypatch.setattr(memory, "_own_paths", lambda: ["4:memory:/pods/one", "3:cpuset:/", "0::/"])
+    room = memory.Room({b"PREFORK_RUN_MEMORY_MIB": b"100"})
+    assert room.is_bounded
+    assert (room.lacks(65 * MIB), room.lacks(66 * MIB)) == (False, True)
+    (inner.parent / "memory.usage_in_bytes").unlink()
+    assert not room.lacks(1 << 50)
