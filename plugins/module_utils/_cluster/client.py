@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from .._base.errors import ApiError
+from .._base.json_size import show_size
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
 from .._http.tls import unify_verification
 from .._http.transport import explain
@@ -43,6 +44,10 @@ _NOT_YAML = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 _NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
+_MAX_REPEATED = 256 << 10
+"""Bytes of a body that is sent once more. The API server closes the connection if one is too large
+for it, often before its answer can be read."""
+_BODY_TOO_LARGE = 413
 _MARKER = PREFIX.encode()
 
 _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
@@ -284,7 +289,13 @@ class Client:
         try:
             try:
                 response, data = send()
-            except urllib3.exceptions.ProtocolError:
+            except urllib3.exceptions.ProtocolError as error:
+                if content is not None and len(content) > _MAX_REPEATED:
+                    raise ApiError(
+                        _BODY_TOO_LARGE,
+                        f"the connection broke while {show_size(len(content))} were sent, which may"
+                        f" be too large: {explain(error)}",
+                    ) from error
                 # The runtime's proxy breaks a connection now and then. All requests are the same
                 # when repeated: a write names the version, or the object, that it is about.
                 response, data = send()

@@ -7,8 +7,11 @@ import base64
 import json
 import os
 import socket
+import socketserver
 import ssl
+import struct
 import tempfile
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -228,6 +231,37 @@ def test_a_connection_that_breaks_is_tried_once_again(cluster, tmp_path, monkeyp
         with pytest.raises(ApiError, match="cannot be reached: "):
             client.apply(path, body, "me")
     assert len(broken) == 2
+
+
+@pytest.fixture
+def breaking(tmp_path, kubeconfig_text):
+    """A server that closes each connection in the middle of the body: (client, what it got)."""
+    got = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            got.append(self.request.recv(1000))
+            self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        path = tmp_path / "breaking"
+        path.write_text(kubeconfig_text(f"http://127.0.0.1:{server.server_address[1]}"))
+        yield Client(str(path)), got
+        server.shutdown()
+
+
+def test_a_large_body_is_not_sent_again(breaking):
+    """One that the API server refuses by its size, as far as that can be told."""
+    client, got = breaking
+    path = "/apis/apps/v1/namespaces/nim/deployments/a"
+    large = {"kind": "Deployment", "metadata": {"name": "a"}, "spec": "x" * 9_000_000}
+    error = refusal(lambda: client.apply(path, large, "me"))
+    assert error.status == 413
+    assert str(error).startswith("the connection broke while 8.6 MiB were sent, which may be too")
+    assert len(got) == 1
+    error = refusal(lambda: client.apply(path, {**large, "spec": "x" * 200_000}, "me"))
+    assert (error.status, len(got)) == (0, 3)
 
 
 def test_a_server_that_is_down(kubeconfig_text, tmp_path):

@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.json_size import (
+    json_size,
+    name_largest,
+    show_size,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [({}, 2), ({"a": [1, "b"]}, 13), ("\n", 4), ("é", 4), ("\U0001f600", 6), ("\ud800", 3)],
+)
+def test_the_size_is_that_of_compact_json(value: t.Any, size: int) -> None:
+    assert json_size(value) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "1 KiB"), (62_000, "60 KiB"), (1 << 20, "1 MiB"), ((1 << 20) - 1, "1023 KiB"),
+     (15_900_000, "15.2 MiB")],
+)  # fmt: skip
+def test_a_size_is_shown_as_people_write_it(size: int, text: str) -> None:
+    assert show_size(size) == text
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ({"a": 2048, "b": 1}, "a (2 KiB)"),
+        ({"a": 1100, "b": 3072, "c": 10}, "b (3 KiB) and a (1 KiB)"),
+        ({}, ""),
+    ],
+)
+def test_only_large_fields_are_named(sizes: dict[str, int], text: str) -> None:
+    assert name_largest(sizes) == text
