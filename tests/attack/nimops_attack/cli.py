@@ -25,6 +25,7 @@ from . import (
     models,
     people,
     process,
+    products,
     races,
     registry,
     runtime_annotations,
@@ -45,7 +46,8 @@ SIDES: tuple[Side, ...] = ("prefork", "stock")
 def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
-        generated, tenants, races, models, manifests, people, process, switches, registry, secrets, runtime_annotations, sizes,
+        generated, tenants, races, models, manifests, people, process, switches, registry,
+        secrets, runtime_annotations, sizes, products,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 
