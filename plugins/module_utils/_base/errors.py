@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-FORBIDDEN, NAME_RESERVED = "Forbidden", "NameReserved"
-FINAL = {FORBIDDEN, NAME_RESERVED}
+FORBIDDEN, NAME_RESERVED, TOO_LARGE = "Forbidden", "NameReserved", "TooLarge"
+FINAL = {FORBIDDEN, NAME_RESERVED, TOO_LARGE}
 """Reasons that retrying cannot fix: only another spec, or another operator configuration, can."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 import typing as t
-from dataclasses import asdict
+from dataclasses import fields
 from datetime import UTC, datetime
 
 from .._base.environment import count_from
@@ -94,7 +94,7 @@ class LiveCluster:
         all that is read, so a child with one would be written in each pass.
         """
         if not plan.is_empty:
-            refuse_reserved_keys(asdict(plan))
+            refuse_reserved_keys({item.name: getattr(plan, item.name) for item in fields(plan)})
         if not self._is_dry:
             return execute_plan(self.client, plan)
         return Outcome(

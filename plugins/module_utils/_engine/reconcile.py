@@ -17,6 +17,7 @@ from .desired import Assessment, Desired, Event, Outcome
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
 from .plan import Plan, make_plan
+from .plan_size import refuse_large
 from .rivals import report_rival
 from .status import finish_status, requeue_period, told_period
 
@@ -129,15 +130,16 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
 def plan_for(kind: AnyKind, resource: Json, observed: Observed) -> tuple[Desired, Plan]:
     """What the kind wants, and what must be written for it.
 
-    A spec that cannot be served is a failure in the plan, not an exception.
+    A spec that cannot be served is a failure in the plan, not an exception. If the plan is too
+    large, nothing of it is written.
     """
-    wanted, failure = Desired(), None
+    wanted, plan, failure = Desired(), Plan(), None
     try:
         wanted = _desired_of(kind, resource, observed)
-        failure = wanted.failure
+        plan, failure = make_plan(resource, wanted, observed), wanted.failure
+        refuse_large(resource, plan)
     except NimError as error:
-        failure = error
-    plan = make_plan(resource, wanted, observed)
+        wanted, plan, failure = Desired(), Plan(), error
     if failure:
         plan.failure, plan.failure_reason = str(failure), failure.reason
     return wanted, plan

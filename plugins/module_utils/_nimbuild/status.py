@@ -41,6 +41,9 @@ def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
     """The new status and what else follows from a pass."""
     builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
     step = next_step(app)
+    if outcome.is_final:
+        _stall(builder, app, NimError(outcome.failure, reason=outcome.failure_reason))
+        return _finish(builder, app)
     if outcome.failure or outcome.refusals:
         _retry(builder, app, outcome)
         return _finish(builder, app)

@@ -11,6 +11,7 @@ from .._components.within_policy import within_policy
 from .._engine.desired import Child, Desired
 from .app import NIMCacheApp
 from .config_map import build_config_map
+from .job import refuse_large_job
 from .names import ROLE
 from .permissions import refuse_forbidden
 from .probe_pod import build_probe_pod
@@ -22,12 +23,14 @@ from .steps import Steps, next_steps
 def desired(app: NIMCacheApp) -> Desired:
     """The children as far as the steps go; `assess` reports a problem, this does not raise it.
 
-    NimError if the operator forbids what the spec wants; then nothing is changed.
+    NimError if the operator forbids what the spec wants, or if it is too large; then nothing is
+    changed.
 
     A NIMCache that is being deleted wants nothing: its children are deleted with it.
     """
     check_name(app.resource)
     refuse_forbidden(app)
+    refuse_large_job(app)
     steps = next_steps(app)
     children = build_rbac(app, app.live("Role", ROLE), is_root=not forbids_root(app.observed))
     if steps.pvc:

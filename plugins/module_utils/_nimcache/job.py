@@ -15,6 +15,7 @@ from .._components.certificates import (
     ca_volumes,
     cert_config_map,
 )
+from .._components.copies import refuse_copies
 from .._components.env import EnvVar, env, merge_env, normalize_env, proxy_env
 from .._components.pod import (
     container_security,
@@ -84,6 +85,17 @@ def build_job(
         "template": template,
     }
     return app.child("Job", spec, name=app.job_name, labels={})
+
+
+def refuse_large_job(app: NIMCacheApp) -> None:
+    """NimError if the Job would be too large: each init container gets what the puller has."""
+    spec = app.spec
+    shared = {
+        "spec.env": spec.get("env"),
+        "spec.proxy": proxy_env(spec.get("proxy")),
+        "spec.storage": _mounts(app, (_STORE, _STORE)),
+    }
+    refuse_copies(shared, "spec.initContainers", len(spec.get("initContainers") or []))
 
 
 def profiles_of(job: Manifest) -> list[str]:

@@ -23,6 +23,11 @@ States = dict[str, str]
 def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     """The whole status after a pass; a problem with one entry does not affect the others."""
     builder = StatusBuilder(dict(app.status), is_triggered=True)
+    if outcome.is_final:
+        builder.set_field("state", FAILED)
+        builder.stalled = (outcome.failure_reason, outcome.failure)
+        builder.events += _news(app, builder)
+        return builder.finish()
     if outcome.failure:
         _retry(builder, app, outcome.failure)
         return builder.finish()
@@ -120,6 +125,12 @@ def _events(app: NIMPipelineApp, builder: StatusBuilder, states: States) -> list
         shown = " ".join(f"{name}:{state}" for name, state in sorted(states.items()))
         text = f"NIMPipeline {app.name} status {builder.state}, service states map[{shown}]"
         events.append(Event("Normal", builder.state, text))
+    return events + _news(app, builder)
+
+
+def _news(app: NIMPipelineApp, builder: StatusBuilder) -> list[Event]:
+    """Events for what keeps the pipeline from being Ready, if the status does not say so yet."""
+    events = []
     for kind, progress in ((RECONCILING, builder.reconciling), (STALLED, builder.stalled)):
         reason, message = progress or ("", "")
         old = find_condition(app.status.get("conditions"), kind) or {}

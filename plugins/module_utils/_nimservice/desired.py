@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from .._base.errors import NimError
+from .._base.errors import TOO_LARGE, NimError
 from .._components.dra.applied import workload_child
 from .._components.names import check_name
 from .._components.pvc import build_pvc, pvc_name
@@ -53,8 +53,8 @@ def desired(app: NIMServiceApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 
     If the store is unusable or the workload cannot be built, the workload is not among the
-    children, so a running one continues unchanged. If the cluster does not support the spec,
-    nothing is changed.
+    children, so a running one continues unchanged. If the cluster does not support the spec, or
+    the workload is too large, nothing is changed.
     """
     if find_fault(app):
         return Desired()
@@ -76,6 +76,8 @@ def desired(app: NIMServiceApp) -> Desired:
     try:
         wanted.children.extend(_workload(app))
     except NimError as error:
+        if error.reason == TOO_LARGE:
+            raise
         return replace(wanted, failure=error)
     return wanted
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..._components.certificates import ca_init_container, cert_config_map
-from ..._components.dra.pod_claims import with_claims
+from ..._components.copies import refuse_copies
+from ..._components.dra.pod_claims import PodClaim, with_claims
+from ..._components.env import proxy_env
 from ..._components.pod import find_container, image_reference, without_empty
 from ..app import NIMServiceApp
 from ..dra import pod_claims
@@ -44,9 +46,10 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> I
         "resources": build_resources(app, store),
         **variant.probes,
     }
-    sidecars = spec.sidecars
+    sidecars, claims = spec.sidecars, pod_claims(app)
+    _refuse_copies(app, "spec.sidecarContainers", len(sidecars), mounts, claims)
     containers = [without_empty(model), *(_side_container(app, item, mounts) for item in sidecars)]
-    return with_claims(containers, pod_claims(app))
+    return with_claims(containers, claims)
 
 
 def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
@@ -54,6 +57,7 @@ def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant)
     mounts = build_init_mounts(app, store, native=is_native(app, store))
     first = [_ca_container(app, mounts, variant)] if cert_config_map(app.spec.fields) else []
     users = app.spec.init_containers
+    _refuse_copies(app, "spec.initContainers", len(users), mounts)
     return first + [_side_container(app, item, mounts) for item in users]
 
 
@@ -61,6 +65,21 @@ def pull_policy(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> str:
     """The pull policy of a container that the user gives: its own, else the model's, or neither."""
     images = (given["image"], app.spec.image)
     return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
+
+
+def _refuse_copies(
+    app: NIMServiceApp, into: str, copies: int, mounts: Items, claims: t.Sequence[PodClaim] = ()
+) -> None:
+    """NimError if what all containers share is too large for so many."""
+    shared = {
+        "spec.env": app.spec.env,
+        "spec.authSecret": app.spec.auth_secret,
+        "spec.image": app.spec.image.get("pullPolicy"),
+        "spec.proxy": proxy_env(app.spec.proxy),
+        "spec.storage": mounts,
+        "spec.draResources": [[claim.name, claim.requests] for claim in claims],
+    }
+    refuse_copies(shared, into, copies)
 
 
 def _side_container(

@@ -31,6 +31,7 @@ OF_FOLDERS = {
     "test_layers.py": "which module imports which",
     "test_mirror.py": "this file",
     "test_passes.py": "several passes over a resource of a kind",
+    "test_products.py": "every field of every kind: what becomes large with another",
     "test_takeover.py": "a kind takes over objects of the reference operator",
 }
 """Test file -> what it tests, instead of one module."""

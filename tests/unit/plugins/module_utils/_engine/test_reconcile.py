@@ -53,6 +53,9 @@ def reads(app: App) -> list[t.Any]:
 
 
 def desired(app: App) -> Desired:
+    if size := app.resource["spec"].get("size"):
+        data = {"x": "x" * size}
+        return Desired([Child(app.child("ConfigMap", data=data))], unwanted=[("Service", app.name)])
     if app.resource["spec"].get("bad"):
         raise NimError("spec.bad: is set", reason="Bad")
     patches = [Patch("Node", live, (Field(LABEL, app.name),)) for live in app.observed.nodes]
@@ -61,6 +64,8 @@ def desired(app: App) -> Desired:
 
 def assess(app: App, outcome: t.Any) -> Assessment:
     status = {"written": list(outcome.written), "failure": outcome.failure, "conditions": []}
+    if outcome.is_final:
+        status["final"] = outcome.failure_reason
     return Assessment(status, in_transit=True, slowly=True)
 
 
@@ -70,6 +75,15 @@ TOY: Kind[App] = Kind("Toy", "toys", App, reads, desired, assess)
 @pytest.fixture
 def cluster() -> SimulatedCluster:
     return SimulatedCluster(Facts([NODE]).ask)
+
+
+def test_nothing_of_a_plan_that_is_too_large_is_written(cluster: SimulatedCluster) -> None:
+    done = reconcile(TOY, {**toy(), "spec": {"size": 1 << 20}}, cluster)
+    assert done.report.status["written"] == ["ConfigMap/nim/a"]
+    done = reconcile(TOY, {**toy(), "spec": {"size": (1 << 20) + 1}}, cluster)
+    assert (done.look.plan.is_empty, done.outcome.written, done.outcome.deleted) == (True, {}, [])
+    assert done.report.status["final"] == "TooLarge"
+    assert 'spec.size (1 KiB): ConfigMap "a" would have 1 MiB' in done.report.status["failure"]
 
 
 def test_all_of_a_pass(cluster: SimulatedCluster) -> None:

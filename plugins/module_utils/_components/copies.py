@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Refuses products: what one field of a spec contains, copied into each element of another."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._base.errors import TOO_LARGE, NimError
+from .._base.json_size import MAX_OBJECT_BYTES, json_size, name_largest, show_size
+
+
+def refuse_copies(shared: t.Mapping[str, t.Any], into: str, copies: int) -> None:
+    """NimError if ``shared``, once in each of the ``copies`` elements of ``into``, is too large.
+
+    ``shared``: field → the value that each element gets. Called before the copies are made: they
+    would take a hundred times the memory of the custom resource.
+    """
+    sizes = {field: json_size(value) for field, value in shared.items() if value} if copies else {}
+    if (total := sum(sizes.values()) * copies) <= MAX_OBJECT_BYTES:
+        return
+    raise NimError(
+        f"{name_largest(sizes)} in each of {copies} {into} makes {show_size(total)}, and an object"
+        f" may have {show_size(MAX_OBJECT_BYTES)}: use fewer or smaller entries (running workloads"
+        " stay unchanged)",
+        reason=TOO_LARGE,
+    )

@@ -1,0 +1,262 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""No two fields of a spec multiply without a bound: found by growing every field of every kind.
+
+A field is grown alone and beside all others. What it adds beside them, beyond what it adds alone,
+is what it shares with them. If that grows faster than the fields do, it is a product.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+import typing as t
+from functools import cache, cached_property
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import TOO_LARGE
+from ansible_collections.nimops.nim.plugins.module_utils._base.json_size import json_size
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render import simulation
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import (
+    SimulationResult,
+    simulate,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+
+ROOT = Path(__file__).resolve().parents[4]
+sys.path[:0] = [str(ROOT / "tests" / "attack")]
+
+from nimops_attack.fields import make_plain, read_crds  # noqa: E402
+
+Json = dict[str, t.Any]
+Place = tuple[str | int, ...]
+
+SAMPLES, FACTS = ROOT / "config/samples", ROOT / "tests/golden/facts.yaml"
+UNSEARCHED = {
+    f"nimservice_{name}"
+    for name in (
+        "autoscaling", "dra", "endpoint_picker", "gateway", "huggingface", "ingress", "kserve",
+        "kserve_knative", "multi_node", "pvc",
+    )
+} | {"apps_v1alpha1_nimservice"}  # fmt: skip
+"""Samples whose pods are those of another one: a search takes half a minute of CPU."""
+N, MOST_DEEP, MOST_PASSES = 2, 4, 5
+HEAVY_BYTES = 100_000
+MOST_MIB = 40
+"""Memory of a refused pass, of a custom resource of up to two heavy fields."""
+
+
+def documents(file: Path) -> list[Json]:
+    return [item for item in yaml.safe_load_all(file.read_text()) if item]
+
+
+@cache
+def facts() -> list[Json]:
+    (listed,) = documents(FACTS)
+    return [*listed["items"], *documents(SAMPLES / "nemo-prerequisites.yaml")]
+
+
+@cache
+def schemas() -> dict[str, Json]:
+    return read_crds(ROOT / "config/crd/bases")
+
+
+def bases() -> t.Iterator[t.Any]:
+    for file in sorted(SAMPLES.glob("*_*.yaml")):
+        for number, item in enumerate(documents(file)):
+            if item["kind"] in schemas():
+                yield pytest.param(item, id=f"{file.stem}-{number}")
+
+
+@cache
+def caches() -> list[Json]:
+    found = [item for file in sorted(SAMPLES.glob("*_*.yaml")) for item in documents(file)]
+    return [item for item in found if item["kind"] == "NIMCache"]
+
+
+def list_places(schema: Json, path: Place, value: t.Any) -> t.Iterator[tuple[Place, Json]]:
+    """The lists and free maps, also those of the first element of a list, and the texts in none."""
+    if "items" in schema:
+        yield path, schema
+        first = value[0] if value else make_plain(schema["items"])
+        yield from list_places(schema["items"], (*path, 0), first)
+    elif isinstance(schema.get("additionalProperties"), dict) or is_free_text(schema, path):
+        yield path, schema
+    given = value if isinstance(value, dict) else {}
+    for name, inner in (schema.get("properties") or {}).items():
+        yield from list_places(inner, (*path, name), given.get(name))
+
+
+def is_free_text(schema: Json, path: Place) -> bool:
+    is_text = schema.get("type") == "string" and not {"enum", "format"} & schema.keys()
+    return is_text and 0 not in path
+
+
+def grown(schema: Json, value: t.Any, count: int, name: str) -> t.Any:
+    """A value with so many elements more, which all differ from those of any other field."""
+    names = [f"{name}{number}" for number in range(count)]
+    if "items" in schema:
+        return [*(value or []), *(element(schema["items"], item) for item in names)]
+    if schema.get("type") == "string":
+        return str(value or "") + "x" * 8 * count
+    inner = schema["additionalProperties"]
+    return {**(value or {}), **{item: element(inner, item) for item in names}}
+
+
+def element(schema: Json, name: str) -> t.Any:
+    plain = make_plain(schema)
+    if isinstance(plain, str):
+        return plain if "enum" in schema else name
+    if isinstance(plain, dict) and (schema.get("properties") or {}).get("name"):
+        plain["name"] = name
+    return plain
+
+
+def put(schema: Json, value: t.Any, path: Place, count: int, name: str = "x") -> t.Any:
+    """The value with what is at the path grown; parents that are missing are made."""
+    if not path:
+        return grown(schema, value, count, name)
+    first, *rest = path
+    if first == 0:
+        head, *tail = value or [make_plain(schema["items"])]
+        return [put(schema["items"], head, tuple(rest), count, f"{name}in"), *tail]
+    whole = dict(value) if isinstance(value, dict) else make_plain(schema)
+    inner = schema["properties"][first]
+    whole[first] = put(
+        inner, whole.get(first), tuple(rest), count, f"{name}{str(first)[:2]}".lower()
+    )
+    return whole
+
+
+def render(resource: Json) -> SimulationResult:
+    """What it becomes, in a cluster with the caches that it names."""
+    named = [item for item in caches() if f'"{item["metadata"]["name"]}"' in json.dumps(resource)]
+    given = [resource, *(item for item in named if item["kind"] != resource["kind"])]
+    own = [(item["kind"], item["metadata"]["name"]) for item in given]
+    others = [item for item in facts() if (item["kind"], item["metadata"]["name"]) not in own]
+    home = {"namespace": "nim", "uid": "1"}
+    given = [{**item, "metadata": {**home, **item["metadata"]}} for item in given]
+    with mock.patch.object(simulation, "_MAX_PASSES", MOST_PASSES):
+        return simulate(given, Facts(others, namespace="nim").ask)
+
+
+class Growth:
+    """How what is rendered grows with the fields of one resource."""
+
+    def __init__(self, base: Json) -> None:
+        self.base, self.schema = base, schemas()[base["kind"]]["properties"]["spec"]
+        self.sizes: dict[frozenset[tuple[Place, int]], int] = {}
+        self.problems = self._problems(render(base))
+        self.nothing = self.size({})
+
+    @staticmethod
+    def _problems(found: SimulationResult) -> set[str]:
+        return {str(key) for key in found.problems}
+
+    def resource(self, counts: t.Mapping[Place, int]) -> Json:
+        spec = self.base["spec"]
+        for place in sorted(counts, key=lambda place: (len(place), str(place))):
+            spec = put(self.schema, spec, place, counts[place])
+        return {**self.base, "spec": spec}
+
+    def size(self, counts: t.Mapping[Place, int]) -> int:
+        """The bytes of all that is rendered; -1 if it cannot be."""
+        key = frozenset(counts.items())
+        if key not in self.sizes:
+            self.sizes[key] = self._measure(counts)
+        return self.sizes[key]
+
+    def _measure(self, counts: t.Mapping[Place, int]) -> int:
+        try:
+            found = render(self.resource(counts))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return -1
+        if self._problems(found) - self.problems:
+            return -1
+        return sum(json_size(item.child.manifest) for item in found.wanted.values())
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Those that can grow together."""
+        chosen: list[Place] = []
+        for place, _schema in list_places(self.schema, (), self.base["spec"]):
+            # A NIMService of a pipeline is a resource of its own. What is deeper is copied as it is.
+            if place[:3] == ("services", 0, "spec") or len(place) > MOST_DEEP:
+                continue
+            if self.size(dict.fromkeys([place], N)) > self.nothing and (
+                self.size(dict.fromkeys([*chosen, place], N)) > 0
+            ):
+                chosen.append(place)
+        return chosen
+
+    def count_of(self, place: Place) -> int:
+        """How many elements are heavy."""
+        few, none = (json_size(self.resource({place: count})) for count in (50, 0))
+        return HEAVY_BYTES * 50 // (few - none)
+
+    def shared(self, place: Place, others: t.Iterable[Place], count: int) -> int:
+        """What a field adds beside others beyond what it adds alone."""
+        rest = dict.fromkeys(others, count)
+        beside = self.size({**rest, place: count}) - self.size(rest)
+        return beside - (self.size({place: count}) - self.nothing)
+
+    def multiplies(self, place: Place, others: t.Sequence[Place]) -> bool:
+        """Whether what they share grows faster than they do: its second difference is not 0."""
+        once, twice, thrice = (self.shared(place, others, times * N) for times in (1, 2, 3))
+        return thrice - 2 * twice + once > N
+
+    @cached_property
+    def products(self) -> list[tuple[Place, Place]]:
+        factors = [
+            place
+            for place in self.places
+            if self.multiplies(place, [other for other in self.places if other != place])
+        ]
+        pairs = [(a, b) for index, a in enumerate(factors) for b in factors[index + 1 :]]
+        return [(a, b) for a, b in pairs if self.multiplies(a, [b])]
+
+
+SEARCHED = [item for item in bases() if item.id.rpartition("-")[0] not in UNSEARCHED]
+
+
+@pytest.mark.parametrize("base", SEARCHED)
+def test_a_product_is_refused_by_its_fields_before_it_is_made(base: Json) -> None:
+    growth = Growth(base)
+    for pair in growth.products:
+        resource = growth.resource({place: growth.count_of(place) for place in pair})
+        tracemalloc.start()
+        try:
+            found = render(resource)
+            peak = tracemalloc.get_traced_memory()[1] >> 20
+        finally:
+            tracemalloc.stop()
+        said = "; ".join(text for texts in found.problems.values() for text in texts)
+        assert " in each of " in said, pair
+        assert [place for place in pair if f"spec.{place[0]}" not in said] == [], said
+        assert peak < MOST_MIB, pair
+
+
+def test_the_search_finds_what_is_known() -> None:
+    (base,) = documents(SAMPLES / "nimservice_emptydir.yaml")
+    growth = Growth(base)
+    growth.places = [("args",), ("env",), ("initContainers",), ("sidecarContainers",)]
+    assert growth.products == [(("env",), ("initContainers",)), (("env",), ("sidecarContainers",))]
+
+
+@pytest.mark.parametrize("base", list(bases()))
+def test_each_kind_tells_what_is_too_large_and_does_not_try_again(base: Json) -> None:
+    kind, outcome = kind_of(base), Outcome(failure="spec.env: too much", failure_reason=TOO_LARGE)
+    resource = {**base, "metadata": {"namespace": "nim", **base["metadata"]}}
+    told = kind.assess(kind.app(resource, Observed({OPERATOR: {}})), outcome)
+    assert told.error == ""
+    (stalled,) = [item for item in told.status["conditions"] if item["type"] == "Stalled"]
+    assert (stalled["status"], stalled["message"]) == ("True", "spec.env: too much")
+    assert [event.message for event in told.events if "spec.env: too much" in event.message]
