@@ -33,7 +33,9 @@ LICENSE = """\
 GENERATED = "Written by `make generate`."
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use")
 ANNOTATIONS_POLICY = "config/admission/runtime_annotations.yaml"
+ACCOUNT_POLICY = "config/admission/operator_account.yaml"
 RULES_OF_POLICY = re.compile(r"^(    resourceRules:\n(?:      .*\n)+)", re.M)
+LIST_OF_POLICY = r"(?<=^    - name: %s\n      expression: )(?:.*\n(?:        .*\n)*)"
 WIDTH = 100
 """Of a line of Python: pyproject.toml."""
 PREFIX, NAMESPACE = "nimops-", "nimops-system"
@@ -647,6 +649,73 @@ def annotations_policy(kinds: Kinds) -> str:
     return f"{head}    resourceRules:\n{listed}{rest}"
 
 
+HARMLESS = {
+    ("", "events"): "it only adds to what people read",
+    ("", "nodes"): "labels, annotations and spec.unschedulable",
+    ("", "pods/eviction"): "it ends a pod, as a drain does, and asks budgets first",
+}
+"""What the operator may write that its account's policy does not check. Parts of its own kinds are another case."""
+
+NEVER = {
+    ("", "pods/attach"): "CONNECT",
+    ("", "pods/ephemeralcontainers"): "UPDATE",
+    ("", "pods/exec"): "CONNECT",
+    ("", "serviceaccounts/token"): "CREATE",
+}
+"""What would give it the power of others, if ever a role granted it."""
+
+
+def checked_resources(kinds: Kinds) -> list[tuple[str, str]]:
+    """What the operator may write, in all parts of the installation, unless it is harmless."""
+    own = {(kind.group, kind.plural) for kind in kinds.declared}
+    written = set()
+    for component in ("", *kinds.components):
+        granted = grants(kinds, component)
+        for side in (granted.inside, granted.outside, granted.near):
+            for (group, resource, _names), grant in side.items():
+                whole, _slash, part = resource.partition("/")
+                is_own_part = part in ("status", "finalizers") and (group, whole) in own
+                if grant.verbs & {"create", "update", "patch", "delete"} and not is_own_part:
+                    written.add((group, resource))
+    return sorted(written - HARMLESS.keys())
+
+
+def account_rules(kinds: Kinds) -> str:
+    """The resourceRules of the policy on the operator's account."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for group, resource in checked_resources(kinds):
+        groups.setdefault(("CREATE, UPDATE, DELETE", group), []).append(resource)
+    for (group, resource), operation in NEVER.items():
+        groups.setdefault((operation, group), []).append(resource)
+    return "".join(
+        f"      - apiGroups: [{group or chr(34) * 2}]\n"
+        '        apiVersions: ["*"]\n'
+        f"        operations: [{operations}]\n"
+        "        resources:\n" + "".join(f"          - {resource}\n" for resource in resources)
+        for (operations, group), resources in groups.items()
+    )
+
+
+def account_policy(kinds: Kinds) -> str:
+    """The policy on the operator's account: what it checks, and whose objects the account may write."""
+    shared = importlib.import_module(f"{PACKAGE}._components.nim_metadata").CACHE_NAMES
+    near = [kind for kind in kinds.declared if kind.is_namespaced]
+    far = [kind for kind in kinds.declared if not kind.is_namespaced]
+    lists = {
+        "owners": [f"{kind.api_version}/{kind.name}" for kind in near],
+        "clusterOwners": [f"{kind.api_version}/{kind.name}" for kind in far],
+        "ownerTypes": [f"{kind.name}.{kind.group}" for kind in near],
+        "ownResources": [f"{kind.group}/{kind.plural}" for kind in kinds.declared],
+        "sharedNames": list(shared),
+    }
+    head, _rules, text = RULES_OF_POLICY.split((ROOT / ACCOUNT_POLICY).read_text())
+    for name, items in lists.items():
+        listed = ",\n".join(f"        '{item}'" for item in items)
+        pattern = re.compile(LIST_OF_POLICY % name, re.M)
+        text = pattern.sub(f">-\n        [\n{listed}\n        ]\n", text)
+    return f"{head}    resourceRules:\n{account_rules(kinds)}{text}"
+
+
 def generate(kinds: Kinds) -> dict[str, str]:
     """Path to content."""
     files = {
@@ -654,6 +723,7 @@ def generate(kinds: Kinds) -> dict[str, str]:
         "plugins/module_utils/_kinds.py": registry(kinds),
         "watches.yaml": watches(kinds, kinds.of("")),
         ANNOTATIONS_POLICY: annotations_policy(kinds),
+        ACCOUNT_POLICY: account_policy(kinds),
     }
     for kind in kinds.declared:
         files |= dict(role(kind, kinds.abouts[kind.name]))

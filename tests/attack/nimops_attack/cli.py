@@ -20,6 +20,7 @@ from nimops_live.stage import Stage, enter, open_stage
 from nimops_live.table import Row, make_table, select, write_rows
 
 from . import (
+    account,
     generated,
     manifests,
     models,
@@ -47,7 +48,7 @@ def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
         generated, tenants, races, models, manifests, people, process, switches, registry,
-        secrets, runtime_annotations, sizes, products,
+        secrets, runtime_annotations, sizes, products, account,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 

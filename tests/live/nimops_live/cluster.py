@@ -64,9 +64,9 @@ def path_of(resource: Resource, namespace: str, name: str = "", **query: str) ->
 
 
 class Api:
-    """Requests as the kubeconfig's user; a token or a client certificate."""
+    """Requests as the kubeconfig's user, by a token or a client certificate; or with another token."""
 
-    def __init__(self) -> None:
+    def __init__(self, token: str = "") -> None:
         config = json.loads(
             kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json")
         )
@@ -78,6 +78,8 @@ class Api:
         url = urllib.parse.urlsplit(cluster["server"])
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
         self._context = ssl.create_default_context(cadata=authority)
+        if token:
+            user = {"token": token}
         if "client-certificate-data" in user:
             with tempfile.NamedTemporaryFile() as file:
                 for key in ("client-certificate-data", "client-key-data"):
@@ -99,7 +101,7 @@ class Api:
         self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> Json:
         """The answer's object; a connection that the server closed is opened anew, once."""
-        status, text = self._exchange(method, path, body, kind, accept)
+        status, text = self.exchange(method, path, body, kind, accept)
         if status == 404:
             raise NotFoundError(f"{method} {path}: not found")
         said: Json = json.loads(text)
@@ -109,14 +111,15 @@ class Api:
 
     def read_text(self, path: str) -> str:
         """An answer that is not JSON, such as metrics."""
-        status, text = self._exchange("GET", path, None, "", "text/plain")
+        status, text = self.exchange("GET", path, None, "", "text/plain")
         if status >= 300:
             raise LiveError(f"GET {path}: {status}")
         return text.decode()
 
-    def _exchange(
-        self, method: str, path: str, body: Json | None, kind: str, accept: str
+    def exchange(
+        self, method: str, path: str, body: Json | None = None, kind: str = "", accept: str = ""
     ) -> tuple[int, bytes]:
+        """Status and text of the answer, whatever they are."""
         headers = self._headers | {"Content-Type": kind or "application/json"}
         headers |= {"Accept": accept} if accept else {}
         data = json.dumps(body) if body is not None else None

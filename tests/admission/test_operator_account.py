@@ -1,0 +1,311 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the operator's account may write, as real requests with its token and its permissions.
+
+`make attack` has the other side, the family account: what it may not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS,
+    api_path,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import (
+    FIELD_MANAGER,
+    owner_metadata,
+    owner_reference,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
+from nimops_live.account import NAMESPACE as HOME
+from nimops_live.account import POLICY, Account, install_account, is_installed, remove_account
+from nimops_live.cluster import Api, NotFoundError, kubectl, path_of
+
+Manifest = dict[str, Any]
+
+FOLDER = Path(__file__).parent
+GOLDEN = FOLDER.parent / "golden/samples"
+NAMESPACE = "nimops-admission-account"
+SPECS: dict[str, Manifest] = {
+    **yaml.safe_load((FOLDER / "gpu.yaml").read_text()),
+    **yaml.safe_load((FOLDER / "nemo.yaml").read_text()),
+    "NIMService": {"image": {"repository": "a", "tag": "b"}, "storage": {"emptyDir": {}}},
+    "NIMBuild": {"image": {"repository": "a", "tag": "b"}, "nimCache": {"name": "a"}},
+    "NIMCache": {
+        "source": {"ngc": {"modelPuller": "a/a:1", "pullSecret": "a", "authSecret": "a"}},
+        "storage": {"pvc": {"create": True, "size": "1Gi"}},
+    },
+    "NIMPipeline": {"services": []},
+}
+STACK = "gpu-operator"
+"""The namespace of the GPU stack in the golden files; ours is that of the operator."""
+
+SHARED = {"nim-cache-sa", "nim-cache-role", "nim-cache-rolebinding"}
+MARK = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+CONFIG_MAPS = ("api/v1", "configmaps")
+POD = {"containers": [{"name": "a", "image": "a"}]}
+
+
+def make(kind: str, name: str, namespace: str = NAMESPACE, **fields: Any) -> Manifest:
+    metadata = {"name": name} | ({"namespace": namespace} if KINDS[kind].is_namespaced else {})
+    metadata |= fields.pop("metadata", {})
+    return {"apiVersion": KINDS[kind].version, "kind": kind, "metadata": metadata, **fields}
+
+
+def owned(item: Manifest, kind: str, home: str = NAMESPACE) -> Manifest:
+    """The object with what says that a resource of a kind owns it, which need not exist."""
+    whose = make(kind, "mine", home, metadata={"uid": "11111111-1111-1111-1111-111111111111"})
+    marks = owner_metadata(whose, KINDS[item["kind"]], item["metadata"].get("namespace", ""))
+    given = item["metadata"].get("annotations") or {}
+    more = {"annotations": given | marks["annotations"]} if "annotations" in marks else marks
+    return {**item, "metadata": item["metadata"] | more}
+
+
+def load_children() -> list[Manifest]:
+    """All that the samples become, where it would be here."""
+    text = "---\n".join(file.read_text() for file in sorted(GOLDEN.rglob("*.yaml")))
+    found = []
+    for item in yaml.safe_load_all(text):
+        item["metadata"].pop("ownerReferences", None)
+        if item["kind"] == "Secret":
+            item.pop("data")  # what the task fills in
+        plain = json.dumps(item)
+        for old, new in ((STACK, HOME), ("nim", NAMESPACE)):
+            plain = plain.replace(f'"namespace": "{old}"', f'"namespace": "{new}"')
+        found.append(json.loads(plain))
+    return found
+
+
+CHILDREN = [
+    *load_children(),
+    make("Pod", "a", spec=POD),
+    make("Job", "a", spec={"template": {"spec": {**POD, "restartPolicy": "Never"}}}),
+]
+"""The last ones: of which the samples have none."""
+
+
+def path(item: Manifest) -> str:
+    metadata = item["metadata"]
+    return api_path(item["kind"], metadata.get("namespace"), metadata["name"])
+
+
+def owner_of(item: Manifest) -> str:
+    """The kind of resource that owns a child."""
+    if item["metadata"].get("namespace") in (HOME, None):
+        return "ClusterPolicy"
+    return "NIMPipeline" if item["kind"] == "NIMService" else "NIMService"
+
+
+def identify(item: Manifest) -> str:
+    return f"{item['kind']}-{item['metadata']['name']}"
+
+
+@pytest.fixture(scope="module")
+def account(api_server: Any) -> Iterator[Account]:
+    kubectl("create", "namespace", NAMESPACE)
+    was_there = is_installed()
+    yield install_account()
+    kubectl("delete", "namespace", NAMESPACE)
+    if not was_there:
+        remove_account()
+
+
+@pytest.fixture(scope="module")
+def admin(account: Account) -> Api:
+    return Api()
+
+
+@pytest.fixture
+def store(admin: Api) -> Iterator[Callable[[Manifest], Manifest]]:
+    """Stores objects as an administrator, and removes them."""
+    stored: list[str] = []
+
+    def put(item: Manifest) -> Manifest:
+        place = f"{path(item)}?fieldManager=somebody"
+        stored.append(path(item))
+        return admin.request("PATCH", place, item, "application/apply-patch+yaml")
+
+    yield put
+    for place in reversed(stored):
+        with contextlib.suppress(NotFoundError):
+            admin.patch(place, {"metadata": {"finalizers": None}})
+            admin.request("DELETE", place)
+
+
+@pytest.fixture(scope="module")
+def served(admin: Api) -> set[str]:
+    """The kinds that the API server has: the sandbox lacks some."""
+    found = set()
+    for version in {item.version for item in KINDS.values()}:
+        group = admin.find(f"/{'apis' if '/' in version else 'api'}/{version}") or {}
+        names = {item["name"] for item in group.get("resources") or []}
+        found |= {
+            kind for kind, item in KINDS.items() if item.version == version and item.plural in names
+        }
+    return found
+
+
+@pytest.mark.parametrize("item", CHILDREN, ids=identify)
+def test_a_child_is_accepted_with_its_owner_and_refused_without(
+    account, served, store, item
+) -> None:
+    if item["kind"] not in served:
+        pytest.skip(f"the API server has no {item['kind']}")
+    if role := item.get("roleRef"):
+        is_bound = {"kind": role["kind"], "name": role["name"]}.items()
+        [bound] = [
+            child
+            for child in CHILDREN
+            if is_bound <= {"kind": child["kind"], "name": child["metadata"]["name"]}.items()
+        ]
+        store(bound)
+    if item["metadata"]["name"] not in SHARED:
+        assert POLICY in account.apply(path(item), item)
+        item = owned(item, owner_of(item))
+    assert account.apply(path(item), item) == ""
+
+
+@pytest.mark.parametrize("kind", kind_names())
+def test_each_of_our_kinds_is_an_owner(account, kind) -> None:
+    item = make("ConfigMap", "a")
+    marked = owned(item, kind)
+    assert account.apply(path(item), marked) == ""
+    # Not just any owner is a controller.
+    marked["metadata"]["ownerReferences"][0]["controller"] = False
+    assert POLICY in account.apply(path(item), marked)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "Deployment"}, {"apiVersion": "apps.nvidia.com/v2"}, {"apiVersion": "apps/v1"}],
+    ids=str,
+)
+def test_no_other_kind_is_an_owner(account, change) -> None:
+    item = owned(make("ConfigMap", "a"), "NIMService")
+    item["metadata"]["ownerReferences"][0] |= change
+    assert POLICY in account.apply(path(item), item)
+
+
+def test_an_annotation_replaces_the_owner_in_another_namespace(account) -> None:
+    far = owned(make("ConfigMap", "a"), "NIMService", "elsewhere")
+    assert "ownerReferences" not in far["metadata"]
+    assert account.apply(path(far), far) == ""
+    far["metadata"]["annotations"]["operator-sdk/primary-resource-type"] = "Deployment.apps"
+    assert POLICY in account.apply(path(far), far)
+
+
+def test_in_its_own_namespace_only_the_gpu_stack_has_objects(account) -> None:
+    item = make("ConfigMap", "a", HOME)
+    assert account.apply(path(item), owned(item, "NVIDIADriver")) == ""
+    for marked in (owned(item, "NIMService", HOME), owned(item, "NIMService")):
+        said = account.apply(path(item), marked)
+        assert POLICY in said
+        assert "use a namespace other than the operator's" in said
+
+
+def test_an_object_of_the_reference_is_adopted(account, store) -> None:
+    """As `plan.adopt`: first the field managers, then an apply that also sets the owner."""
+    item = make("ConfigMap", "handed", data={"a": "b"}, metadata={"labels": MARK})
+    store(item)
+    fields = {
+        "manager": FIELD_MANAGER,
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:a": {}}},
+    }
+    assert account.patch_merge(path(item), {"metadata": {"managedFields": [fields]}}) == ""
+    changed = {**item, "data": {"a": "c"}}
+    assert account.apply(path(item), owned(changed, "NIMCache")) == ""
+    assert POLICY in account.apply(path(item), changed)
+    assert POLICY in account.refuses("DELETE", path(item))
+
+
+def test_an_owned_object_is_changed_and_deleted_but_keeps_its_owner(account, store) -> None:
+    # Its owner exists, or the garbage collector is faster.
+    service = store(make("NIMService", "mine", spec=SPECS["NIMService"]))
+    reference = owner_reference(service)
+    item = make("ConfigMap", "a", data={"a": "b"}, metadata={"ownerReferences": [reference]})
+    store(item)
+    assert account.patch_merge(path(item), {"data": {"a": "c"}}) == ""
+    for owners in ([], [reference | {"controller": False}], [reference | {"kind": "Other"}]):
+        change = {"metadata": {"ownerReferences": owners}}
+        assert POLICY in account.patch_merge(path(item), change)
+    assert account.refuses("DELETE", path(item)) == ""
+
+
+@pytest.mark.parametrize("kind", kind_names())
+def test_of_our_kinds_it_writes_metadata_and_status(account, store, kind) -> None:
+    item = store(make(kind, "account", spec=SPECS[kind]))
+    notes = {"annotations": {"a": "b"}, "finalizers": ["nimops.nim/test"]}
+    assert account.patch_merge(path(item), {"metadata": notes}) == ""
+    assert POLICY not in account.patch_merge(f"{path(item)}/status", {"status": {"state": "ready"}})
+    # Not whose it is.
+    label = {"metadata": {"labels": MARK}}
+    reference = owned(make("ConfigMap", "a"), "ClusterPolicy")["metadata"]["ownerReferences"]
+    owners = {"metadata": {"ownerReferences": reference}}
+    for change in (label, owners):
+        assert POLICY in account.patch_merge(path(item), change)
+    assert account.refuses("DELETE", path(item))
+
+
+def test_the_spec_of_a_service_is_changed_for_a_pipeline_only(account, store) -> None:
+    item = store(make("NIMService", "account", spec=SPECS["NIMService"]))
+    change = {"spec": {"replicas": 2}}
+    assert POLICY in account.patch_merge(path(item), change)
+    pipeline = store(make("NIMPipeline", "account", spec=SPECS["NIMPipeline"]))
+    metadata = {"ownerReferences": [owner_reference(pipeline)]}
+    store(make("NIMService", "account", spec=SPECS["NIMService"], metadata=metadata))
+    assert account.patch_merge(path(item), change) == ""
+    assert account.refuses("DELETE", path(item)) == ""
+
+
+def test_evictions_events_and_leases(account, store) -> None:
+    pod = store(make("Pod", "account", spec=POD))
+    eviction = {"metadata": {"name": "account", "namespace": NAMESPACE}}
+    eviction |= {"apiVersion": "policy/v1", "kind": "Eviction"}
+    assert account.refuses("POST", f"{path(pod)}/eviction", eviction) == ""
+    event = {"metadata": {"name": "a"}, "involvedObject": {"namespace": "kube-system"}}
+    assert account.refuses("POST", path_of(("api/v1", "events"), "kube-system"), event) == ""
+    leases = path_of(("apis/coordination.k8s.io/v1", "leases"), HOME)
+    assert account.refuses("POST", leases, {"metadata": {"name": "a0715c6e.nvidia.com"}}) == ""
+
+
+def test_nodes_are_labelled_and_cordoned(account, admin) -> None:
+    [node, *_] = admin.get("/api/v1/nodes")["items"]
+    change = {"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulable": True}}
+    assert account.patch_merge(f"/api/v1/nodes/{node['metadata']['name']}", change) == ""
+
+
+def test_pods_of_drivers_are_replaced(account, store) -> None:
+    labels = {"labels": {"app.kubernetes.io/component": "nvidia-driver"}}
+    driver = store(make("Pod", "driver", HOME, spec=POD, metadata=labels))
+    other = store(make("Pod", "other", HOME, spec=POD))
+    assert account.refuses("DELETE", path(driver)) == ""
+    assert POLICY in account.refuses("DELETE", path(other))
+
+
+def test_labels_of_pod_security_are_all_that_it_changes_of_a_namespace(account) -> None:
+    good = {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}
+    place = f"/api/v1/namespaces/{HOME}"
+    assert account.patch_merge(place, {"metadata": good}) == ""
+    for change in ({"labels": {"a": "b"}}, {"annotations": {"a": "b"}}):
+        assert POLICY in account.patch_merge(place, {"metadata": change})
+    system = "/api/v1/namespaces/kube-system"
+    assert POLICY in account.patch_merge(system, {"metadata": good})
+
+
+def test_nobody_else_is_limited(account, admin) -> None:
+    place = f"{path_of(CONFIG_MAPS, 'kube-system')}?dryRun=All"
+    body = {"metadata": {"name": "a"}}
+    assert POLICY in account.refuses("POST", place, body)
+    assert admin.request("POST", place, body)

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator's account with all its permissions, in the hands of somebody who has its token."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import yaml
+
+from .cluster import Api, Json, kubectl, path_of
+from .progress import Deadline
+from .runtime import ROOT
+
+NAMESPACE, NAME = "nimops-system", "nimops-controller-manager"
+POLICY = "operator-account"
+"""Of config/admission, in whose refusals its name appears."""
+_SECONDS = 120.0
+
+
+class Account(Api):
+    """Requests with the account's token. Unless `dry` is false, nothing is stored."""
+
+    def __init__(self) -> None:
+        token = kubectl("--namespace", NAMESPACE, "create", "token", NAME, "--duration=2h").strip()
+        super().__init__(token)
+
+    def refuses(
+        self, method: str, path: str, body: Json | None = None, kind: str = "", dry: bool = True
+    ) -> str:
+        """Why the API server refuses a request; empty if it does not."""
+        query = "dryRun=All" if dry else ""
+        place = f"{path}{'&' if '?' in path else '?'}{query}" if query else path
+        status, text = self.exchange(method, place, body, kind)
+        return "" if status < 300 else str(json.loads(text).get("message") or status)
+
+    def apply(self, path: str, body: Json) -> str:
+        """As the operator writes its children: why the API server refuses it, as a dry run."""
+        place = f"{path}?fieldManager=nimops.nim&force=true"
+        return self.refuses("PATCH", place, body, "application/apply-patch+yaml")
+
+    def patch_merge(self, path: str, change: Json) -> str:
+        """Why the API server refuses a merge patch, as a dry run."""
+        return self.refuses("PATCH", path, change, "application/merge-patch+json")
+
+
+def install_account() -> Account:
+    """Install account, permissions and policies of config/overlays/gpu; returns once they work."""
+    wanted = _build()
+    _kubectl_all(wanted, "apply", "--server-side", "--force-conflicts")
+    account = Account()
+    deadline = Deadline(_SECONDS, f"the policy {POLICY}")
+    place = path_of(("api/v1", "secrets"), NAMESPACE)
+    is_there = any(item["metadata"]["name"].endswith(POLICY) for item in wanted)
+    while is_there and POLICY not in account.refuses("POST", place, token_secret()):
+        deadline.check()
+        time.sleep(0.2)
+    return account
+
+
+def is_installed() -> bool:
+    """Whether an installation has the account already."""
+    return bool(
+        kubectl("--namespace", NAMESPACE, "get", "serviceaccount", NAME, "--ignore-not-found")
+    )
+
+
+def remove_account() -> None:
+    """Remove it, with its permissions; the policies stay."""
+    items = [
+        item
+        for item in _build()
+        if "rbac" in item["apiVersion"] or item["kind"] == "ServiceAccount"
+    ]
+    _kubectl_all(items, "delete", "--ignore-not-found")
+
+
+def _build() -> list[Json]:
+    text = kubectl("kustomize", str(ROOT / "config" / "overlays" / "gpu"))
+    key = "app.kubernetes.io/component"
+    return [
+        item
+        for item in yaml.safe_load_all(text)
+        if item["kind"] == "Namespace"
+        or (item["metadata"].get("labels") or {}).get(key) in ("admission", "rbac")
+    ]
+
+
+def _kubectl_all(items: list[Json], *arguments: str) -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    kubectl(*arguments, "-f", "-", stdin=text)
+
+
+def token_secret(name: str = "stolen", account: str = "default") -> Json:
+    """A Secret for which Kubernetes mints a token of a ServiceAccount."""
+    note = {"kubernetes.io/service-account.name": account}
+    return {
+        "metadata": {"name": name, "annotations": note},
+        "type": "kubernetes.io/service-account-token",
+    }
