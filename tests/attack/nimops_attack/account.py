@@ -256,7 +256,9 @@ def attack_shared_names(scene: Scene) -> Seen:
     """The names that need no owner, with contents of one's own."""
     namespace = scene.namespace("shared-names")
     for name in ("nim-cache-role", "other"):
-        scene.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, name))
+        scene.cluster.request(
+            "POST", path_of(ROLES, namespace), named({"rules": []}, name, labels=OURS)
+        )
     return judge(forge(thief(scene), namespace), "forged contents of shared names refused")
 
 
