@@ -262,6 +262,10 @@ golden: collection ## Regenerate tests/golden: the objects that the samples beco
 dist/install.yaml: venv ## config/default in one file
 	@$(BIN)/python release install
 
+.PHONY: dist/admission.yaml
+dist/admission.yaml: venv ## The policies, for installations by OLM, which cannot have them
+	@$(BIN)/python release admission
+
 .PHONY: dist/chart
 dist/chart: venv ## The Helm chart, in dist/chart/nimops
 	@$(BIN)/python release chart

@@ -50,6 +50,11 @@ def _make_parser() -> argparse.ArgumentParser:
             _make(releases.write_install),
             "write install.yaml, config/default in one file",
         ),
+        (
+            "admission",
+            _make(releases.write_admission),
+            "write admission.yaml, the policies, which OLM cannot install",
+        ),
         ("chart", _make(releases.write_chart), "write the Helm chart"),
         ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
         ("images", _make(releases.write_images), "write the list of images, for mirrors"),

@@ -24,7 +24,7 @@ from .compatibility import check_definitions
 from .errors import ReleaseError, SetupError
 from .image import write_image
 from .images import images_text
-from .manifests import Project, Say, to_yaml_stream
+from .manifests import NAMESPACE, Project, Say, of_kind, to_yaml_stream
 
 CHANGELOG = "CHANGELOG.rst"
 UPGRADE = {
@@ -34,6 +34,7 @@ UPGRADE = {
     "known_issues": "Known issues",
 }
 """sections of the changelog that matter to who upgrades"""
+POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 
 def write_files(files: dict[str, str], folder: Path) -> None:
@@ -50,6 +51,17 @@ def write_install(project: Project, output: Path) -> None:
     text = to_yaml_stream(project.build("default"))
     head = f"# nimops.nim {project.version}: kubectl apply --server-side -f install.yaml\n"
     (output / "install.yaml").write_text(head + text)
+
+
+def write_admission(project: Project, output: Path) -> None:
+    """Write admission.yaml: the policies of config/default, which OLM cannot install."""
+    items = of_kind(project.build("default"), *POLICIES)
+    command = f"sed 's/namespace: {NAMESPACE}/namespace: OTHER/' admission.yaml"
+    head = (
+        f"# The policies of nimops.nim {project.version}, for an operator in {NAMESPACE}. Elsewhere:\n"
+        f"# {command} | kubectl apply --server-side -f -\n"
+    )
+    (output / "admission.yaml").write_text(head + to_yaml_stream(items))
 
 
 def write_chart(project: Project, output: Path) -> None:
@@ -107,6 +119,7 @@ def upgrade_notes(version: str, changes: dict[str, Any]) -> str:
 
 MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_install,
+    write_admission,
     pack_chart,
     write_bundle,
     write_images,

@@ -20,12 +20,13 @@ from nimops_supervisor import apiproxy, processes, runtime
 
 PROGRAM = """\
 import sys
-from nimops_supervisor import guard, processes, repair, watches
+from nimops_supervisor import account, guard, processes, repair, watches
+account.SECONDS = 2.5
 root = {root!r}
 guard.ROOT = guard.Path(root, "runner")
 start = processes.start
 def fake(command, environment, stdin=None):
-    for module in (repair, watches):
+    for module in (account, repair, watches):
         if module.__name__ in command:
             name = module.__name__.rpartition(".")[2]
             words = command[command.index(module.__name__) + 1:]
@@ -55,9 +56,10 @@ def supervise(tmp_path):
     """Start a supervisor of a runtime with this text, and a repair program."""
     running = []
 
-    def start(body, repairing="", *options, watching="", **environment):
+    def start(body, repairing="", *options, watching="", checking="", **environment):
         head = LOG.format(root=str(tmp_path))
         (tmp_path / "repair.py").write_text(f"{head}\nlog('repair')\n{repairing}")
+        (tmp_path / "account.py").write_text(f"{head}\n{checking}")
         (tmp_path / "watches.py").write_text(f"{head}\n{watching}")
         (tmp_path / "command.py").write_text(f"{head}\n{body}")
         (tmp_path / "program.py").write_text(PROGRAM.format(root=str(tmp_path)))
@@ -135,6 +137,12 @@ def test_harmful_annotations_are_removed_before_each_start(supervise, tmp_path):
     _out, said = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "the runtime exited with code 3: restarting in 1 s" in said
+
+
+def test_what_limits_the_account_is_asked_again_and_again(supervise, tmp_path):
+    supervise(SLEEP, checking="log('account')\n")
+    wait_for(lambda: [line.split()[0] for line in lines(tmp_path)] == ["repair", "up", "account"])
+    wait_for(lambda: lines(tmp_path)[3:4] == ["account"])
 
 
 def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):

@@ -88,6 +88,7 @@ def test_checksums_are_those_of_all_files(dist):
     for name, digest in listed.items():
         assert hashlib.sha256(present[name].read_bytes()).hexdigest() == digest
     assert {
+        "admission.yaml",
         "install.yaml",
         "images.txt",
         "CHANGELOG.rst",

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nimops_supervisor import apiproxy, component, folders, guard, health, processes, repair, settings, watches
+from nimops_supervisor import account, apiproxy, component, folders, guard, health, processes, repair, settings, watches
 
 GUARD = """\
 #!{interpreter} -P
@@ -77,6 +77,8 @@ class Supervisor:
         self._proxy: apiproxy.ApiProxy | None = None
         self._waiter = 0
         """The process ID of the program that waits for kinds that the API server lacks, 0 if it lacks none."""
+        self._account_due = 0.0
+        """When to ask again what limits the account."""
 
     def run(self) -> int:
         """Run until a signal arrives or the runtime keeps crashing; the exit code."""
@@ -202,6 +204,7 @@ class Supervisor:
             number = processes.wait_for_signal(_SIGNALS, _TICK_SECONDS)
             if number is None:
                 ticks += 1
+                self._check_account()
                 if self._scratch and ticks % _SWEEP_TICKS == 0:
                     folders.sweep()
                     folders.clear_sockets(age=folders.QUIET_SECONDS, lost_age=settings.lost_seconds())
@@ -210,6 +213,13 @@ class Supervisor:
                 self._stopping = True
                 processes.send(pid, number)
         return codes[pid]
+
+    def _check_account(self) -> None:
+        """Start the program that warns of an account without limits, if it is time and the runtime runs."""
+        now = time.monotonic()
+        if self._scratch and now >= self._account_due:
+            self._account_due = now + account.SECONDS
+            processes.start([sys.executable, "-P", "-m", account.__name__], self._environment)
 
     def _wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds

@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+"""Warn while no policy limits the operator's account. A separate program, which uses the collection.
+
+Exit codes: 0 asked, 1 could not ask.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from nimops_supervisor import collection_path, repair
+
+SECONDS = 3600.0
+"""How often it is asked: after a start, and then each hour."""
+
+
+def main() -> int:
+    """Ask once, and report on stderr."""
+    collection_path.add_to_path()
+    from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
+        account_limits,
+        client,
+    )
+
+    asked = client.Client()
+    try:
+        namespace = repair.watched_namespaces()[0] or asked.namespace
+        for line in account_limits.find_missing_limits(asked, namespace):
+            print(f"supervisor: WARNING: {line}", file=sys.stderr, flush=True)
+    except client.ApiError as error:
+        print(f"supervisor: cannot check what limits the operator's account: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

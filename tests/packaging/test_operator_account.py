@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Each way of installing limits its own account: the policy's parameter is the operator's account."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+from nimops_release.manifests import MANAGER, NAMESPACE, by_key, of_kind
+from nimops_release.programs import run_program
+from nimops_release.releases import POLICIES, write_admission
+
+NAME = "operator-account"
+
+
+def limited(items):
+    """Name and namespace of the account that the policy limits, whose names belong together."""
+    found = by_key(items)
+    [binding] = [
+        item for (kind, name), item in found.items() if kind == POLICIES[1] and NAME in name
+    ]
+    policy = found[POLICIES[0], binding["spec"]["policyName"]]
+    assert policy["spec"]["paramKind"] == {"apiVersion": "v1", "kind": "ServiceAccount"}
+    assert binding["spec"]["validationActions"] == ["Deny"]
+    given = binding["spec"]["paramRef"]
+    # Without an account there is no token, and everybody else must go on.
+    assert given["parameterNotFoundAction"] == "Allow"
+    return given["name"], given["namespace"]
+
+
+def account_of(items):
+    """Name and namespace of the account that the operator's pod has."""
+    [deployment] = of_kind(items, "Deployment")
+    name = deployment["spec"]["template"]["spec"]["serviceAccountName"]
+    return name, deployment["metadata"]["namespace"]
+
+
+OVERLAYS = ("gpu", "hardened", "namespaced", "openshift", "prometheus", "without-leader-election")
+
+
+@pytest.mark.parametrize("folder", ["default", *(f"overlays/{name}" for name in OVERLAYS)])
+def test_each_overlay_limits_its_account(config, folder):
+    items = config(folder)
+    assert limited(items) == account_of(items) == (MANAGER, NAMESPACE)
+
+
+@pytest.mark.parametrize("folder", ["default", "overlays/gpu", "overlays/namespaced"])
+def test_a_second_installation_limits_its_own(project, tmp_path, folder):
+    own = tmp_path / "own"
+    own.mkdir()
+    kustomization = {
+        # kustomize takes no absolute path.
+        "resources": ["../config/" + folder],
+        "namespace": "other",
+        "namePrefix": "my-",
+        "nameSuffix": "-b",
+    }
+    (own / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    subprocess.run(["cp", "-r", str(project.root / "config"), str(tmp_path)], check=True)
+    items = list(yaml.safe_load_all(run_program("kubectl", "kustomize", str(own))))
+    assert limited(items) == account_of(items) == (f"my-{MANAGER}-b", "other")
+
+
+def test_the_chart_limits_the_account_of_the_release(chart, render):
+    assert limited(render()) == account_of(render()) == (MANAGER, NAMESPACE)
+    text = run_program("helm", "template", "mine", str(chart), "--namespace", "other")
+    items = [item for item in yaml.safe_load_all(text) if item]
+    assert limited(items) == account_of(items) == (MANAGER, "other")
+
+
+def test_the_file_for_olm_has_the_policies_alone(project, config, tmp_path):
+    write_admission(project, tmp_path)
+    text = (tmp_path / "admission.yaml").read_text()
+    items = list(yaml.safe_load_all(text))
+    assert items == of_kind(config("default"), *POLICIES)
+    # OLM creates the account of the bundle: test_bundle.py.
+    assert limited(items) == (MANAGER, NAMESPACE)
+    command = ["sed", f"s/namespace: {NAMESPACE}/namespace: mine/"]
+    moved = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    assert f"{command[0]} '{command[1].replace('mine', 'OTHER')}' admission.yaml" in text
+    assert limited(list(yaml.safe_load_all(moved))) == (MANAGER, "mine")

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.account_limits import (
+    find_missing_limits,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+
+PATH = "/api/v1/namespaces/nim/secrets/nimops-account-check"
+
+
+@pytest.fixture
+def find(cluster, tmp_path):
+    client = Client(cluster.kubeconfig(tmp_path))
+    return lambda: list(find_missing_limits(client, "nim"))
+
+
+def test_what_is_accepted_is_a_warning_that_says_what_to_do(cluster, find):
+    (said,) = find()
+    assert "Apply admission.yaml" in said
+    (request,) = cluster.calls("PATCH")
+    assert request.query["dryRun"] == "All"
+    assert request.body["type"] == "kubernetes.io/service-account-token"
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_what_is_refused_is_none(cluster, find, refused, status):
+    cluster.refuse["PATCH", PATH] = [refused(status, "is forbidden")]
+    assert find() == []
+
+
+def test_a_server_without_an_answer_is_an_error(cluster, find, refused):
+    cluster.refuse["PATCH", PATH] = [refused(500, "etcd")]
+    with pytest.raises(ApiError, match="etcd"):
+        find()
