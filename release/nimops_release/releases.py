@@ -58,7 +58,7 @@ def write_admission(project: Project, output: Path) -> None:
     items = of_kind(project.build("default"), *POLICIES)
     command = f"sed 's/namespace: {NAMESPACE}/namespace: OTHER/' admission.yaml"
     head = (
-        f"# The policies of nimops.nim {project.version}, for an operator in {NAMESPACE}. Elsewhere:\n"
+        f"# The policies of nimops.nim {project.version}, for {NAMESPACE}. Elsewhere:\n"
         f"# {command} | kubectl apply --server-side -f -\n"
     )
     (output / "admission.yaml").write_text(head + to_yaml_stream(items))
