@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the files that name our kinds, from the declarations in plugins/module_utils/_*/kind.py.
 
-These are: watches.yaml, a role for each kind, the RBAC of the operator and of users,
+These are: watches.yaml and its parts, a role for each kind, the RBAC of the operator and of users,
 the lists of config/*/kustomization.yaml, and the tables of kinds of the engine and the plugins.
 --check writes nothing, and exits 1 if a file would change. This needs no cluster.
 """
@@ -15,6 +15,7 @@ import difflib
 import importlib
 import re
 import sys
+import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -40,6 +41,11 @@ WIDTH = 100
 """Of a line of Python: pyproject.toml."""
 PREFIX, NAMESPACE = "nimops-", "nimops-system"
 """Of config/default: components are added to what it builds to."""
+BASE = "nim"
+"""The name of the part of the installation that is always there."""
+INCLUDED = ("nemo",)
+"""The components that config/default has, and that can be left out."""
+MANAGER = "manager-role"
 PEOPLE = {
     "admin": "get list watch create update patch delete deletecollection",
     "editor": "get list watch create update patch delete",
@@ -57,13 +63,21 @@ class Kinds:
     resources: dict[str, Any] = field(default_factory=dict)
 
     def of(self, *components: str) -> list[Any]:
-        """The kinds of these parts of the installation; "" is the default one."""
+        """The kinds of these parts of the installation; "" is the one that is always there."""
         return [kind for kind in self.declared if kind.component in components]
 
     @property
+    def included(self) -> list[str]:
+        """The parts that config/default has."""
+        return ["", *self._some(INCLUDED)]
+
+    @property
     def components(self) -> list[str]:
-        """The optional parts of the installation."""
-        return sorted({kind.component for kind in self.declared} - {""})
+        """The parts that config/default does not have."""
+        return self._some({kind.component for kind in self.declared} - {"", *INCLUDED})
+
+    def _some(self, components: Iterable[str]) -> list[str]:
+        return sorted(name for name in components if self.of(name))
 
 
 def load() -> Kinds:
@@ -167,8 +181,18 @@ def registry(kinds: Kinds) -> str:
 # what the operator runs
 
 
-def watches(kinds: Kinds, watched: list[Any]) -> str:
-    """watches.yaml, or that of an installation with a component."""
+def watches(kinds: Kinds) -> Iterator[tuple[str, str]]:
+    """watches.yaml, and a file for each part, of which the supervisor composes another one."""
+    head = f"---\n# {GENERATED}\n"
+    parts = {name or BASE: watched_kinds(kinds, name) for name in kinds.included + kinds.components}
+    for name, text in parts.items():
+        yield f"watches-{name}.yaml", f"{head}{text}"
+    yield "watches.yaml", head + "\n".join(parts[name or BASE] for name in kinds.included)
+
+
+def watched_kinds(kinds: Kinds, component: str) -> str:
+    """The entries of a part of the installation; their anchor is the part's own, so that files can be joined."""
+    watched, anchor = kinds.of(component), f"{component or BASE}_past_the_cache"
     past = sorted(
         (item.group, name, item.version.rpartition("/")[2])
         for name, item in kinds.resources.items()
@@ -178,7 +202,7 @@ def watches(kinds: Kinds, watched: list[Any]) -> str:
         f"    - {{group: {group or chr(34) * 2}, version: {version}, kind: {name}}}\n"
         for group, name, version in past
     )
-    text = f"---\n# {GENERATED}\n"
+    text = ""
     for number, kind in enumerate(watched):
         text += (
             f"{chr(10) if number else ''}"
@@ -196,11 +220,7 @@ def watches(kinds: Kinds, watched: list[Any]) -> str:
         )
         if kind.watches_annotations:
             text += "  watchAnnotationsChanges: true\n"
-        text += (
-            "  blacklist: *past_the_cache\n"
-            if number
-            else f"  blacklist: &past_the_cache\n{entries}"
-        )
+        text += f"  blacklist: *{anchor}\n" if number else f"  blacklist: &{anchor}\n{entries}"
     return text
 
 
@@ -313,15 +333,24 @@ operator does for each event. Some work takes several passes: a playbook repeats
 
 @dataclass
 class Grant:
-    """Verbs on a resource, and why."""
+    """Verbs on a resource, and why; names, if they are limited to some objects."""
 
-    verbs: set[str] = field(default_factory=set)
-    whys: list[str] = field(default_factory=list)
+    whys: dict[str, set[str]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
-    def add(self, verbs: Iterable[str], why: str) -> None:
-        self.verbs |= set(verbs)
-        if why not in self.whys:
-            self.whys.append(why)
+    @property
+    def verbs(self) -> set[str]:
+        return set().union(*self.whys.values())
+
+    def add(self, verbs: Iterable[str], why: str, names: Iterable[str] = ()) -> None:
+        self.whys.setdefault(why, set()).update(verbs)
+        self.names |= set(names)
+
+    def without(self, other: Grant) -> Grant:
+        """What the other one does not grant."""
+        held = set() if self.names - other.names else other.verbs
+        whys = {why: verbs - held for why, verbs in self.whys.items() if verbs - held}
+        return Grant(whys, self.names)
 
 
 def verbs_of(uses: str, resource: Any) -> set[str]:
@@ -337,8 +366,8 @@ def verbs_of(uses: str, resource: Any) -> set[str]:
     return {verb for use in uses.split() for verb in meaning[use]}
 
 
-Target = tuple[str, str, str]
-"""group, resource, names of the objects that the rule is limited to"""
+Target = tuple[str, str, bool]
+"""group, resource, whether the rule is limited to some objects"""
 Grants = dict[Target, Grant]
 
 
@@ -354,24 +383,27 @@ class Granted:
     """In the operator's own namespace only."""
 
 
-def add(side: Grants, target: Target, verbs: Iterable[str], why: str) -> None:
+def add(
+    side: Grants, target: Target, verbs: Iterable[str], why: str, names: Iterable[str] = ()
+) -> None:
     """Add verbs to what is granted."""
     if verbs := set(verbs):
-        side.setdefault(target, Grant()).add(verbs, why)
+        side.setdefault(target, Grant()).add(verbs, why, names)
 
 
-def grants(kinds: Kinds, component: str = "") -> Granted:
-    """The permissions for a part of the installation.
+def grants(kinds: Kinds, *components: str) -> Granted:
+    """The permissions for some parts of the installation.
 
-    Resources of the default part are in any namespace. The children of a component are in the operator's: there it
-    may write, and read what bypasses the cache. What it caches, or lists, is in all namespaces.
+    Resources of config/default are in any namespace. The children of another component are in the operator's: there
+    it may write, and read what bypasses the cache. What it caches, or lists, is in all namespaces.
     """
+    is_near = not set(components) <= set(kinds.included)
     granted = Granted()
     scoped = {
         (item.group, item.plural) for item in kinds.resources.values() if not item.is_namespaced
     }
-    near = granted.near if component else granted.inside
-    for kind in kinds.of(component):
+    near = granted.near if is_near else granted.inside
+    for kind in kinds.of(*components):
         where = granted.inside if kind.is_namespaced else granted.outside
         own = {
             "": (
@@ -385,53 +417,52 @@ def grants(kinds: Kinds, component: str = "") -> Granted:
             "/finalizers": ("update", "owner references that block deletion"),
         }
         for part, (verbs, why) in own.items():
-            target = (kind.group, f"{kind.plural}{part}", "")
+            target = (kind.group, f"{kind.plural}{part}", False)
             add(where, target, verbs.split(), f"{kind.name}: {why}")
         for access in kind.access:
             item = kinds.resources[access.kind]
-            target, why = (item.group, item.plural, ""), f"{kind.name}: {access.why}"
+            target, why = (item.group, item.plural, False), f"{kind.name}: {access.why}"
             needed = verbs_of(access.uses, item)
             far = needed & ({"get", "list", "watch"} if item.is_cached else {"list"})
             if not item.is_namespaced:
                 add(granted.outside, target, needed, why)
-            elif component:
+            elif is_near:
                 add(granted.inside, target, far, why)
                 add(near, target, needed - far, why)
             else:
                 add(granted.inside, target, needed, why)
         for rule in kind.rules:
             for name in rule.resources.split():
-                target = (rule.group, name, "-" if rule.names else "")
+                target = (rule.group, name, bool(rule.names))
                 side = near if rule.is_local else granted.inside
                 side = granted.outside if (rule.group, name.partition("/")[0]) in scoped else side
-                add(side, target, rule.verbs.split(), f"{kind.name}: {rule.why}")
-    if not component:
+                why = f"{kind.name}: {rule.why}"
+                add(side, target, rule.verbs.split(), why, rule.names.split())
+    if "" in components:
         why = "all: events, for `kubectl describe`"
-        add(granted.inside, ("", "events", ""), ("create", "patch"), why)
+        add(granted.inside, ("", "events", False), ("create", "patch"), why)
         why = "all: nimops-apiproxy looks for faults of their pods"
-        add(granted.inside, ("", "pods", ""), ("list", "watch"), why)
+        add(granted.inside, ("", "pods", False), ("list", "watch"), why)
     return granted
 
 
-def rules(kinds: Kinds, granted: Grants) -> str:
+def rule_fields(target: Target, grant: Grant) -> list[str]:
+    """The lines of a rule."""
+    group, resource, is_limited = target
+    return [
+        f"apiGroups: [{group or chr(34) * 2}]",
+        f"resources: [{resource}]",
+        *([f"resourceNames: [{', '.join(sorted(grant.names))}]"] if is_limited else []),
+        f"verbs: [{', '.join(verb for verb in VERBS if verb in grant.verbs)}]",
+    ]
+
+
+def rules(granted: Grants) -> str:
     """The rules as YAML, each with its reasons."""
     text = ""
-    for (group, resource, names), grant in sorted(granted.items()):
-        for why in grant.whys:
-            text += f"  # {why}\n"
-        text += f"  - apiGroups: [{group or chr(34) * 2}]\n    resources: [{resource}]\n"
-        if names:
-            limited = sorted(
-                {
-                    name
-                    for kind in kinds.declared
-                    for rule in kind.rules
-                    if rule.group == group and resource in rule.resources.split()
-                    for name in rule.names.split()
-                }
-            )
-            text += f"    resourceNames: [{', '.join(limited)}]\n"
-        text += f"    verbs: [{', '.join(verb for verb in VERBS if verb in grant.verbs)}]\n"
+    for target, grant in sorted(granted.items(), key=lambda item: item[0]):
+        text += "".join(f"  # {why}\n" for why in grant.whys)
+        text += "  - " + "\n    ".join(rule_fields(target, grant)) + "\n"
     return text
 
 
@@ -458,12 +489,12 @@ metadata:
 
 def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """The permissions of the operator."""
-    granted = grants(kinds)
+    granted = grants(kinds, *kinds.included)
     yield (
         "config/rbac/role.yaml",
         role_manifest(
-            "manager-role",
-            rules(kinds, granted.inside),
+            MANAGER,
+            rules(granted.inside),
             "# The permissions of the operator, in all namespaces, or in one (config/overlays/namespaced).\n"
             f"# {GENERATED} Each rule says which kind needs it, and why.\n"
             "#\n"
@@ -476,7 +507,7 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
         "config/rbac/node_role.yaml",
         role_manifest(
             "node-role",
-            rules(kinds, granted.outside),
+            rules(granted.outside),
             "# Cluster-scoped resources: omitted if the operator only works in some namespaces (config/overlays/namespaced).\n"
             f"# {GENERATED}\n",
         ),
@@ -501,7 +532,7 @@ def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
         f"{home}/role.yaml",
         role_manifest(
             name,
-            rules(kinds, granted.outside | granted.inside),
+            rules(granted.outside | granted.inside),
             f"# What the operator needs for {', '.join(kind.name for kind in of)}, everywhere in the cluster.\n"
             f"# {GENERATED}\n",
             labels=COMPONENT_LABELS,
@@ -509,7 +540,7 @@ def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
         + "---\n"
         + role_manifest(
             name,
-            rules(kinds, granted.near),
+            rules(granted.near),
             "# And where it makes their children, its own namespace.\n",
             NAMESPACE,
             COMPONENT_LABELS,
@@ -545,6 +576,76 @@ resources:
 - op: add
   path: /spec/template/spec/containers/0/env/-
   value: {{name: NIMOPS_COMPONENT, value: {component}}}
+""",
+    )
+
+
+def included_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
+    """What leaves out a part of config/default, and what brings it back."""
+    kept = [name for name in kinds.included if name != component]
+    base, needed = (grants(kinds, *names).inside for names in (kept, [component]))
+    names = ", ".join(kind.name for kind in kinds.of(component))
+    yield from switch_files(
+        f"without-{component}",
+        f"Leaves out {names}.\n# Their definitions and the roles for users stay.",
+        f"- op: replace\n  path: /rules\n  value:\n{textwrap.indent(rules(base), '  ')}",
+        (component, "off"),
+    )
+    more = {key: grant.without(base.get(key, Grant())) for key, grant in sorted(needed.items())}
+    yield from switch_files(
+        component,
+        f"Brings back {names},\n# which config/components/without-{component} leaves out.",
+        "".join(
+            "".join(f"# {why}\n" for why in grant.whys)
+            + "- op: add\n  path: /rules/-\n"
+            + f"  value: {{{', '.join(rule_fields(key, grant))}}}\n"
+            for key, grant in more.items()
+            if grant.whys
+        ),
+        (component, "on"),
+    )
+
+
+def switch_files(
+    name: str, about: str, patch: str, switch: tuple[str, str]
+) -> Iterator[tuple[str, str]]:
+    """A component that changes the operator's role and one of its variables."""
+    home, (component, value) = f"config/components/{name}", switch
+    yield (
+        f"{home}/kustomization.yaml",
+        f"""\
+# {about}
+# {GENERATED}
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+  # A ClusterRole or, with config/overlays/namespaced, a Role.
+  - path: role.yaml
+    target: {{name: {PREFIX}{MANAGER}}}
+  - path: switch.yaml
+    target: {{kind: Deployment, name: {PREFIX}controller-manager}}
+""",
+    )
+    yield (
+        f"{home}/role.yaml",
+        f"# {GENERATED} Each rule says which kind needs it, and why.\n{patch}",
+    )
+    yield (
+        f"{home}/switch.yaml",
+        f"""\
+# {GENERATED} docs/operate/configuration.md
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {PREFIX}controller-manager
+spec:
+  template:
+    spec:
+      containers:
+        - name: manager
+          env:
+            - name: NIMOPS_{component.upper()}
+              value: "{value}"
 """,
     )
 
@@ -588,7 +689,9 @@ def people_roles(
 def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """The lists of files."""
     people = "".join(
-        f"  - {kind.singular}_{who}_role.yaml\n" for kind in kinds.of("") for who in PEOPLE
+        f"  - {kind.singular}_{who}_role.yaml\n"
+        for kind in kinds.of(*kinds.included)
+        for who in PEOPLE
     )
     yield (
         "config/rbac/kustomization.yaml",
@@ -608,7 +711,7 @@ resources:
       app.kubernetes.io/component: rbac
 """,
     )
-    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(""))
+    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(*kinds.included))
     bases = "".join(f"  - bases/{file}\n" for file in files)
     yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
     files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(*kinds.components))
@@ -721,18 +824,18 @@ def generate(kinds: Kinds) -> dict[str, str]:
     files = {
         "plugins/module_utils/_engine/served_kinds.py": served_kinds(kinds),
         "plugins/module_utils/_kinds.py": registry(kinds),
-        "watches.yaml": watches(kinds, kinds.of("")),
         ANNOTATIONS_POLICY: annotations_policy(kinds),
         ACCOUNT_POLICY: account_policy(kinds),
     }
     for kind in kinds.declared:
         files |= dict(role(kind, kinds.abouts[kind.name]))
-        if not kind.component:
+        if kind.component in kinds.included:
             files |= dict(people_roles(kind))
     for component in kinds.components:
-        files[f"watches-{component}.yaml"] = watches(kinds, kinds.of("", component))
         files |= dict(component_files(kinds, component))
-    return files | dict(operator_roles(kinds)) | dict(kustomizations(kinds))
+    for component in filter(None, kinds.included):
+        files |= dict(included_files(kinds, component))
+    return files | dict(watches(kinds)) | dict(operator_roles(kinds)) | dict(kustomizations(kinds))
 
 
 def main() -> int:

@@ -8,6 +8,7 @@
 # LIVENESS_PORT: port of /livez, which reports whether runs end (default: none).
 # WATCH_NAMESPACE, OPERATOR_NAMESPACE, OPERATOR_VERSION, NIMOPS_REGISTRIES: see docs/operate/configuration.md.
 # NIMOPS_COMPONENT=gpu (the default, but not with NAMESPACED) serves ClusterPolicies, too; empty: it does not.
+# NIMOPS_NEMO=off does not serve the NeMo kinds, and leaves out the permissions that only they need.
 # NIMOPS_TEST_REGISTRIES: a test's registries on this machine, as host:port, which are queried over http.
 # PREFORK=off runs the stock programs, each in a new interpreter: see prefork/README.md.
 # NIMOPS_API_PROXY=off does without nimops-apiproxy, which the sandbox has on PATH: see apiproxy/README.md.
@@ -40,6 +41,14 @@ if [[ $NIMOPS_COMPONENT ]]; then
 	[[ ! ${NAMESPACED:-} ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT serves the whole cluster, so not with NAMESPACED"
 	overlay=config/overlays/$NIMOPS_COMPONENT
 	[[ -d $overlay ]] || fail "NIMOPS_COMPONENT=$NIMOPS_COMPONENT: there is no $overlay"
+fi
+
+nemo=${NIMOPS_NEMO-}
+if [[ ${nemo,,} == off ]]; then
+	mkdir -p build/without-nemo
+	printf '%s\n' "resources: [../../$overlay]" "components: [../../config/components/without-nemo]" \
+		>build/without-nemo/kustomization.yaml
+	overlay=build/without-nemo
 fi
 
 apply_component() {

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from nimops_supervisor import apiproxy, processes, runtime
+from nimops_supervisor import apiproxy, component, processes, runtime
+from nimops_supervisor.settings import SettingsError
 
 PROGRAM = """\
 import sys
@@ -56,7 +57,9 @@ def supervise(tmp_path):
     """Start a supervisor of a runtime with this text, and a repair program."""
     running = []
 
-    def start(body, repairing="", *options, watching="", checking="", **environment):
+    def start(
+        body, repairing="", *options, watching="", checking="", file="all.yaml", **environment
+    ):
         head = LOG.format(root=str(tmp_path))
         (tmp_path / "repair.py").write_text(f"{head}\nlog('repair')\n{repairing}")
         (tmp_path / "account.py").write_text(f"{head}\n{checking}")
@@ -72,7 +75,7 @@ def supervise(tmp_path):
                 sys.executable,
                 str(tmp_path / "command.py"),
                 "--health-probe-bind-address=:0",
-                *(["--watches-file=all.yaml"] if watching else []),
+                *([f"--watches-file={file}"] if watching else []),
             ],
             env={**os.environ, "PREFORK": "off", "TMPDIR": str(tmp_path), **environment},
             stderr=subprocess.PIPE,
@@ -104,6 +107,7 @@ def wait_for(condition, seconds=20):
     return found
 
 
+PAUSE = "import signal\nsignal.pause()\n"
 SLEEP = "log('up', os.getpid())\nimport signal\nsignal.pause()\n"
 
 
@@ -235,47 +239,97 @@ def test_all_kinds_are_watched_if_none_is_lacking_or_nobody_knows(supervise, tmp
 
 @pytest.fixture
 def watches_of_parts(tmp_path):
-    """A file of watches, and those of two further parts."""
-    for name in ("watches.yaml", "watches-gpu.yaml", "watches-edge.yaml", "watches-gpu.json"):
-        (tmp_path / name).touch()
+    """A file of watches, and those of its parts, and of two further ones."""
+    (tmp_path / "watches.yaml").write_text("---\n- nim\n\n- nemo\n")
+    for name in ("nim", "nemo", "gpu", "edge"):
+        (tmp_path / f"watches-{name}.yaml").write_text(f"---\n- {name}\n")
+    (tmp_path / "watches-gpu.json").touch()
     return tmp_path / "watches.yaml"
 
 
-@pytest.mark.parametrize(("value", "stem"), [("gpu", "watches-gpu"), ("", "watches"), (" ", "watches")])
-def test_a_part_of_the_installation_has_watches_of_its_own(watches_of_parts, value, stem):
-    command = ["ansible-operator", "run", f"--watches-file={watches_of_parts}"]
-    found = runtime.option(runtime.with_watches(command, {"NIMOPS_COMPONENT": value}), "--watches-file")
-    assert found == str(watches_of_parts.with_stem(stem))
-    assert runtime.option(runtime.with_watches(command, {}), "--watches-file") == str(watches_of_parts)
-
-
-def test_the_watches_of_a_part_are_beside_the_usual_ones(watches_of_parts, monkeypatch):
+@pytest.mark.parametrize(
+    ("environment", "composed"),
+    [
+        ({}, ""),
+        ({"NIMOPS_COMPONENT": "", "NIMOPS_NEMO": " "}, ""),
+        ({"NIMOPS_NEMO": "on"}, ""),
+        ({"NIMOPS_NEMO": "off"}, "- nim\n"),
+        ({"NIMOPS_NEMO": " OFF "}, "- nim\n"),
+        ({"NIMOPS_COMPONENT": " gpu "}, "- nim\n\n- nemo\n\n- gpu\n"),
+        ({"NIMOPS_COMPONENT": "edge", "NIMOPS_NEMO": "On"}, "- nim\n\n- nemo\n\n- edge\n"),
+        ({"NIMOPS_COMPONENT": "gpu", "NIMOPS_NEMO": "off"}, "- nim\n\n- gpu\n"),
+    ],
+)
+def test_the_watches_are_composed_of_the_parts_that_are_served(watches_of_parts, monkeypatch, environment, composed):
+    assert component.compose_watches(str(watches_of_parts), environment) == composed
     monkeypatch.chdir(watches_of_parts.parent)
-    command = runtime.with_watches(["ansible-operator", "run"], {"NIMOPS_COMPONENT": "edge"})
-    assert command == ["ansible-operator", "run", "--watches-file=watches-edge.yaml"]
+    assert component.compose_watches("watches.yaml", environment) == composed
+    assert component.compose_watches("./watches.yaml", environment) == composed
 
 
-@pytest.mark.parametrize("value", ["gpus", "../gpu", "*", "g[p]u", "gpu,edge"])
-def test_an_unknown_part_is_refused_with_the_known_ones(watches_of_parts, value):
-    command = ["ansible-operator", "run", f"--watches-file={watches_of_parts}"]
-    with pytest.raises(runtime.StartError, match=r"NIMOPS_COMPONENT=.* must be one of edge, gpu, or empty"):
-        runtime.with_watches(command, {"NIMOPS_COMPONENT": value})
+def test_the_usual_watches_need_no_parts():
+    assert component.compose_watches("/does/not/exist.yaml", {"NIMOPS_NEMO": "on"}) == ""
 
 
-def test_the_runtime_gets_the_watches_of_a_part(tmp_path, watches_of_parts):
-    command = [sys.executable, "-c", "import sys; print(sys.argv[1:], file=sys.stderr); sys.exit(1)"]
-    command += ["--health-probe-bind-address=:0", f"--watches-file={watches_of_parts}"]
-    supervisor = [sys.executable, "-m", "nimops_supervisor", "--", *command]
-    environment = {**os.environ, "PREFORK": "off", "NIMOPS_API_PROXY": "off", "TMPDIR": str(tmp_path)}
-    refused = subprocess.run(
-        supervisor, env=environment | {"NIMOPS_COMPONENT": "gpus"}, capture_output=True, text=True, check=False
-    )
-    assert (refused.returncode, refused.stderr) == (
-        2,
-        "supervisor: NIMOPS_COMPONENT='gpus': must be one of edge, gpu, or empty\n",
-    )
-    made = runtime.Supervisor(command, environment | {"NIMOPS_COMPONENT": "gpu"})
-    assert runtime.option(made._command, "--watches-file") == str(watches_of_parts.with_stem("watches-gpu"))
+@pytest.mark.parametrize("value", ["gpus", "../gpu", "*", "g[p]u", "gpu,edge", "nemo", "nim"])
+@pytest.mark.parametrize("nemo", ["on", "off"])
+def test_an_unknown_part_is_refused_with_the_known_ones(watches_of_parts, value, nemo):
+    environment = {"NIMOPS_COMPONENT": value, "NIMOPS_NEMO": nemo}
+    with pytest.raises(SettingsError, match=r"^NIMOPS_COMPONENT='.*': must be one of edge, gpu, or empty$"):
+        component.compose_watches(str(watches_of_parts), environment)
+
+
+@pytest.mark.parametrize("value", ["false", "0", "none", "on,off", "gpu"])
+@pytest.mark.parametrize("component_value", ["", "gpu"])
+def test_nemo_is_on_or_off(watches_of_parts, value, component_value):
+    environment = {"NIMOPS_COMPONENT": component_value, "NIMOPS_NEMO": value}
+    with pytest.raises(SettingsError, match=rf"^NIMOPS_NEMO='{value}': must be on or off$"):
+        component.compose_watches(str(watches_of_parts), environment)
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"NIMOPS_NEMO": "off"}, "NIMOPS_NEMO='off': watches-nim.yaml is missing beside "),
+        ({"NIMOPS_COMPONENT": "gpu"}, "NIMOPS_COMPONENT='gpu': watches-nim.yaml is missing beside "),
+    ],
+)
+def test_a_missing_part_is_named(watches_of_parts, environment, said):
+    (watches_of_parts.parent / "watches-nim.yaml").unlink()
+    with pytest.raises(SettingsError, match=said):
+        component.compose_watches(str(watches_of_parts), environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [("COMPONENT", "gpus", "must be one of edge, gpu, or empty"), ("NEMO", "no", "must be on or off")],
+)
+def test_a_wrong_part_ends_the_supervisor_before_it_begins(watches_of_parts, name, value, said):
+    command = [sys.executable, "-m", "nimops_supervisor", "--", "true", f"--watches-file={watches_of_parts}"]
+    environment = {**os.environ, f"NIMOPS_{name}": value}
+    refused = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr) == (2, f"supervisor: NIMOPS_{name}={value!r}: {said}\n")
+
+
+def test_runtime_and_proxy_get_the_composed_watches(supervise, tmp_path, watches_of_parts, with_proxy):
+    given = f"log('up', *sys.argv[2:])\nlog(open(sys.argv[-1].partition('=')[2]).read().split())\n{PAUSE}"
+    asking = "log('watches', sys.argv[1])"
+    supervise(given, watching=asking, file=watches_of_parts, PATH=with_proxy(), NIMOPS_NEMO="off")
+    _repair, asked, proxied, started, read = wait_for(lambda: lines(tmp_path)[4:] and lines(tmp_path))
+    path = asked.split()[1]
+    assert Path(path).name == "watches.yaml"
+    assert Path(path).parent.parent == tmp_path
+    assert proxied.split()[2] == path
+    assert started == f"up --watches-file={watches_of_parts} --watches-file={path}"
+    assert read == "['-', 'nim']"
+
+
+def test_kinds_that_are_lacking_are_left_out_of_the_composed_watches(supervise, tmp_path, watches_of_parts):
+    watching = LACKS.format(root=str(tmp_path))
+    supervise(GIVEN, watching=watching, file=watches_of_parts, NIMOPS_COMPONENT="gpu")
+    started = wait_for(lambda: [line for line in lines(tmp_path) if line.startswith("up")])[0]
+    usual, composed, chosen = (Path(word.partition("=")[2]) for word in started.split()[1:])
+    assert (usual, composed.name, chosen.name) == (watches_of_parts, "watches.yaml", "watches.json")
 
 
 def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, tmp_path):

@@ -90,7 +90,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_generated_is_checked_like_the_rest(project: Path) -> None:
     run(project, "python", "hack/generate_kinds.py", "--check")
     run(project, "python", "hack/generate_crds.py", "--check")
-    run(project, "yamllint", "--strict", "config", "roles", "playbooks", "watches.yaml")
+    run(
+        project,
+        "yamllint",
+        "--strict",
+        "config",
+        "roles",
+        "playbooks",
+        "watches.yaml",
+        "watches-nim.yaml",
+    )
     run(project, "ruff", "check", "plugins")
     run(
         project,

@@ -69,8 +69,8 @@ class Kind(t.Generic[AppT]):
     resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
     simulation assumes when only a cluster could tell, given the app; None while nothing is pending.
-    ``component``: the optional part of the installation that it belongs to, with RBAC of its own;
-    empty for the default installation.
+    ``component``: the part of the installation that it belongs to, with watches and permissions of
+    its own; empty for the part that is always there.
     """
 
     name: str

@@ -16,6 +16,7 @@ _EPILOG = """
 environment:
   NIMOPS_RUN_SECONDS     time limit of a run in seconds (300; 0: no limit)
   NIMOPS_RUN_MEMORY_MIB  data segment limit of each process of a run in MiB (512; 0: no limit)
+  NIMOPS_NEMO=off        the NeMo kinds are not served
   NIMOPS_COMPONENT       an optional part of the installation to serve, too, such as gpu (none)
   NIMOPS_API_PROXY=off   the runtime asks the API server itself, even if nimops-apiproxy is installed
   PREFORK=off            runs the stock programs, guarded all the same

@@ -32,7 +32,7 @@ def main() -> int:
     )
 
     # Without its part of the installation, a kind may not be listed.
-    installed = {"", component.name()}
+    installed = {"", *component.served()}
     kinds = [name for name in _kinds.kind_names() if _kinds.kind_of({"kind": name}).component in installed]
     removed = 0
     try:

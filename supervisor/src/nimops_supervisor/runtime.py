@@ -67,7 +67,10 @@ class Supervisor:
         environment: dict[str, str],
         liveness: tuple[str, int] | None = None,
     ) -> None:
-        self._command = with_watches(command, environment)
+        self._command = command
+        given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
+        self._watches = component.compose_watches(given, environment)
+        """Watches that replace those of the command, empty if these are the right ones."""
         self._environment = environment
         self._health = health.Health(health_url(command))
         self._liveness = liveness
@@ -114,17 +117,22 @@ class Supervisor:
         return self._prepare([repair.__name__], _REPAIR_SECONDS, "check annotations") == repair.REPAIRED
 
     def _choose_watches(self, scratch: Path) -> list[str]:
-        """The command, with watches of only those kinds that the API server has."""
+        """The command, with watches of the parts that are served, and of only those kinds that the API server has."""
         self._waiter, self._renewing = 0, False
-        given = option(self._command, _WATCHES_OPTION)
+        command = self._command
+        if self._watches:
+            composed = scratch / "watches.yaml"
+            composed.write_text(self._watches)
+            command = [*command, f"{_WATCHES_OPTION}={composed}"]
+        given = option(command, _WATCHES_OPTION)
         chosen = str(scratch / "watches.json")
         if not given:
-            return self._command
+            return command
         words = [watches.__name__, given, chosen]
         if self._prepare(words, _ASK_SECONDS, "ask for the kinds of the API server") != watches.LACKING:
-            return self._command
+            return command
         self._waiter = processes.start([sys.executable, "-P", "-m", *words, watches.WAIT], self._environment)
-        return [*self._command, f"{_WATCHES_OPTION}={chosen}"]
+        return [*command, f"{_WATCHES_OPTION}={chosen}"]
 
     def _prepare(self, module: list[str], seconds: float, purpose: str) -> int | None:
         """Run a program of this package; its exit code, None if it took too long."""
@@ -227,16 +235,6 @@ class Supervisor:
             number = processes.wait_for_signal(_SIGNALS, left)
             if number not in {None, signal.SIGCHLD}:
                 self._stopping = True
-
-
-def with_watches(command: list[str], environment: dict[str, str]) -> list[str]:
-    """The command, with the watches of the optional part that is wanted; StartError."""
-    given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
-    try:
-        chosen = component.watches_file(given, environment)
-    except LookupError as error:
-        raise StartError(str(error)) from error
-    return command if chosen == given else [*command, f"{_WATCHES_OPTION}={chosen}"]
 
 
 def make_command(command: list[str], environment: dict[str, str]) -> list[str]:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an optional part of the installation adds, and that config/default has nothing of it."""
+"""What an optional part of the installation adds, and what is left without a part that config/default has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def generator(load_module):
 
 @pytest.fixture(scope="module")
 def kinds(generator):
-    """A default kind, and a cluster-scoped one of a component."""
+    """A kind that is always there, one that can be left out, and a cluster-scoped one of a component."""
     loaded = generator.load()
     api, kind = (
         __import__(f"{generator.PACKAGE}._engine.{name}", fromlist=["_"])
@@ -32,7 +32,24 @@ def kinds(generator):
         return kind.Kind(name=name, plural=f"{name.lower()}s", **functions, **fields)
 
     loaded.declared = [
-        declare("Agent", access=(kind.Access("Service", "read write", "address"),)),
+        declare(
+            "Agent",
+            access=(kind.Access("Service", "read write", "address"),),
+            rules=(kind.Rule("x.io", "constraints", "use", "granted", names="one"),),
+        ),
+        declare(
+            "Scout",
+            component="nemo",
+            access=(
+                kind.Access("Service", "read write delete", "address"),
+                kind.Access("Secret", "read", "keys"),
+            ),
+            rules=(
+                kind.Rule("", "secrets", "list", "granted"),
+                kind.Rule("x.io", "constraints", "use", "granted", names="one"),
+                kind.Rule("y.io", "constraints", "use", "granted", names="one two"),
+            ),
+        ),
         declare(
             "Fleet",
             group="fleet.example.com",
@@ -84,25 +101,88 @@ def test_the_default_part_knows_nothing_of_a_component(files):
         assert "gent" in text or name == "node_role.yaml"
     assert "Fleet" not in files["watches.yaml"]
     assert "fleet" not in files["config/crd/kustomization.yaml"]
+    assert "scouts" in files["config/crd/kustomization.yaml"]
     assert not [name for name in files if name.startswith("config/rbac/fleet")]
 
 
-def test_watches_of_a_component_are_all(files):
-    watched = yaml.safe_load(files["watches-fleet.yaml"])
-    assert [item["kind"] for item in watched] == ["Agent", "Fleet"]
-    past = {item["kind"] for item in watched[0]["blacklist"]}
-    assert past == {"ConfigMap", "Node", "Pod"}
-    [default] = yaml.safe_load(files["watches.yaml"])
-    assert not default["blacklist"]
+def test_each_part_has_its_watches(files):
+    parts = {
+        name: yaml.safe_load(text) for name, text in files.items() if name.startswith("watches")
+    }
+    assert {name: [item["kind"] for item in watched] for name, watched in parts.items()} == {
+        "watches.yaml": ["Agent", "Scout"],
+        "watches-nim.yaml": ["Agent"],
+        "watches-nemo.yaml": ["Scout"],
+        "watches-fleet.yaml": ["Fleet"],
+    }
+    assert {
+        name: {entry["kind"] for entry in watched[0]["blacklist"] or ()}
+        for name, watched in parts.items()
+    } == {
+        "watches.yaml": set(),
+        "watches-nim.yaml": set(),
+        "watches-nemo.yaml": {"Secret"},
+        "watches-fleet.yaml": {"ConfigMap", "Node", "Pod"},
+    }
 
 
 def test_a_kind_without_a_finalizer_is_only_watched(files):
-    agent, fleet = (
-        next(item for item in yaml.safe_load(files["watches-fleet.yaml"]) if item["kind"] == kind)
-        for kind in ("Agent", "Fleet")
-    )
+    [agent], [fleet] = (yaml.safe_load(files[f"watches-{name}.yaml"]) for name in ("nim", "fleet"))
     assert agent["finalizer"]["playbook"] == "playbooks/finalize.yml"
     assert "finalizer" not in fleet
+
+
+def test_config_default_has_the_part_that_can_be_left_out(files):
+    held = verbs(yaml.safe_load(files["config/rbac/role.yaml"]))
+    assert held["services"] == "get list watch create patch delete"
+    assert held["secrets"] == "get list"
+    assert "config/rbac/scout_viewer_role.yaml" in files
+    listed = yaml.safe_load(files["config/rbac/kustomization.yaml"])["resources"]
+    assert "scout_viewer_role.yaml" in listed
+
+
+def test_a_part_that_is_left_out_takes_its_verbs_with_it(files):
+    [patch] = yaml.safe_load(files["config/components/without-nemo/role.yaml"])
+    assert (patch["op"], patch["path"]) == ("replace", "/rules")
+    assert verbs({"rules": patch["value"]}) == {
+        "events": "create patch",
+        "pods": "list watch",
+        "services": "get list watch create patch",
+        "apps.nvidia.com/agents": "get list watch update patch",
+        "apps.nvidia.com/agents/finalizers": "update",
+        "apps.nvidia.com/agents/status": "update patch",
+        "x.io/constraints": "use",
+    }
+
+
+def test_what_brings_it_back_adds_only_what_is_missing(files):
+    text = files["config/components/nemo/role.yaml"]
+    patches = yaml.safe_load(text)
+    assert {(patch["op"], patch["path"]) for patch in patches} == {("add", "/rules/-")}
+    rules = [patch["value"] for patch in patches]
+    assert verbs({"rules": rules}) == {
+        "secrets": "get list",
+        "services": "delete",
+        "apps.nvidia.com/scouts": "get list watch update patch",
+        "apps.nvidia.com/scouts/finalizers": "update",
+        "apps.nvidia.com/scouts/status": "update patch",
+        "y.io/constraints": "use",
+    }
+    assert [rule["resourceNames"] for rule in rules if "resourceNames" in rule] == [["one", "two"]]
+    assert "# Scout: address\n- op: add\n" in text
+
+
+@pytest.mark.parametrize(("name", "value"), [("nemo", "on"), ("without-nemo", "off")])
+def test_both_set_the_variable(files, name, value):
+    home = f"config/components/{name}"
+    listed = yaml.safe_load(files[f"{home}/kustomization.yaml"])
+    assert listed["kind"] == "Component"
+    assert {f"{home}/{patch['path']}" for patch in listed["patches"]} == {
+        path for path in files if path.startswith(f"{home}/") and "kustomization" not in path
+    }
+    switch = yaml.safe_load(files[f"{home}/switch.yaml"])
+    [container] = switch["spec"]["template"]["spec"]["containers"]
+    assert container["env"] == [{"name": "NIMOPS_NEMO", "value": value}]
 
 
 def test_a_component_writes_in_the_namespace_of_the_operator_only(files):

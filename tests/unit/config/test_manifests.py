@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import functools
 import ipaddress
+import os
 import shutil
 import subprocess
 import urllib.parse
@@ -60,7 +61,7 @@ def flag(name: str) -> str:
 @pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: path.name)
 def test_kustomization_lists_every_file_of_its_folder(folder):
     content = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    listed = {*content["resources"], *content.get("configurations", [])}
+    listed = {*content.get("resources", []), *content.get("configurations", [])}
     listed |= {patch["path"] for patch in content.get("patches", [])}
     assert all((folder / item).exists() for item in listed)
     present = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
@@ -176,6 +177,7 @@ OVERLAYS = {
         set(),
         set(),
         {
+            "ClusterRole/nimops-manager-role",
             "Namespace/nimops-system",
             "Deployment/nimops-controller-manager",
             "NetworkPolicy/nimops-limit-egress",
@@ -203,6 +205,11 @@ OVERLAYS = {
         },
     ),
     "prometheus": (set(), {"ServiceMonitor/nimops-controller-manager-metrics-monitor"}, set()),
+    "without-nemo": (
+        set(),
+        set(),
+        {"ClusterRole/nimops-manager-role", "Deployment/nimops-controller-manager"},
+    ),
     "without-leader-election": (
         {
             "Role/nimops-leader-election-role",
@@ -236,8 +243,81 @@ def test_the_component_of_gpus_is_one_variable_of_the_operator():
     ]
     added = [entry for entry in containers[1]["env"] if entry not in containers[0]["env"]]
     assert added == [{"name": "NIMOPS_COMPONENT", "value": "gpu"}]
-    assert (CONFIG.parent / "watches-gpu.yaml").is_file()
     assert "COPY watches*.yaml" in (CONFIG.parent / "Dockerfile").read_text()
+
+
+WATCHES = {
+    part: yaml.safe_load((ROOT / f"watches-{part}.yaml").read_text())
+    for part in ("nim", "nemo", "gpu")
+}
+
+
+def test_the_usual_watches_are_those_of_the_parts_of_config_default():
+    usual = yaml.safe_load((ROOT / "watches.yaml").read_text())
+    assert usual == WATCHES["nim"] + WATCHES["nemo"]
+
+
+@pytest.mark.parametrize("component", ["", "gpu"])
+@pytest.mark.parametrize("nemo", ["on", "off"])
+def test_the_supervisor_composes_the_watches_of_each_installation(
+    load_module, monkeypatch, component, nemo
+):
+    monkeypatch.syspath_prepend(ROOT / "supervisor/src")
+    module = load_module(ROOT / "supervisor/src/nimops_supervisor/component.py")
+    environment = {"NIMOPS_COMPONENT": component, "NIMOPS_NEMO": nemo}
+    text = module.compose_watches(str(ROOT / "watches.yaml"), environment)
+    wanted = [*WATCHES["nim"]]
+    wanted += WATCHES["nemo"] if nemo == "on" else []
+    wanted += WATCHES["gpu"] if component else []
+    if text:
+        assert yaml.safe_load(text) == wanted
+    else:
+        assert wanted == WATCHES["nim"] + WATCHES["nemo"]
+
+
+def combine(folder: Path, base: str, *components: str) -> dict[str, dict]:
+    """Build an overlay with further components."""
+    folder.mkdir()
+    where = {
+        "resources": [os.path.relpath(CONFIG / base, folder.resolve())],
+        "components": [
+            os.path.relpath(CONFIG / "components" / name, folder.resolve()) for name in components
+        ],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(where))
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in build(folder)}
+
+
+def granted(built: dict[str, dict]) -> set[tuple[str, str, str]]:
+    role = built.get("ClusterRole/nimops-manager-role") or built["Role/nimops-manager-role"]
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def nemo_of(built: dict[str, dict]) -> list[str]:
+    pod = built["Deployment/nimops-controller-manager"]["spec"]["template"]["spec"]
+    return [item["value"] for item in pod["containers"][0]["env"] if item["name"] == "NIMOPS_NEMO"]
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
+@pytest.mark.parametrize("base", BUILT)
+def test_nemo_can_be_left_out_of_all_and_brought_back(tmp_path, base):
+    usual, less = (granted(name_objects(name)) for name in ("default", "overlays/without-nemo"))
+    assert less < usual
+    without = combine(tmp_path / "without", base, "without-nemo")
+    assert (granted(without), nemo_of(without)) == (less, ["off"])
+    back = combine(tmp_path / "back", base, "without-nemo", "nemo")
+    assert (granted(back), nemo_of(back)) == (usual, ["on"])
+    once = combine(tmp_path / "once", base, "nemo")
+    assert (granted(once), nemo_of(once)) == (usual, ["on"])
+    for key, item in name_objects(base).items():
+        if key.partition("/")[2] not in {"nimops-manager-role", "nimops-controller-manager"}:
+            assert without[key] == back[key] == once[key] == item
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not on PATH")
@@ -272,6 +352,7 @@ def test_hardened_switches_off_what_tenants_rarely_need():
         "NIMOPS_INGRESS_ANNOTATIONS": "",
         "NIMOPS_PROBE_HOSTS": "",
         "NIMOPS_EXPOSED_SERVICES": "",
+        "NIMOPS_NEMO": "off",
     }
     assert {name: env.get(name) for name in switches} == switches
     labels = built["Namespace"]["metadata"]["labels"]

@@ -34,6 +34,7 @@ def nemo_kind(
         finalizer_name=finalizer_name,
         reconcile_period="1m",
         watches_annotations=True,
+        component="nemo",
         access=(
             Access("ServiceAccount", _CHILD, "identity of the pods"),
             Access("Role", _CHILD, "what the pods may do"),

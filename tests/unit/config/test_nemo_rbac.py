@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the operator may do with and without the NeMo services follows from the code of the kinds that it serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+
+CONFIG = Path(__file__).resolve().parents[3] / "config"
+GROUP = "apps.nvidia.com"
+SCC = ("security.openshift.io", "securitycontextconstraints")
+IMAGE = {"repository": "registry.example/x", "tag": "1"}
+READ = {"get", "list", "watch"}
+FULL = READ | {"create", "update", "patch", "delete"}
+
+OF_RUNTIME = {
+    "": READ | {"patch", "update"},
+    "/status": {"patch", "update"},
+    "/finalizers": {"update"},
+}
+OF_ALL = {("", "events"): {"create", "patch"}, ("", "pods"): {"list", "watch"}}
+"""Events of custom resources; nimops-apiproxy."""
+PAST_ACCESS = {("", "pods/log"): {"get"}, SCC: {"use"}}
+
+Verbs = dict[tuple[str, str], set[str]]
+
+ONLY_NEMO: Verbs = {
+    ("", "configmaps"): {"list", "watch"},
+    ("", "events"): READ,
+    ("", "persistentvolumeclaims"): {"delete"},
+    ("", "secrets"): {"list", "watch", "delete"},
+    ("batch", "jobs"): {"update"},
+    ("batch", "jobs/status"): READ,
+    ("batch.volcano.sh", "jobs"): FULL,
+    ("batch.volcano.sh", "jobs/status"): READ,
+    ("nodeinfo.volcano.sh", "numatopologies"): READ,
+    ("nvidia.com", "nemoentityhandlers"): FULL,
+    ("nvidia.com", "nemotrainingjobs"): FULL,
+    ("nvidia.com", "nemotrainingjobs/status"): FULL,
+    ("run.ai", "runaijobs"): FULL,
+    ("run.ai", "trainingworkloads"): FULL,
+    **{
+        (f"scheduling.{group}", resource): READ
+        for group in ("incubator.k8s.io", "volcano.sh")
+        for resource in ("podgroups", "queues", "queues/status")
+    },
+    **{
+        (GROUP, f"{plural}{part}"): verbs
+        for plural in (
+            "nemocustomizers",
+            "nemodatastores",
+            "nemoentitystores",
+            "nemoevaluators",
+            "nemoguardrails",
+        )
+        for part, verbs in OF_RUNTIME.items()
+    },
+}
+"""docs/operate/rbac.md has the same list for readers."""
+
+
+def verbs_of(rules: list[dict]) -> Verbs:
+    found: Verbs = {}
+    for rule in rules:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                found.setdefault((group, resource), set()).update(rule["verbs"])
+    return found
+
+
+def union(*sides: Verbs) -> Verbs:
+    found: Verbs = {}
+    for side in sides:
+        for target, verbs in side.items():
+            found.setdefault(target, set()).update(verbs)
+    return found
+
+
+def without(verbs: Verbs, other: Verbs) -> Verbs:
+    left = {target: found - other.get(target, set()) for target, found in verbs.items()}
+    return {target: found for target, found in left.items() if found}
+
+
+def load_rules(path: str) -> list[dict]:
+    loaded = yaml.safe_load((CONFIG / path).read_text())
+    if isinstance(loaded, dict):
+        return loaded["rules"]
+    if loaded[0]["op"] == "replace":
+        return loaded[0]["value"]
+    return [patch["value"] for patch in loaded]
+
+
+def declared(names: list[str]) -> Verbs:
+    """What the kinds declare to do, and the runtime does with them."""
+    found: Verbs = {}
+    for name in names:
+        kind = kind_of({"kind": name})
+        for part, verbs in OF_RUNTIME.items():
+            found.setdefault((kind.group, f"{kind.plural}{part}"), set()).update(verbs)
+        for access in kind.access:
+            item = KINDS[access.kind]
+            reads = READ if item.is_cached else {"get"}
+            meaning = {
+                "read": reads,
+                "list": reads | {"list"} if item.is_cached else {"list"},
+                "write": {"create", "patch"},
+                "patch": {"patch"},
+                "delete": {"delete"},
+            }
+            for use in access.uses.split():
+                found.setdefault((item.group, item.plural), set()).update(meaning[use])
+    return found
+
+
+def granted_by_services() -> Verbs:
+    resource = {
+        "apiVersion": f"{GROUP}/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": "llm", "namespace": "ns"},
+        "spec": {
+            "image": IMAGE,
+            "storage": {"emptyDir": {}},
+            "expose": {"router": {"eppConfig": {"containerSpec": {"image": IMAGE}, "config": {}}}},
+        },
+    }
+    children = [child.manifest for child in desired(NIMServiceApp(resource, Observed({}))).children]
+    return verbs_of([rule for item in children if item["kind"] == "Role" for rule in item["rules"]])
+
+
+def granted_by_nemo(names: list[str]) -> Verbs:
+    """The Roles of all NeMo kinds, with each scheduler."""
+    found: Verbs = {}
+    for name in names:
+        for scheduler in ("volcano", "runai"):
+            resource = {
+                "kind": name,
+                "metadata": {"name": "x", "namespace": "ns"},
+                "spec": {"image": IMAGE, "scheduler": {"type": scheduler}},
+            }
+            rules = kind_of({"kind": name}).app(resource, Observed({})).rules()
+            found = union(found, verbs_of(rules))
+    return found
+
+
+def names_of(component: str) -> list[str]:
+    return [name for name in kind_names() if kind_of({"kind": name}).component == component]
+
+
+def needed(*, with_nemo: bool) -> Verbs:
+    nim = union(declared(names_of("")), granted_by_services(), OF_ALL, PAST_ACCESS)
+    if not with_nemo:
+        return nim
+    nemo = names_of("nemo")
+    return union(nim, declared(nemo), granted_by_nemo(nemo))
+
+
+def held(*, with_nemo: bool) -> Verbs:
+    path = "rbac/role.yaml" if with_nemo else "components/without-nemo/role.yaml"
+    return verbs_of([*load_rules(path), *load_rules("rbac/node_role.yaml")])
+
+
+@pytest.mark.parametrize("with_nemo", [True, False])
+def test_the_operator_holds_what_its_kinds_do_and_grant(with_nemo):
+    assert without(needed(with_nemo=with_nemo), held(with_nemo=with_nemo)) == {}
+
+
+@pytest.mark.parametrize("with_nemo", [True, False])
+def test_the_operator_holds_nothing_else(with_nemo):
+    assert without(held(with_nemo=with_nemo), needed(with_nemo=with_nemo)) == {}
+
+
+def test_these_verbs_go_with_the_nemo_services_and_no_others():
+    assert without(held(with_nemo=True), held(with_nemo=False)) == ONLY_NEMO
+    assert without(held(with_nemo=False), held(with_nemo=True)) == {}
+
+
+def test_what_brings_them_back_has_just_these():
+    assert verbs_of(load_rules("components/nemo/role.yaml")) == ONLY_NEMO
+
+
+def test_no_kind_of_nemo_needs_what_is_in_no_namespace():
+    """The role for that is the same without them."""
+    scoped = {kind for kind, item in KINDS.items() if not item.is_namespaced}
+    for name in names_of("nemo"):
+        assert not scoped & {access.kind for access in kind_of({"kind": name}).access}
+
+
+def test_security_constraints_stay_those_that_models_are_granted():
+    rules = load_rules("components/without-nemo/role.yaml")
+    names = [rule["resourceNames"] for rule in rules if "use" in rule["verbs"]]
+    assert names == [["anyuid", "hostmount-anyuid", "nonroot"]]
+
+
+def test_nemo_kinds_are_five():
+    assert len(names_of("nemo")) == 5
