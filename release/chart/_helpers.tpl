@@ -23,12 +23,21 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* The variables of .Values.env, and those of config/overlays/hardened that it does not set, and of config/overlays/gpu. */}}
+{{- /* Whether the NeMo services are served: any text if they are. */}}
+{{- define "nimops.nemo" -}}
+{{- $given := (.Values.nemo | default dict).enabled }}
+{{- if kindIs "bool" $given }}{{ if $given }}true{{ end }}{{ else if not .Values.hardened }}true{{ end }}
+{{- end }}
+
+{{- /* The variables of .Values.env, and of overlays: those of hardened that it does not set, of gpu and of without-nemo. */}}
 {{- define "nimops.env" -}}
 {{- $env := deepCopy .Values.env }}
 {{- if .Values.gpu.enabled }}
 {{- $env = merge (fromJson `@GPU_ENV@`) $env }}
 {{- with .Values.gpu.namespace }}{{ $_ := set $env "@GPU_NAMESPACE@" . }}{{ end }}
+{{- end }}
+{{- if not (include "nimops.nemo" .) }}
+{{- $env = merge (fromJson `@WITHOUT_NEMO_ENV@`) $env }}
 {{- end }}
 {{- if .Values.hardened }}
 {{- range $name, $value := fromJson `@HARDENED_ENV@` }}
@@ -44,7 +53,11 @@ imagePullSecrets:
 {{- /* The paths of our resources that the operator may list. */}}
 {{- define "nimops.resources" -}}
 {{- $paths := list }}
-{{- range $plural := list @PLURALS@ }}
+{{- $plurals := list @PLURALS@ }}
+{{- if not (include "nimops.nemo" .) }}
+{{- $plurals = without $plurals @NEMO_PLURALS@ }}
+{{- end }}
+{{- range $plural := $plurals }}
 {{- range $namespace := $.Values.watchNamespaces | default (list "") }}
 {{- $scope := ternary (printf "namespaces/%s/" $namespace) "" (ne $namespace "") }}
 {{- $paths = append $paths (printf "/apis/@GROUP@/%s%s" $scope $plural) }}

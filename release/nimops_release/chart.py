@@ -13,6 +13,7 @@ from typing import Any
 from . import values
 from .errors import ReleaseError
 from .manifests import (
+    MANAGER_ROLE,
     NAMESPACE,
     Manifest,
     Project,
@@ -30,6 +31,7 @@ STATIC = Path(__file__).resolve().parents[1] / "chart"
 ALL_NAMESPACES = "not $.Values.watchNamespaces"
 ELECTION = "$.Values.leaderElection.enabled"
 GPU = "$.Values.gpu.enabled"
+NEMO = 'include "nimops.nemo" $'
 GPU_NAMESPACE = "NIMOPS_GPU_NAMESPACE"
 """the variable of `gpu.namespace`"""
 _FILES = {
@@ -65,9 +67,8 @@ class Chart:
 
     def files(self) -> dict[str, str]:
         """Return the content of each file, by its path in the chart."""
-        listed = values.list_values(
-            self._project, self._base, {*self._added_env("gpu"), GPU_NAMESPACE}
-        )
+        own = {*self._added_env("gpu"), *self._added_env("without-nemo"), GPU_NAMESPACE}
+        listed = values.list_values(self._project, self._base, own)
         return {
             "Chart.yaml": to_yaml(self._metadata()),
             "values.yaml": values.make_values_file(listed),
@@ -116,8 +117,20 @@ class Chart:
         }
         plurals = sorted(item["spec"]["names"]["plural"] for item in definitions)
         [container] = _pod(manager_of(self._base))["containers"]
+        without_nemo = self._added_env("without-nemo")
+        hardened = {
+            name: value
+            for name, value in self._added_env("hardened").items()
+            if name not in without_nemo
+        }
+        served = {
+            name for rule in self._manager_rules("without-nemo") for name in rule["resources"]
+        }
+        nemo = [plural for plural in plurals if plural not in served]
         filled = {
-            "HARDENED_ENV": json.dumps(self._added_env("hardened"), sort_keys=True),
+            "HARDENED_ENV": json.dumps(hardened, sort_keys=True),
+            "WITHOUT_NEMO_ENV": json.dumps(without_nemo, sort_keys=True),
+            "NEMO_PLURALS": " ".join(f'"{plural}"' for plural in nemo),
             "GPU_ENV": json.dumps(self._added_env("gpu"), sort_keys=True),
             "GPU_NAMESPACE": GPU_NAMESPACE,
             "GPU_PATHS": " ".join(f'"{path}"' for path in self._gpu_paths()),
@@ -194,9 +207,11 @@ class Chart:
             given = "{{ $.Values.gpu.namespace | default $.Release.Namespace }}"
             item["metadata"]["namespace"] = self._hooks.mark(given)
         hooked = {
+            "ClusterRole": self._hook_role,
             "CustomResourceDefinition": self._hook_definition,
             "Deployment": self._hook_deployment,
             "NetworkPolicy": self._hook_policy,
+            "Role": self._hook_role,
             "ServiceAccount": self._hook_account,
             "ServiceMonitor": self._hook_monitor,
         }.get(item["kind"])
@@ -207,6 +222,24 @@ class Chart:
     def _hook_definition(self, item: Manifest) -> None:
         # Without its definition, a resource is deleted, and with it a model.
         item["metadata"].setdefault("annotations", {})["helm.sh/resource-policy"] = "keep"
+
+    def _hook_role(self, item: Manifest) -> None:
+        # In some namespaces, it is a Role with the same rules.
+        if item["metadata"]["name"] == MANAGER_ROLE:
+            less = {_target(rule): rule for rule in self._manager_rules("without-nemo")}
+            item["rules"] = [
+                rule
+                if rule == (kept := less.get(_target(rule)))
+                else self._hooks.mark(_choice(NEMO, [rule], [kept] if kept else []))
+                for rule in item["rules"]
+            ]
+
+    def _manager_rules(self, overlay: str) -> list[dict[str, Any]]:
+        """Return what an overlay lets the operator do."""
+        rules: list[dict[str, Any]] = by_key(self._overlay(overlay))["ClusterRole", MANAGER_ROLE][
+            "rules"
+        ]
+        return rules
 
     def _hook_account(self, item: Manifest) -> None:
         given = "$.Values.serviceAccount.annotations"
@@ -301,6 +334,17 @@ class Chart:
     def _add_items(self, owner: dict[str, Any], key: str, path: str) -> None:
         """Add the items of a value to a list."""
         owner[key].append(self._hooks.mark(_entries(path)))
+
+
+def _target(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what identifies a rule of RBAC: what it is about."""
+    return tuple(json.dumps(rule.get(name)) for name in ("apiGroups", "resources", "resourceNames"))
+
+
+def _choice(condition: str, items: Sequence[Any], others: Sequence[Any]) -> str:
+    """Return some items of a list, or others if the condition does not hold."""
+    otherwise = f"{{{{- else }}}}\n{to_yaml(others)}" if others else ""
+    return guard(condition, f"{to_yaml(items)}{otherwise}")
 
 
 def _entries(path: str) -> str:

@@ -23,6 +23,8 @@ NAMESPACE = "nimops-system"
 """the namespace of config/default"""
 MANAGER = "nimops-controller-manager"
 """the Deployment, and its ServiceAccount"""
+MANAGER_ROLE = "nimops-manager-role"
+"""the ClusterRole of the operator; a Role where it serves some namespaces"""
 
 
 @dataclass(frozen=True)

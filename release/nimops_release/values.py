@@ -36,17 +36,17 @@ class Value:
 
 
 def list_values(
-    project: Project, items: Sequence[Manifest], gpu_env: Iterable[str] = ()
+    project: Project, items: Sequence[Manifest], own_env: Iterable[str] = ()
 ) -> list[Value]:
     """Return them all. What config/default sets is the default here.
 
-    ``gpu_env``: the variables that `gpu.enabled` sets.
+    ``own_env``: the variables that other values than `env` set.
     """
     deployment = manager_of(items)["spec"]
     [container] = deployment["template"]["spec"]["containers"]
     repository, _colon, _tag = container["image"].rpartition(":")
     parallel = read_flag(container["args"], "max-concurrent-reconciles")
-    own = {item["name"] for item in container["env"]} | set(gpu_env)
+    own = {item["name"] for item in container["env"]} | set(own_env)
     return [
         *_image_values(repository),
         Value(
@@ -91,8 +91,17 @@ def list_values(
             False,
             {"type": "boolean"},
             "Forbid what tenants rarely need (docs/operate/install.md#hardened). `env` can allow "
-            "single things again.",
+            "single things again, and `nemo.enabled` the NeMo services.",
             True,
+        ),
+        Value(
+            "nemo.enabled",
+            None,
+            {"type": ["boolean", "null"]},
+            "Serve the NeMo services. False takes away the permissions that only they need; their "
+            "CRDs, their resources and their pods stay (docs/operate/install.md#nemo-services). "
+            "Null: true, but false with `hardened`.",
+            False,
         ),
         Value(
             "gpu.enabled",

@@ -47,6 +47,7 @@ def without_hooks(items):
         pytest.param("overlays/namespaced", {"watchNamespaces": ["nim"]}, id="namespaced"),
         pytest.param("overlays/hardened", {"hardened": True}, id="hardened"),
         pytest.param("overlays/prometheus", {"serviceMonitor": {"enabled": True}}, id="prometheus"),
+        pytest.param("overlays/without-nemo", {"nemo": {"enabled": False}}, id="without-nemo"),
         pytest.param("overlays/gpu", {"gpu": {"enabled": True}}, id="gpu"),
         pytest.param(
             "overlays/without-leader-election",
@@ -56,10 +57,10 @@ def without_hooks(items):
     ],
 )
 def test_it_renders_what_kustomize_builds(config, render, folder, values):
-    wanted, seen = as_helm(config(folder)), without_hooks(render(values))
+    wanted, seen = as_helm(config(folder)), copy.deepcopy(without_hooks(render(values)))
     assert seen.keys() == wanted.keys()
     for key, item in wanted.items():
-        if folder == "overlays/hardened" and key == ("Deployment", MANAGER):
+        if key == ("Deployment", MANAGER):
             # The order of environment variables that do not refer to each other means nothing.
             for side in (item, seen[key]):
                 side["spec"]["template"]["spec"]["containers"][0]["env"].sort(
@@ -150,6 +151,8 @@ def test_schema_knows_the_values_and_no_others(chart):
         pytest.param(
             {"env": {"NIMOPS_COMPONENT": "gpu"}}, "NIMOPS_COMPONENT", id="without its role"
         ),
+        pytest.param({"env": {"NIMOPS_NEMO": "on"}}, "NIMOPS_NEMO", id="without its permissions"),
+        pytest.param({"nemo": {"enabled": "off"}}, "nemo", id="a word that is no boolean"),
         pytest.param(
             {"gpu": {"enabled": True}, "watchNamespaces": ["nim"]},
             "watchNamespaces",
@@ -177,6 +180,39 @@ def test_a_variable_wins_over_hardened(render):
     assert env["NIMOPS_HOST_PATHS"] == "/data"
     assert env["NIMOPS_REGISTRIES"] == ""
     assert env["NIMOPS_ROOT_USER"] == "forbid"
+
+
+def rules_of(items, kind="ClusterRole"):
+    return by_key(items)[kind, "nimops-manager-role"]["rules"]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_on"),
+    [
+        ({}, True),
+        ({"nemo": None}, True),
+        ({"nemo": {"enabled": True}}, True),
+        ({"hardened": True}, False),
+        ({"hardened": True, "nemo": {"enabled": None}}, False),
+        ({"hardened": True, "nemo": {"enabled": True}}, True),
+        ({"hardened": True, "nemo": {"enabled": False}}, False),
+        ({"gpu": {"enabled": True}, "nemo": {"enabled": False}}, False),
+        ({"watchNamespaces": ["nim"], "nemo": {"enabled": False}}, False),
+    ],
+    ids=str,
+)
+def test_the_nemo_services_can_be_left_out(config, render, values, is_on):
+    folder = "default" if is_on else "overlays/without-nemo"
+    items = render(values)
+    kind = "Role" if "watchNamespaces" in values else "ClusterRole"
+    assert rules_of(items, kind) == rules_of(config(folder))
+    assert env_of(items).get("NIMOPS_NEMO") == (None if is_on else "off")
+    defined = [item for item in items if item["kind"] == "CustomResourceDefinition"]
+    assert len([item for item in defined if ".apps.nvidia.com" in item["metadata"]["name"]]) == 9
+    [container] = by_key(items)["Pod", "nimops-test"]["spec"]["containers"]
+    [listed] = [item["value"] for item in container["env"] if item["name"] == "RESOURCES"]
+    assert ("nemo" in listed) is is_on
+    assert "nimcaches" in listed
 
 
 def test_several_namespaces_get_a_role_each(render):
