@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from nimops_live.cluster import kubectl
+from nimops_live.errors import LiveError
 from nimops_release.manifests import MANAGER, NAMESPACE, manager_of
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -35,8 +36,21 @@ def contains(live, wanted) -> bool:
     return live == wanted
 
 
+def containers_of(spec: dict) -> list[dict]:
+    return spec["template"]["spec"]["containers"]
+
+
 def manager() -> dict:
     return json.loads(kubectl("-n", NAMESPACE, "get", "deployment", MANAGER, "-o", "json"))
+
+
+def may(verb: str, resource: str, namespace: str) -> bool:
+    """What the API server lets the operator do."""
+    account = f"--as=system:serviceaccount:{NAMESPACE}:{MANAGER}"
+    try:
+        return kubectl("auth", "can-i", verb, resource, "-n", namespace, account).strip() == "yes"
+    except LiveError:
+        return False
 
 
 def test_from_each_overlay_to_the_next(clean, namespace, project):
@@ -44,9 +58,22 @@ def test_from_each_overlay_to_the_next(clean, namespace, project):
         kubectl(*APPLY, str(CONFIG / folder))
         wanted = copy.deepcopy(manager_of(project.build(folder))["spec"])
         # An empty value is the same as none.
-        for container in wanted["template"]["spec"]["containers"]:
+        for container in containers_of(wanted):
             container["env"] = [
                 {key: value for key, value in entry.items() if value != ""}
                 for entry in container["env"]
             ]
         assert contains(manager()["spec"], wanted), folder
+        # What only NeMo services need goes with them, although kubectl deletes nothing.
+        variables = {entry["name"]: entry.get("value") for entry in containers_of(wanted)[0]["env"]}
+        # kubectl leaves the Role of config/overlays/namespaced in its namespace.
+        where = "nim" if folder.endswith("/namespaced") else "default"
+        has_nemo = variables.get("NIMOPS_NEMO") != "off"
+        for verb, resource in (
+            ("list", "secrets"),
+            ("watch", "configmaps"),
+            ("update", "jobs.batch"),
+            ("patch", "nemodatastores.apps.nvidia.com"),
+        ):
+            assert may(verb, resource, where) is has_nemo, (folder, verb, resource)
+        assert may("get", "secrets", where), folder
