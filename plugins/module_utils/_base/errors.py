@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
-FORBIDDEN, NAME_RESERVED, TOO_LARGE = "Forbidden", "NameReserved", "TooLarge"
-FINAL = {FORBIDDEN, NAME_RESERVED, TOO_LARGE}
-"""Reasons that retrying cannot fix: only another spec, or another operator configuration, can."""
+FORBIDDEN, NAME_RESERVED, NAME_TAKEN = "Forbidden", "NameReserved", "NameTaken"
+TOO_LARGE = "TooLarge"
+FINAL = {FORBIDDEN, NAME_RESERVED, NAME_TAKEN, TOO_LARGE}
+"""Reasons that retrying cannot fix: only another spec, or another operator configuration, can.
+What has `NAME_TAKEN` is looked at again now and then, as no watch tells when the name is free."""
 
 
 class NimError(Exception):

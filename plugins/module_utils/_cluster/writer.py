@@ -16,10 +16,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from .._base.errors import ApiError, NimError
-from .._engine.api_resources import api_path, key_of
+from .._engine.api_resources import ObjectKey, api_path, identity, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.metadata import FIELD_MANAGER
 from .._engine.plan import Plan
+from .._engine.references import find_needed, in_order
 from .._engine.sealed import has_sealed, seal, unseal
 from .client import Client
 from .private_keys import generate_keys
@@ -41,11 +42,23 @@ _INERT = _ROLES | {
     "ServiceAccount",
 }
 """Neither start nor name anything."""
+_POINTERS = frozenset(
+    (
+        "GRPCRoute",
+        "HTTPRoute",
+        "HorizontalPodAutoscaler",
+        "InferencePool",
+        "Ingress",
+        "ServiceMonitor",
+    )
+)
+"""Start nothing: each needs what it refers to."""
 _WORKLOADS = frozenset(("DaemonSet", "Deployment", "StatefulSet"))
 """Their controllers retry when a pod is not admitted."""
-_NO_PART_OF_PODS = _BINDINGS | _WORKLOADS | {"Service"}
+_NO_PART_OF_PODS = _BINDINGS | _POINTERS | _WORKLOADS | {"Service"}
 _ON_NODES = "DaemonSet"
 _SIDE_BY_SIDE = 4
+_CONFLICT = 409
 _HELD = 429
 """What the API server answers to an eviction that a PodDisruptionBudget does not allow."""
 
@@ -53,9 +66,9 @@ _HELD = 429
 def execute_plan(client: Client, plan: Plan) -> Outcome:
     """Adopt, apply, orphan, patch, apply what runs on nodes, delete and evict.
 
-    A refused write does not stop the rest. Nodes have their labels, and the namespace allows pods,
-    when DaemonSets are written, and these are the last: while hundreds of pods start, each write
-    takes a tenth of a second.
+    A refused write does not stop the rest, but for what refers to that object. Nodes have their
+    labels, and the namespace allows pods, when DaemonSets are written, and these are the last:
+    while hundreds of pods start, each write takes a tenth of a second.
     Raises ApiError if the API server does not answer.
     """
     refusals = list(plan.refusals)
@@ -67,15 +80,17 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         if error and is_race(error.status, ""):
             raced.append(key_of(patch))
     manifests = list(generate_keys(plan.apply))
-    done = _apply_all(client, [item for item in manifests if item["kind"] != _ON_NODES])
+    writes = _Writes(client, manifests)
+    done = writes.apply([item for item in manifests if item["kind"] != _ON_NODES])
     orphaned = _end_all(_orphan, client, plan.orphan, raced, refusals)
     # A label that a node loses ends the pods of whatever has not been orphaned.
     patches = plan.patch if len(orphaned) == len(plan.orphan) else []
     for patch, error in _patch_all(client, patches):
         if error:
             _sort_error(patch, error, raced, refusals)
-    done += _apply_all(client, [item for item in manifests if item["kind"] == _ON_NODES])
-    for manifest, found, error in done:
+    done += writes.apply([item for item in manifests if item["kind"] == _ON_NODES])
+    # What is behind it all is told first.
+    for manifest, found, error in sorted(done, key=lambda tried: isinstance(tried[2], _WaitsError)):
         if error:
             _sort_error(manifest, error, raced, refusals)
         else:
@@ -121,31 +136,63 @@ def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError
     return [item for group in done for item in group]
 
 
-def _apply_all(client: Client, manifests: list[Json]) -> list[Tried]:
-    """Apply them side by side, each after those before it that it needs.
+class _WaitsError(ApiError):
+    """An object was not written as another one was not, for the same kind of reason."""
 
-    A first reconcile of five children is over after the longest two, not after all.
-    """
-    if len(manifests) < 2:
-        return [(item, *_try(_apply, client, item)) for item in manifests]
-    started: list[tuple[Json, Future[Tried]]] = []
 
-    def apply(manifest: Json, needed: list[Future[Tried]]) -> Tried:
-        for future in needed:
+class _Writes:
+    """Applies objects, but none that refers to one that was refused, or changed by others."""
+
+    def __init__(self, client: Client, manifests: list[Json]) -> None:
+        self._client = client
+        self._needed = find_needed(manifests) if len(manifests) > 1 else {}
+        self._failed: dict[ObjectKey, ApiError] = {}
+
+    def apply(self, manifests: list[Json]) -> list[Tried]:
+        """Apply them side by side, each after those that it refers to, and that its kind needs.
+
+        A first reconcile of five children is over after the longest two, not after all.
+        """
+        if len(manifests) < 2:
+            return [self._apply(item, ()) for item in manifests]
+        started: dict[ObjectKey, Future[Tried]] = {}
+        # A write waits for earlier ones only, which have a thread before it: some can always go on.
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            for item in in_order(manifests, self._needed):
+                key = identity(item)
+                named = self._needed.get(key, ())
+                waits = [
+                    future
+                    for before, future in started.items()
+                    if before in named or _needs(key.kind, before.kind)
+                ]
+                started[key] = pool.submit(self._apply, item, waits)
+        return [started[identity(item)].result() for item in manifests]
+
+    def _apply(self, manifest: Json, waits: t.Iterable[Future[Tried]]) -> Tried:
+        for future in waits:
             future.result()
-        return manifest, *_try(_apply, client, manifest)
+        key = identity(manifest)
+        error = self._why_not(key)
+        found: Json = {}
+        if error is None:
+            found, error = _try(_apply, self._client, manifest)
+        if error:
+            self._failed[key] = error
+        return manifest, found, error
 
-    # A write waits for earlier ones only, which have a thread before it: some can always go on.
-    with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-        for item in manifests:
-            needed = [future for before, future in started if _needs(item["kind"], before["kind"])]
-            started.append((item, pool.submit(apply, item, needed)))
-    return [future.result() for _item, future in started]
+    def _why_not(self, key: ObjectKey) -> ApiError | None:
+        """An error as long as an object that is needed was not written."""
+        for target in self._needed.get(key, ()):
+            if cause := self._failed.get(target):
+                status = _CONFLICT if is_race(cause.status, str(cause)) else cause.status
+                return _WaitsError(status, f'waits for {target.kind} "{target.name}"')
+        return None
 
 
 def _needs(kind: str, before: str) -> bool:
     """Whether an object of a kind is written only when those of another before it are there."""
-    if kind in _INERT:
+    if kind in _INERT or kind in _POINTERS:
         return False
     if kind in _BINDINGS:
         return before in _ROLES

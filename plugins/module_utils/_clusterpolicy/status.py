@@ -39,7 +39,7 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         return builder.finish()
     now = app.at(outcome.view(app.observed))
     if failure := outcome.failure or _refusals(app, outcome):
-        _fail(builder, app, failure, is_final=_is_final(app, outcome))
+        _fail(builder, app, failure, outcome)
     elif (waiting := _waiting(now)) or now.has_driver_upgrade:
         _wait(builder, now, waiting)
         builder.is_requeued_slowly = is_told(now.observed, outcome) and not _has_leaving(now)
@@ -83,16 +83,14 @@ def _refusals(app: PolicyApp, outcome: Outcome) -> str:
     return "; ".join(item.message for item in outcome.refusals)
 
 
-def _is_final(app: PolicyApp, outcome: Outcome) -> bool:
-    """Whether only another spec, or another cluster, can help: trying again cannot."""
-    return outcome.is_final or find_obstacle(app) is not None
-
-
-def _fail(builder: StatusBuilder, app: PolicyApp, message: str, *, is_final: bool) -> None:
+def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome) -> None:
+    """Where only another spec, or another cluster, can help, nobody tries again."""
     obstacle = find_obstacle(app)
     reason = obstacle.reason if obstacle and obstacle.reason != CONFLICT else _FAILED
+    if outcome.is_final:
+        reason = outcome.failure_reason
     _set_error(builder, reason, message)
-    if is_final:
+    if outcome.is_final or obstacle:
         builder.stalled = (reason, message)
         builder.is_polled = True
         builder.is_requeued_slowly = True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._engine.desired import Manifest
+from .._engine.desired import Child, Manifest
 from .app import App
 from .pod import without_empty
 
@@ -30,6 +30,24 @@ def build_autoscaler(
     }
     annotations = app.annotations_with(annotations)
     return app.child("HorizontalPodAutoscaler", spec, annotations=annotations)
+
+
+def keep_aimed(app: App, children: t.Iterable[Child]) -> list[Child]:
+    """The children, without an autoscaler while this resource has no workload for it.
+
+    It would scale whatever somebody else makes by that name.
+    """
+    children = list(children)
+    made = {(child.manifest["kind"], child.manifest["metadata"]["name"]) for child in children}
+
+    def is_aimed(child: Child) -> bool:
+        target = (child.manifest.get("spec") or {}).get("scaleTargetRef")
+        if target is None:
+            return True
+        names = target["kind"], target["name"]
+        return names in made or app.controls(app.live(*names))
+
+    return [child for child in children if is_aimed(child)]
 
 
 def choose_replicas(

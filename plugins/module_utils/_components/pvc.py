@@ -9,6 +9,10 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.quantity import parse_quantity
+from .._engine.api_resources import object_identity
+from .._engine.desired import Manifest
+from .._engine.ownership import refuse_foreign
+from .._engine.references import references_of
 from .app import App
 
 
@@ -46,6 +50,26 @@ def build_claim(
     return app.child(
         "PersistentVolumeClaim", spec, name=name, labels=dict(labels), annotations=annotations
     )
+
+
+def refuse_foreign_claim(
+    app: App, pvc: t.Mapping[str, t.Any], name: str, workload: Manifest | None, field: str
+) -> None:
+    """NimError if the PVC of a derived name is somebody else's.
+
+    One that the spec's ``field`` names is an input, whoever made it. One that the ``workload``
+    mounts already stays in use.
+    """
+    live = app.live("PersistentVolumeClaim", name)
+    if live is None or pvc.get("name") or (workload and _mounts(app, workload, name)):
+        return
+    refuse_foreign(live, app.resource, f'PersistentVolumeClaim "{name}"', f"{field}.name")
+
+
+def _mounts(app: App, workload: Manifest, name: str) -> bool:
+    claim = object_identity("PersistentVolumeClaim", app.namespace, name)
+    is_ours = app.controls(workload)
+    return is_ours and any(claim == reference.target for reference in references_of(workload))
 
 
 def claim_at_deletion(app: App, name: str, what: str) -> str:

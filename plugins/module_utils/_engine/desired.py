@@ -12,7 +12,7 @@ import enum
 import typing as t
 from dataclasses import dataclass, field
 
-from .._base.errors import FINAL, NimError
+from .._base.errors import FINAL, NAME_TAKEN, NimError
 from .observed import Observed
 
 Manifest = dict[str, t.Any]
@@ -22,8 +22,8 @@ Manifest = dict[str, t.Any]
 class Child:
     """One desired object.
 
-    ``create_only``: created when absent, then left alone whatever it contains and whoever owns it
-    (PVC, Job). ``shared``: belongs to no single custom resource, so it has no owner reference.
+    ``create_only``: created when absent, then left alone whatever it contains (Job). ``shared``:
+    belongs to no single custom resource, so it has no owner reference.
     ``merged``: its content includes what the live object had, so it is written onto that version
     only, and a later one is a race. ``applied``: the part of the manifest that server-side apply
     accepts, if that is not all of it; an existing object that lacks the rest of its spec gets it by
@@ -99,7 +99,8 @@ class Desired:
     are. ``patches``: fields to set on others' objects. ``evictions``: pods to end, after all that.
     ``failure``: why the children are incomplete, when those listed are to be written all the same.
     ``home``: the namespace of the unwanted ones, if it is another. ``orphaned``: as ``unwanted``,
-    but what belongs to them stays: pods run on without their DaemonSet.
+    but what belongs to them stays: pods run on without their DaemonSet. ``are_independent``: the
+    children are applications of their own, so one that is refused stops nothing else.
     """
 
     children: list[Child] = field(default_factory=list)
@@ -109,15 +110,20 @@ class Desired:
     evictions: list[Eviction] = field(default_factory=list)
     home: str = ""
     orphaned: list[tuple[str, str]] = field(default_factory=list)
+    are_independent: bool = False
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An object that was not written: we refused it (a conflict), or the API server did."""
+    """An object that was not written: we refused it (a conflict), or the API server did.
+
+    ``reason``: `NAME_TAKEN` if it is somebody else's, or names an object that is; else empty.
+    """
 
     kind: str
     name: str
     message: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,12 @@ class Outcome:
     def is_final(self) -> bool:
         """Whether it failed for a reason that retrying cannot fix."""
         return bool(self.failure) and self.failure_reason in FINAL
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether somebody else has an object by a name of ours, which no watch tells of."""
+        reasons = {refusal.reason for refusal in self.refusals}
+        return NAME_TAKEN in reasons or (self.is_final and self.failure_reason == NAME_TAKEN)
 
     def view(self, observed: Observed) -> Observed:
         """The observed answers, updated with what was written."""

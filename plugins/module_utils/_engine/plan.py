@@ -8,19 +8,24 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, fields
 
-from .api_resources import identity_of, is_served, key_of, reference_to
+from .api_resources import ObjectKey, identity, identity_of, reference_to
 from .desired import Child, Desired, Manifest, Refusal
 from .drift import has_drifted, has_wanted
 from .field_ownership import adopt_fields
 from .kept_lists import keep_lists
-from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, is_controlled_by
+from .metadata import is_controlled_by
 from .observed import Observed
+from .ownership import refusal_of
 from .patches import merge_patch_of
+from .references import find_blocked
 
 NO_VERSION = "1"
 """A resourceVersion that no object has. Applied with it, an absent object is created, and one that
 has appeared meanwhile is a conflict: server-side apply has no other "create only"."""
 
+
+Found = dict[ObjectKey, tuple[Child, Manifest | None]]
+"""The children, each with its live object."""
 
 _WRITES = ("apply", "adopt", "prune", "patch", "evict", "orphan")
 
@@ -35,9 +40,7 @@ class Plan:
     both are empty if it can.
 
     Each entry carries the uid of the object that was observed, or the expectation that there is
-    none; the API server refuses to write or delete anything else. Shared children are the
-    exception, as another resource may have created one meanwhile, unless their content is merged
-    with that of the live object.
+    none; the API server refuses to write or delete anything else.
     """
 
     apply: list[Manifest] = field(default_factory=list)
@@ -67,37 +70,72 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     """Compare the desired children with the observed objects.
 
     Children that are being deleted are left alone; objects that are not ours are refused, not
-    overwritten; only objects that this custom resource controls are ever deleted.
+    overwritten, and children that refer to them stay as they are, too. Then nothing is ended, and
+    no object of others is changed. Only objects that this custom resource controls are ever
+    deleted.
     """
-    plan = Plan()
+    plan, found = Plan(), Found()
     for child in desired.children:
-        live = observed.get(key_of(child.manifest))
+        key = identity(child.manifest)
+        found[key] = child, observed.get(str(key))
+    refused = _refuse(cr, found)
+    if desired.are_independent:
+        refused = {key: item for key, item in refused.items() if not _is_leaving(found[key][1])}
+    plan.refusals = list(refused.values())
+    for key, (child, live) in found.items():
+        if key in refused:
+            continue
         if live is None:
-            is_free = child.shared and not child.merged
-            bound = {} if is_free else {"resourceVersion": NO_VERSION}
-            plan.apply.append(_with_metadata(child.to_apply, bound))
-        elif not child.create_only and not live["metadata"].get("deletionTimestamp"):
-            _plan_update(plan, cr, child, live)
+            plan.apply.append(_with_metadata(child.to_apply, {"resourceVersion": NO_VERSION}))
+        elif not child.create_only and not _is_leaving(live):
+            _plan_update(plan, child, live)
+    if not refused or desired.are_independent:
+        _plan_rest(plan, cr, desired, observed)
+    return plan
+
+
+def _is_leaving(live: Manifest | None) -> bool:
+    return live is not None and bool(live["metadata"].get("deletionTimestamp"))
+
+
+def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
+    """The children that are not ours to write, and those that refer to them, directly or not."""
+    foreign = {
+        key: refusal
+        for key, (child, live) in found.items()
+        if live and (refusal := refusal_of(cr, child, live))
+    }
+    if not foreign:
+        return {}
+    refused = dict(foreign)
+    manifests = [child.manifest for child, _live in found.values()]
+    for key, (target, path) in find_blocked(manifests, foreign).items():
+        state = "stays as it is" if found[key][1] else "is not created"
+        message = (
+            f'{key.kind} "{key.name}" {state}, as its {path} refers to'
+            f' {target.kind} "{target.name}"'
+        )
+        refused[key] = Refusal(key.kind, key.name, message, refused[target].reason)
+    return refused
+
+
+def _plan_rest(plan: Plan, cr: Manifest, desired: Desired, observed: Observed) -> None:
+    """What to end, and what to change of others' objects."""
     home = desired.home or cr["metadata"].get("namespace") or observed.operator_namespace
     for names, way in ((desired.unwanted, plan.prune), (desired.orphaned, plan.orphan)):
         for kind, name in names:
             live = observed.object(kind, home, name)
             is_ours = live is not None and is_controlled_by(live, cr)
-            if live and is_ours and not live["metadata"].get("deletionTimestamp"):
+            if live and is_ours and not _is_leaving(live):
                 way.append(reference_to(live, kind))
     plan.patch = [body for patch in desired.patches if (body := merge_patch_of(patch))]
     for eviction in desired.evictions:
-        if not eviction.live["metadata"].get("deletionTimestamp"):
+        if not _is_leaving(eviction.live):
             way = plan.prune if eviction.is_deletion else plan.evict
             way.append(reference_to(eviction.live, "Pod"))
-    return plan
 
 
-def _plan_update(plan: Plan, cr: Manifest, child: Child, live: Manifest) -> None:
-    refusal = _refuse_unmanaged(live) if child.shared else _refuse_foreign(cr, live)
-    if refusal:
-        plan.refusals.append(refusal)
-        return
+def _plan_update(plan: Plan, child: Child, live: Manifest) -> None:
     child = keep_lists(child, live)
     adopted = adopt_fields(live, child.manifest, child.applied)
     patch = reference_to(live, child.manifest["kind"])
@@ -118,44 +156,6 @@ def _plan_update(plan: Plan, cr: Manifest, child: Child, live: Manifest) -> None
         if child.merged and (version := live["metadata"].get("resourceVersion")):
             bound["resourceVersion"] = version
         plan.apply.append(_with_metadata(child.to_apply, bound))
-
-
-def _refuse_unmanaged(live: Manifest) -> Refusal | None:
-    """Why a live object is not a shared child, None if it is one."""
-    controller = controller_of(live) or {}
-    if _is_marked(live) or is_served(controller):
-        return None
-    return _refusal(live, "was not created by this operator", "")
-
-
-def _refuse_foreign(cr: Manifest, live: Manifest) -> Refusal | None:
-    """Why a live object is not ours to write, None if it is."""
-    if is_controlled_by(live, cr):
-        return None
-    controller = controller_of(live)
-    if controller is None and _is_marked(live):
-        return None
-    whose = (
-        f"is controlled by {controller['kind']} {controller['name']}"
-        if controller
-        else (f"was not created by this {cr['kind']}")
-    )
-    return _refusal(live, whose, " and remove its controller")
-
-
-def _refusal(live: Manifest, whose: str, more: str) -> Refusal:
-    kind, name = live["kind"], live["metadata"]["name"]
-    return Refusal(
-        kind,
-        name,
-        f'{kind} "{name}" exists and {whose}: delete or rename it, or label it'
-        f" {MANAGED_BY_LABEL}={MANAGED_BY}{more} to hand it over",
-    )
-
-
-def _is_marked(live: Manifest) -> bool:
-    labels = live["metadata"].get("labels") or {}
-    return bool(labels.get(MANAGED_BY_LABEL) == MANAGED_BY)
 
 
 def _with_metadata(manifest: Manifest, more: dict[str, t.Any]) -> Manifest:

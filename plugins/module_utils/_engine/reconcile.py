@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from .._base.errors import ApiError, NimError
+from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .desired import Assessment, Desired, Event, Outcome
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
@@ -142,7 +142,17 @@ def plan_for(kind: AnyKind, resource: Json, observed: Observed) -> tuple[Desired
         wanted, plan, failure = Desired(), Plan(), error
     if failure:
         plan.failure, plan.failure_reason = str(failure), failure.reason
+    if not wanted.are_independent:
+        _fail_for_names(plan)
     return wanted, plan
+
+
+def _fail_for_names(plan: Plan) -> None:
+    """Names that others have are a failure of the whole, whatever else there is."""
+    if any(refusal.reason for refusal in plan.refusals):
+        others = [plan.failure] if plan.failure else []
+        texts = dict.fromkeys([*(refusal.message for refusal in plan.refusals), *others])
+        plan.failure, plan.failure_reason = "; ".join(texts), NAME_TAKEN
 
 
 def conclude(
@@ -175,15 +185,26 @@ def conclude(
         if newest is None:
             return EMPTY_REPORT
         resource = newest
-    period = ""
-    if outcome.raced:
-        period = _AFTER_RACE
-    elif assessment.in_transit and assessment.is_told and Observed(answers).has_child_events:
-        period = told_period(resource, status, now, is_heard=_hears(outcome, cluster))
-    elif assessment.in_transit:
-        at_least = cluster.slow_period if assessment.slowly else None
-        period = requeue_period(resource, status, now, at_least=at_least)
+    if not Observed(answers).has_child_events:
+        assessment = replace(assessment, is_told=False)
+    period = _period((resource, status, now), assessment, outcome, cluster)
     return Report(changed, status, assessment.error, period)
+
+
+def _period(
+    known: tuple[Json, Json, datetime], assessment: Assessment, outcome: Outcome, cluster: Cluster
+) -> str:
+    """When to look again at a resource with this new status; empty: when something tells."""
+    if outcome.raced:
+        return _AFTER_RACE
+    if outcome.is_contested:
+        return requeue_period(*known, at_least=cluster.slow_period)
+    if not assessment.in_transit:
+        return ""
+    if assessment.is_told:
+        return told_period(*known, is_heard=_hears(outcome, cluster))
+    at_least = cluster.slow_period if assessment.slowly else None
+    return requeue_period(*known, at_least=at_least)
 
 
 def _hears(outcome: Outcome, cluster: Cluster) -> bool:

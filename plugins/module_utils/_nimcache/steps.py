@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import dataclass, field, replace
 
 from .._base.errors import NimError
-from .._components.pvc import build_pvc, pvc_name
+from .._components.pvc import build_pvc, pvc_name, refuse_foreign_claim
 from .._engine.conditions import find_condition
 from .._engine.desired import Manifest
 from .._engine.ownership import belongs_to_namesake, ownership_of
@@ -98,11 +98,14 @@ def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
             "spec.storage.hostPath is not supported for a NIMCache: use spec.storage.pvc",
             reason="HostPathNotSupported",
         )
+    pvc = storage.get("pvc") or {}
     live = app.live("PersistentVolumeClaim", pvc_name(app.resource))
     job = app.live("Job", app.job_name)
     if live is None:
         return _replace_pvc(app, steps, job)
     is_idle = job is None and app.state != READY
+    if is_idle and pvc.get("create"):
+        refuse_foreign_claim(app, pvc, pvc_name(app.resource), None, "spec.storage.pvc")
     if belongs_to_namesake(live, app.resource) or (
         is_idle and live["metadata"].get("deletionTimestamp")
     ):

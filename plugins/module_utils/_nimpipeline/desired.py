@@ -14,7 +14,8 @@ from .nim_service import build_nim_service
 def desired(app: NIMPipelineApp) -> Desired:
     """A NIMService for each entry to serve; none if the pipeline is being deleted."""
     children = [Child(build_nim_service(app, entry)) for entry in served_entries(app).values()]
-    return Desired(children, [(SERVICE, name) for name in leftovers(app)])
+    unwanted = [(SERVICE, name) for name in leftovers(app)]
+    return Desired(children, unwanted, are_independent=True)
 
 
 def leftovers(app: NIMPipelineApp) -> list[str]:

@@ -46,7 +46,7 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     _set_progress(builder, states, problems, undeleted)
     builder.events += _events(app, builder, states)
     builder.is_polled = _is_behind(now)
-    builder.error = "; ".join(refusal.message for refusal in outcome.refusals)
+    builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
     return builder.finish()
 
 

@@ -9,9 +9,10 @@ import typing as t
 from dataclasses import replace
 
 from .._base.errors import TOO_LARGE, NimError
+from .._components.autoscaler import keep_aimed
 from .._components.dra.applied import workload_child
 from .._components.names import check_name
-from .._components.pvc import build_pvc, pvc_name
+from .._components.pvc import build_pvc, pvc_name, refuse_foreign_claim
 from .._components.rbac import (
     build_role,
     build_role_binding,
@@ -73,13 +74,14 @@ def desired(app: NIMServiceApp) -> Desired:
         _expose(app, wanted)
     wanted.unwanted.extend(picker_leftovers(app))
     wanted.unwanted.extend(_replaced(app))
+    failure = None
     try:
         wanted.children.extend(_workload(app))
     except NimError as error:
         if error.reason == TOO_LARGE:
             raise
-        return replace(wanted, failure=error)
-    return wanted
+        failure = error
+    return replace(wanted, children=keep_aimed(app, wanted.children), failure=failure)
 
 
 def _expose(app: NIMServiceApp, wanted: Desired) -> None:
@@ -100,9 +102,12 @@ def _workload(app: NIMServiceApp) -> list[Child]:
     Device templates come before the pods. NimError if the workload cannot be built from the spec.
     """
     store, children = select_store(app), []
-    if app.spec.creates_pvc and app.live("PersistentVolumeClaim", pvc_name(app.resource)) is None:
-        claim = build_pvc(app, operator_labels(app.name))
-        children.append(Child(claim, create_only=True))
+    if app.spec.creates_pvc:
+        name, pvc = pvc_name(app.resource), app.spec.storage["pvc"]
+        refuse_foreign_claim(app, pvc, name, live_workload(app), "spec.storage.pvc")
+        if app.live("PersistentVolumeClaim", name) is None:
+            claim = build_pvc(app, operator_labels(app.name))
+            children.append(Child(claim, create_only=True))
     if isinstance(store, Unusable) or is_layout_awaited(app):
         return children
     children.extend(Child(item) for item in build_templates(app))

@@ -32,7 +32,7 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
     if app.is_disabled:
         _disable(builder)
     elif failure:
-        _fail(builder, app, failure, is_final=outcome.is_final)
+        _fail(builder, app, failure, outcome)
     elif waiting := _waiting(now):
         _set_error(builder, _NOT_YET, _WAITING)
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
@@ -54,12 +54,14 @@ def _disable(builder: StatusBuilder) -> None:
     builder.set_condition(ERROR, True, "Reconciled", _OFF)
 
 
-def _fail(builder: StatusBuilder, app: DriverApp, message: str, *, is_final: bool) -> None:
+def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome) -> None:
     """Contradictions and what is not served: only another spec helps, of whichever resource."""
     final = app.obstacle or app.owners.faults.get(app.name)
     reason = final.reason if final and final.reason not in (CONFLICT, "Failed") else _FAILED
+    if outcome.is_final:
+        reason = outcome.failure_reason
     _set_error(builder, reason, message)
-    if final or is_final:
+    if final or outcome.is_final:
         builder.stalled = (reason, message)
         builder.is_polled = True
         builder.is_requeued_slowly = True

@@ -124,7 +124,9 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, say: t.Callable[[str], N
     for child in [*done.look.answers.values(), *outcome.written.values()]:
         _follow(run, resource, child)
     reached = Progress(
-        said.status.get("state") or "", _explain(said.status, said.error), bool(said.period)
+        said.status.get("state") or "",
+        _explain(said.status, said.error),
+        is_awaited=bool(said.period) and not outcome.is_final,
     )
     if reached != run.progress[key]:
         told = f"{name_of(key)}: {reached.state}: {reached.message}".rstrip(": ")

@@ -133,7 +133,8 @@ class _Simulation:
     def _note_texts(self, key: Key, plan: Plan, status: Json) -> None:
         """Record the problems and pending conditions in the status."""
         problems = [plan.failure] if plan.failure else []
-        problems += [item.message for item in plan.refusals]
+        refusals = [item.message for item in plan.refusals]
+        problems += [message for message in refusals if message not in plan.failure]
         _keep(self.simulated.problems, key, problems)
         notes = [self._assumed[key]] if key in self._assumed else []
         _keep(self.simulated.notes, key, notes or ([] if problems else _pending_reasons(status)))

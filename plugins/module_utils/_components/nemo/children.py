@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._engine.desired import Child, Desired, Manifest
@@ -26,7 +27,7 @@ from ..inputs import (
 from ..names import check_name, check_not_reserved
 from ..pod import pull_secrets, without_empty
 from ..policy import refuse, root_user_faults
-from ..pvc import build_claim
+from ..pvc import build_claim, refuse_foreign_claim
 from ..rbac import build_role, build_role_binding, build_service_account, constraint_rule
 from ..rollout import readiness_of_deployment
 from ..service import build_service
@@ -135,7 +136,7 @@ def desired(app: NemoApp) -> Desired:
     wanted.children.extend(_claims(app))
     missing, secret = find_missing(app), app.secret()
     if missing and missing.is_blocking:
-        return wanted
+        return replace(wanted, children=autoscaler.keep_aimed(app, wanted.children))
     wanted.children.extend(Child(item) for item in app.config_maps())
     if secret:
         wanted.children.append(Child(secret))
@@ -232,6 +233,7 @@ def _claims(app: NemoApp) -> list[Child]:
     claim = app.claim
     if not claim or not claim.given.get("create"):
         return []
+    refuse_foreign_claim(app, claim.given, claim.name, app.live("Deployment"), claim.field)
     if app.live("PersistentVolumeClaim", claim.name) is not None:
         return []
     built = build_claim(app, claim.given, claim.name, app.labels, claim.field)

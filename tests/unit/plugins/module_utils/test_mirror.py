@@ -28,6 +28,7 @@ UNTESTED = {
 OF_FOLDERS = {
     "test_bad_input.py": "what every kind of a floor says of bad input",
     "test_conformance.py": "a kind against recorded objects of the reference operator",
+    "test_foreign.py": "all kinds where children are somebody else's",
     "test_layers.py": "which module imports which",
     "test_mirror.py": "this file",
     "test_passes.py": "several passes over a resource of a kind",

@@ -147,12 +147,113 @@ def test_children_are_written_side_by_side(meet):
     assert list(found.written)[-1] == "Deployment/nim/a", "the workload, last"
 
 
-def test_what_names_others_waits_for_all_before_it():
+def named(item, name, **fields):
+    return item | {"metadata": item["metadata"] | {"name": name}} | fields
+
+
+def test_what_starts_at_once_waits_for_all_before_it():
     """More of them than there are threads."""
     client = Meeting()
-    names = [child("HTTPRoute", "gateway.networking.k8s.io/v1"), child("Job", "batch/v1")] * 4
-    execute_plan(client, Plan(apply=[*OF_A_SERVICE, *names]))
-    assert client.written[5:] == ["httproutes", "jobs"] * 4
+    kinds = [("Pod", "v1"), ("Job", "batch/v1")] * 4
+    starts = [named(child(*kind), f"a{number}") for number, kind in enumerate(kinds)]
+    execute_plan(client, Plan(apply=[*OF_A_SERVICE, *starts]))
+    assert client.written[5:] == ["pods", "jobs"] * 4
+
+
+def pods(**spec):
+    return {"spec": {"template": {"metadata": {"labels": {"app": "a"}}, "spec": spec}}}
+
+
+GATEWAY = "gateway.networking.k8s.io/v1"
+ACCOUNT = child("ServiceAccount", "v1")
+BINDING = child("RoleBinding", "rbac.authorization.k8s.io/v1") | {
+    "roleRef": {"kind": "Role", "name": "a"},
+    "subjects": [{"kind": "ServiceAccount", "name": "a", "namespace": "nim"}],
+}
+SERVICE = child("Service", "v1") | {"spec": {"type": "ClusterIP", "selector": {"app": "a"}}}
+ROUTE = child("HTTPRoute", GATEWAY) | {"spec": {"rules": [{"backendRefs": [{"name": "a"}]}]}}
+SCALER = child("HorizontalPodAutoscaler", "autoscaling/v2") | {
+    "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "a"}}
+}
+DEPLOYMENT = child("Deployment", "apps/v1") | pods(serviceAccountName="a")
+DAEMON_SET = child("DaemonSet", "apps/v1") | pods(serviceAccountName="a")
+CONNECTED = [ACCOUNT, OF_A_SERVICE[1], BINDING, SERVICE, ROUTE, SCALER, DEPLOYMENT, DAEMON_SET]
+WAIT_FOR_ACCOUNT = [
+    "RoleBinding",
+    "HTTPRoute",
+    "HorizontalPodAutoscaler",
+    "Deployment",
+    "DaemonSet",
+]
+
+
+def keys(*kinds):
+    return [f"{kind}/nim/a" for kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("kind", "waiting"),
+    [
+        pytest.param("ServiceAccount", WAIT_FOR_ACCOUNT, id="account"),
+        pytest.param("Role", ["RoleBinding"], id="role"),
+        pytest.param("Service", ["HTTPRoute"], id="service"),
+        pytest.param("Deployment", ["HTTPRoute", "HorizontalPodAutoscaler"], id="workload"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        pytest.param(403, "exceeded quota", id="refused"),
+        pytest.param(422, "spec: bad", id="invalid"),
+        pytest.param(409, "somebody else was first", id="raced"),
+        pytest.param(422, "metadata.uid: Invalid value: x: field is immutable", id="replaced"),
+    ],
+)
+def test_what_refers_to_an_object_that_is_not_written_is_not_written(
+    cluster, write, refused, kind, waiting, status, said
+):
+    cluster.refuse["PATCH", api_path(kind, "nim", "a")] = [refused(status, said)]
+    found = write(apply=CONNECTED)
+    kinds = [item["kind"] for item in CONNECTED]
+    lost = [kind, *waiting]
+    assert list(found.written) == keys(*(item for item in kinds if item not in lost))
+    sent = {call.path for call in cluster.calls("PATCH")}
+    assert sent.isdisjoint(api_path(item, "nim", "a") for item in waiting)
+    if status == 409 or "uid" in said:
+        assert (found.raced, found.refusals) == (keys(*lost), [])
+    else:
+        assert found.raced == []
+        assert [item.kind for item in found.refusals] == lost, "what is behind it comes first"
+        assert all(item.message.startswith("waits for ") for item in found.refusals[1:])
+
+
+def test_a_workload_that_is_there_stops_no_route(cluster, write, refused):
+    """An Ingress changes its host, although the Deployment lacks a quota."""
+    live = DEPLOYMENT | {"metadata": DEPLOYMENT["metadata"] | {"uid": "u"}}
+    cluster.refuse["PATCH", api_path("Deployment", "nim", "a")] = [refused(403, NO)]
+    found = write(apply=[SERVICE, ROUTE, live])
+    assert list(found.written) == keys("Service", "HTTPRoute")
+
+
+def test_what_refers_to_others_comes_after_them_wherever_it_stands():
+    client = Meeting()
+    found = execute_plan(
+        client, Plan(apply=[SCALER, ROUTE, BINDING, *CONNECTED[:2], SERVICE, DEPLOYMENT])
+    )
+    order = client.written.index
+    assert order("horizontalpodautoscalers") > order("deployments")
+    assert order("httproutes") > max(order("services"), order("deployments"))
+    assert order("rolebindings") > max(order("serviceaccounts"), order("roles"))
+    assert list(found.written)[-1] == "Deployment/nim/a", "in the order given"
+
+
+def test_an_outer_service_waits_for_its_pods_and_an_inner_one_does_not():
+    client = Meeting("services", "deployments")
+    execute_plan(client, Plan(apply=[SERVICE, child("Deployment", "apps/v1") | pods()]))
+    client = Meeting()
+    outer = SERVICE | {"spec": SERVICE["spec"] | {"type": "LoadBalancer"}}
+    execute_plan(client, Plan(apply=[outer, child("Deployment", "apps/v1") | pods()]))
+    assert client.written == ["deployments", "services"]
 
 
 def node(name, **labels):

@@ -59,7 +59,10 @@ def test_refuse_foreign_raises() -> None:
         NimError, match=r"^Pod p exists and was not created for this Toy: "
     ) as raised:
         refuse_foreign({"metadata": {}}, CR, "Pod p")
-    assert raised.value.reason == "ReconcileFailed"
+    assert raised.value.reason == "NameTaken"
+    assert str(raised.value).endswith("or recreate the Toy under another name")
+    with pytest.raises(NimError, match=r"delete or rename it, or set spec\.pvc\.name$"):
+        refuse_foreign({"metadata": {}}, CR, "PersistentVolumeClaim p", "spec.pvc.name")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Child,
     Desired,
     Eviction,
+    Field,
+    Patch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -59,7 +61,7 @@ def to_apply(**metadata):
     [
         pytest.param(None, Child(WANT), ABSENT, id="absent"),
         pytest.param(None, Child(WANT, create_only=True), ABSENT, id="absent, to be made once"),
-        pytest.param(None, Child(WANT, shared=True), {}, id="absent, shared"),
+        pytest.param(None, Child(WANT, shared=True), ABSENT, id="absent, shared"),
         pytest.param(live(**OWNED, **APPLIED), Child(WANT), "", id="as wanted"),
         pytest.param(live(**OWNED), Child(WANT), SEEN, id="never applied"),
         pytest.param(live("NodePort", **OWNED, **APPLIED), Child(WANT), SEEN, id="drifted"),
@@ -84,7 +86,13 @@ def to_apply(**metadata):
             "refuse",
             id="somebody else's, to be shared",
         ),
-        pytest.param(live("NodePort"), Child(WANT, create_only=True), "", id="made once"),
+        pytest.param(live("NodePort", **OWNED), Child(WANT, create_only=True), "", id="made once"),
+        pytest.param(
+            live("NodePort"), Child(WANT, create_only=True), "refuse", id="made by others"
+        ),
+        pytest.param(
+            live(deletionTimestamp="x"), Child(WANT), "refuse", id="others', being deleted"
+        ),
         pytest.param(
             live("NodePort", **OWNED, deletionTimestamp="x"), Child(WANT), "", id="being deleted"
         ),
@@ -152,6 +160,96 @@ def test_make_plan_refusal_says_what_to_do():
     plan = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
     assert "controlled by NIMPipeline p" in plan.refusals[0].message
     assert "delete or rename it" in plan.refusals[0].message
+
+
+ACCOUNT = {
+    "apiVersion": "v1",
+    "kind": "ServiceAccount",
+    "metadata": {"name": "llm", "namespace": "nim"},
+}
+PODS = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "llm", "namespace": "nim"},
+    "spec": {"template": {"spec": {"serviceAccountName": "llm"}}},
+}
+NEXT = {"metadata": {"name": "old", "namespace": "nim", **OWNED}, "kind": "ConfigMap"}
+
+
+def with_account(gpu, account, pods=None, **more):
+    """A plan where the account of the pods is given; a Service is not concerned."""
+    children = [Child(item) for item in (ACCOUNT, WANT, PODS)]
+    observed = {"ServiceAccount/nim/llm": account, "ConfigMap/nim/old": NEXT}
+    if pods:
+        observed["Deployment/nim/llm"] = pods
+    node = {"kind": "Node", "metadata": {"name": "n", "labels": {}}}
+    patch = Patch("Node", node, (Field(("metadata", "labels", "a"), "b"),))
+    evictions = [Eviction(gpu.pod("a"))]
+    unwanted = [("ConfigMap", "old")]
+    wanted = Desired(children, unwanted, patches=[patch], evictions=evictions, **more)
+    return make_plan(CR, wanted, Observed(observed))
+
+
+def foreign_account(**metadata):
+    return ACCOUNT | {"metadata": ACCOUNT["metadata"] | {"uid": "theirs", **metadata}}
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "running"])
+def test_what_refers_to_something_refused_stays_as_it_is(gpu, is_there):
+    pods = PODS | {"metadata": PODS["metadata"] | OWNED, "spec": {"replicas": 7}}
+    plan = with_account(gpu, foreign_account(), pods if is_there else None)
+    assert [item["kind"] for item in (*plan.apply, *plan.adopt)] == ["Service"]
+    assert (plan.prune, plan.evict, plan.patch, plan.orphan) == ([], [], [], [])
+    told = [(item.kind, item.reason) for item in plan.refusals]
+    assert told == [("ServiceAccount", "NameTaken"), ("Deployment", "NameTaken")]
+    state = "stays as it is" if is_there else "is not created"
+    assert plan.refusals[1].message == (
+        f'Deployment "llm" {state}, as its spec.template.spec.serviceAccountName refers to'
+        ' ServiceAccount "llm"'
+    )
+
+
+def test_the_rest_is_done_if_nothing_is_refused_or_the_children_are_independent(gpu):
+    for plan in (
+        with_account(gpu, None),
+        with_account(gpu, foreign_account(), are_independent=True),
+    ):
+        assert (len(plan.prune), len(plan.evict), len(plan.patch)) == (1, 1, 1)
+
+
+def test_what_will_be_gone_soon_is_waited_for(gpu):
+    """It blocks as well, but that is not final."""
+    namesake = {"ownerReferences": [owner_reference(CR) | {"uid": "former"}]}
+    for found in (foreign_account(**namesake), foreign_account(deletionTimestamp="x")):
+        plan = with_account(gpu, found)
+        assert [(item.kind, item.reason) for item in plan.refusals] == [
+            ("ServiceAccount", ""),
+            ("Deployment", ""),
+        ]
+        assert plan.refusals[0].message.endswith(": waiting for its deletion")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec", "advice"),
+    [
+        ("Service", "llm", {}, "recreate the NIMService under another metadata.name, or "),
+        ("Role", "llm-epp", {}, "recreate the NIMService under another metadata.name, or "),
+        (
+            "Service",
+            "llm",
+            {"expose": {"service": {"name": "llm"}}},
+            "change spec.expose.service.name, or ",
+        ),
+        ("Role", "nim-cache-role", {}, ""),
+    ],
+)
+def test_a_refusal_says_which_name_to_change(kind, name, spec, advice):
+    found = {"kind": kind, "metadata": {"name": name, "namespace": "nim"}}
+    wanted, observed = Desired([Child(found)]), Observed({f"{kind}/nim/{name}": found})
+    (refusal,) = make_plan(CR | {"spec": spec}, wanted, observed).refusals
+    assert refusal.message.startswith(
+        f'{kind} "{name}" exists and was not created by this NIMService: {advice}delete or rename it'
+    )
 
 
 def test_pods_are_ended_by_uid(gpu):

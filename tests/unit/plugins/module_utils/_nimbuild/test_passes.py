@@ -161,7 +161,8 @@ def test_foreign_pods(world: Make, name: str, owner: Json, state: str) -> None:
         assert "to be deleted" in cluster.condition("Reconciling")[2]
     else:
         assert cluster.condition(FAILED)[2] == (
-            f"Pod {name} exists and was not created for this NIMBuild: delete or rename it"
+            f"Pod {name} exists and was not created for this NIMBuild: delete or rename it, or"
+            " recreate the NIMBuild under another name"
         )
         assert (cluster.state, done.report.period) == ("Pending", "4s")
     cluster.remove(f"Pod/nim/{name}")

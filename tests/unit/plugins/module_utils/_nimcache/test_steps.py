@@ -26,6 +26,12 @@ RBAC = [
 CLAIM, POD, KEPT, JOB = (
     "PersistentVolumeClaim/nim/llama-pvc", "Pod/nim/llama-pod", "ConfigMap/nim/llama-manifest", "Job/nim/llama-job",
 )  # fmt: skip
+OURS = {
+    "metadata": {
+        "name": "llama-pvc",
+        "labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"},
+    }
+}
 TERMINATING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "now"}}
 NGC = {"modelPuller": "x:1", "authSecret": "s"}
 FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
@@ -258,7 +264,14 @@ def test_job_condition_must_be_true() -> None:
     ("pvc", "claim", "expected"),
     [
         pytest.param(None, None, True, id="to create"),
-        pytest.param(None, {"metadata": {"name": "llama-pvc"}}, True, id="exists"),
+        pytest.param(None, OURS, True, id="exists"),
+        pytest.param(None, {"metadata": {"name": "llama-pvc"}}, False, id="somebody else's"),
+        pytest.param(
+            {"create": True, "name": "llama-pvc"},
+            {"metadata": {"name": "llama-pvc"}},
+            True,
+            id="named",
+        ),
         pytest.param(None, TERMINATING, False, id="terminating"),
         pytest.param({"name": "models"}, None, False, id="of the user, missing"),
         pytest.param({"create": True, "size": "big"}, None, False, id="invalid size"),

@@ -129,13 +129,36 @@ def test_a_failure_of_the_workload_keeps_what_comes_before(
     assert message in str(wanted.failure)
 
 
+def claimed(make: t.Any, existing: str, size: str = "", *others: t.Any, **pvc: t.Any) -> t.Any:
+    """What is wanted where a PVC exists that no resource has made."""
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": existing}}
+    cr = make.cr({"storage": {"pvc": {"create": True, "size": size, **pvc}}})
+    return desired(NIMServiceApp(cr, make.observe(claim, *others)))
+
+
 @pytest.mark.parametrize("size", ["", "big"])
-def test_a_claim_that_exists_is_taken_as_it_is(make: t.Any, size: str) -> None:
-    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
-    cr = make.cr({"storage": {"pvc": {"create": True, "size": size}}})
-    wanted = desired(NIMServiceApp(cr, make.observe(claim)))
+def test_a_claim_that_exists_and_is_named_is_taken_as_it_is(make: t.Any, size: str) -> None:
+    wanted = claimed(make, "models", size, name="models")
     assert [child.manifest["kind"] for child in wanted.children] == [*BASE, "Deployment"]
     assert wanted.failure is None
+
+
+def test_a_claim_of_others_is_not_taken_for_ours(make: t.Any) -> None:
+    wanted = claimed(make, "llm-pvc")
+    assert [child.manifest["kind"] for child in wanted.children] == BASE
+    assert wanted.failure.reason == "NameTaken"
+    assert str(wanted.failure).endswith("or set spec.storage.pvc.name")
+
+
+def test_a_claim_of_others_that_the_pods_mount_stays_in_use(make: t.Any) -> None:
+    (live,) = (
+        child.manifest
+        for child in claimed(make, "llm-pvc", name="llm-pvc").children
+        if child.manifest["kind"] == "Deployment"
+    )
+    assert claimed(make, "llm-pvc", "", live).failure is None
+    live["metadata"]["ownerReferences"][0]["uid"] = "another"
+    assert claimed(make, "llm-pvc", "", live).failure
 
 
 def test_desired_refuses_a_route_without_a_port(make: t.Any) -> None:

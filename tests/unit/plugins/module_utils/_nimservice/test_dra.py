@@ -150,7 +150,8 @@ def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make: t.An
     live["metadata"]["ownerReferences"][0]["uid"] = "former"
     seen = make.observe(live)
     refusals = make_plan(cr, desired(NIMServiceApp(cr, seen)), seen).refusals
-    assert [item.name for item in refusals] == [TEMPLATE]
+    assert [item.name for item in refusals] == [TEMPLATE, "llm"]
+    assert refusals[1].kind == "Deployment", "its pods would claim by it"
 
 
 TWICE = [SHARED, SHARED]

@@ -312,10 +312,13 @@ def test_claim_is_only_ever_created(nemo: t.Any) -> None:
 
 
 def test_claim_that_exists_is_left_alone(nemo: t.Any) -> None:
-    """Whoever owns it, and whatever its size is said to be."""
+    """Whoever owns it if it is named, and whatever its size is said to be."""
     claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "x-pvc", "namespace": "ns"}}
-    spec = {"pvc": {"create": True, "size": "bad"}}
+    spec = {"pvc": {"create": True, "size": "bad", "name": "x-pvc"}}
     assert "PersistentVolumeClaim" not in nemo.made("NemoDatastore", spec, nemo.observe(claim))
+    with pytest.raises(NimError, match=r"set spec\.pvc\.name") as raised:
+        nemo.made("NemoDatastore", {"pvc": {"create": True, "size": "1Gi"}}, nemo.observe(claim))
+    assert raised.value.reason == "NameTaken"
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -152,9 +152,19 @@ def test_error_of_the_write_does_not_quote_the_password(world: t.Any, refused: t
     found.set_password()
     found.server.refuse[("PATCH", found.path("Secret"))] = [refused(422, "too big", "Invalid")]
     found.run()
-    assert found.condition("Failed") == ("True", "SecretFailed", 'Secret "x": too big')
-    found.start_pods()
-    assert found.run() == ["Secret"]
+    message = 'Secret "x": too big; Deployment "x": waits for Secret "x"'
+    assert found.condition("Failed") == ("True", "SecretFailed", message)
+    assert found.run() == ["Secret", "Deployment"]
+
+
+SHOWS = {"HorizontalPodAutoscaler", "Ingress", "ServiceMonitor"}
+WAITING = {
+    "Deployment": SHOWS,
+    "Role": {"RoleBinding"},
+    "Service": {"Ingress", "ServiceMonitor"},
+    "ServiceAccount": {"Deployment", "RoleBinding", *SHOWS},
+}
+"""What is not written without an object of this kind, as it refers to it, or leads to it."""
 
 
 @pytest.mark.parametrize(
@@ -175,11 +185,15 @@ def test_refused_child_is_named_and_others_are_made(
     found.set_password()
     found.server.refuse[("PATCH", found.path(kind))] = [refused(422, "bad value", "Invalid")]
     written = found.run()
-    assert found.condition("Failed") == ("True", reason, f'{kind} "x": bad value')
-    assert (kind in written, len(written)) == (False, 8)
+    waiting = WAITING.get(kind, set())
+    told = found.condition("Failed")
+    assert (told[:2], told[2].partition("; ")[0]) == (("True", reason), f'{kind} "x": bad value')
+    assert told[2].count("waits for") == len(waiting)
+    assert (waiting.isdisjoint(written), len(written)) == (True, 8 - len(waiting))
+    assert kind not in written
     events = [item for item in found.server.objects.values() if item["kind"] == "Event"]
     assert {item["source"]["component"] for item in events} == {"nemo-evaluator-service-controller"}
-    assert found.run() == [kind]
+    assert {*found.run()} == {kind, *waiting}
     found.start_pods()
     found.run()
     assert found.status["state"] == "Ready"
@@ -232,7 +246,7 @@ def test_foreign_secret_of_that_name_is_refused(world: t.Any, nemo: t.Any) -> No
     before = found.live("Secret")
     assert "Secret" not in found.run()
     assert found.live("Secret") == before
-    assert found.condition("Failed")[:2] == ("True", "SecretFailed")
+    assert found.condition("Failed")[:2] == ("True", "NameTaken")
     assert "was not created by this NemoEvaluator" in found.condition("Failed")[2]
 
 
