@@ -21,6 +21,7 @@ from nimops_live.table import Row, make_table, select, write_rows
 
 from . import (
     account,
+    foreign,
     generated,
     manifests,
     models,
@@ -48,7 +49,7 @@ def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
         generated, tenants, races, models, manifests, people, process, switches, registry,
-        secrets, runtime_annotations, sizes, products, account,
+        secrets, runtime_annotations, sizes, products, account, foreign,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 

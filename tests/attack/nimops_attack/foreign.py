@@ -1,0 +1,253 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The family *foreign*: children that already exist and belong to somebody else.
+
+Nothing that the operator writes may refer to them: a pod would run with their account, a binding
+would grant their role. `tests/unit/plugins/module_utils/test_foreign.py` does the same with all
+kinds on a simulated cluster.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import typing as t
+
+from nimops_live.cluster import path_of
+from nimops_live.mentions import mentions
+from nimops_live.workload import make_nimcache, make_nimservice
+
+from .fields import Json
+from .scene import Attack, Scene, Seen, path_to
+
+RBAC = "apis/rbac.authorization.k8s.io/v1"
+ACCOUNTS, ROLES = ("api/v1", "serviceaccounts"), (RBAC, "roles")
+COLLECTIONS = {
+    "ConfigMap": ("api/v1", "configmaps"),
+    "Deployment": ("apis/apps/v1", "deployments"),
+    "HTTPRoute": ("apis/gateway.networking.k8s.io/v1", "httproutes"),
+    "HorizontalPodAutoscaler": ("apis/autoscaling/v2", "horizontalpodautoscalers"),
+    "Ingress": ("apis/networking.k8s.io/v1", "ingresses"),
+    "Job": ("apis/batch/v1", "jobs"),
+    "LeaderWorkerSet": ("apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
+    "NIMService": ("apis/apps.nvidia.com/v1alpha1", "nimservices"),
+    "PersistentVolumeClaim": ("api/v1", "persistentvolumeclaims"),
+    "Pod": ("api/v1", "pods"),
+    "ResourceClaimTemplate": ("apis/resource.k8s.io/v1", "resourceclaimtemplates"),
+    "Role": ROLES,
+    "RoleBinding": (RBAC, "rolebindings"),
+    "Secret": ("api/v1", "secrets"),
+    "Service": ("api/v1", "services"),
+    "ServiceAccount": ACCOUNTS,
+}
+"""Where children are; those first that name no other, as they are made in this order."""
+
+_KEPT = ("apiVersion", "kind", "spec", "data", "rules", "roleRef", "subjects", "type")
+_OURS = "app.kubernetes.io/managed-by"
+_MADE_BY_POD_CONTROLLERS = ("Pod",)
+
+
+def list_objects(scene: Scene, namespace: str) -> list[Json]:
+    """The objects of a namespace that we may have made."""
+    found = []
+    for kind, resource in COLLECTIONS.items():
+        answer = scene.cluster.ask("GET", path_of(resource, namespace))
+        version = resource[0].partition("/")[2]
+        found += [
+            {"apiVersion": version, **item, "kind": kind} for item in answer.body.get("items") or []
+        ]
+    return found
+
+
+def is_ours(item: Json) -> bool:
+    """Whether the operator has written it."""
+    managers = item["metadata"].get("managedFields") or []
+    return any(entry.get("manager") == "nimops.nim" for entry in managers)
+
+
+def as_theirs(item: Json) -> Json:
+    """The same object of somebody else."""
+    meta = item["metadata"]
+    labels = {key: text for key, text in (meta.get("labels") or {}).items() if key != _OURS}
+    made = {key: copy.deepcopy(item[key]) for key in _KEPT if key in item}
+    if item["kind"] == "Service":
+        for field in ("clusterIP", "clusterIPs"):
+            made["spec"].pop(field, None)
+    if item["kind"] == "PersistentVolumeClaim":
+        made["spec"].pop("volumeName", None)
+    if item["kind"] == "Job":
+        made["spec"].pop("selector", None)
+        made["spec"]["template"]["metadata"].pop("labels", None)
+        labels = {}
+    return {**made, "metadata": {"name": meta["name"], "labels": labels}}
+
+
+def make_resources() -> dict[str, Json]:
+    """By a short name; together they have each kind of children that this cluster serves."""
+    full = make_nimservice("taken")
+    route = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
+    full["spec"]["expose"]["router"] = route
+    del full["spec"]["replicas"]
+    full["spec"]["scale"] = {"enabled": True, "hpa": {"maxReplicas": 2}}
+    full["spec"]["storage"] = {
+        "pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}
+    }
+    picked = make_nimservice("picked")
+    gateway = {"name": "g", "namespace": "gateways", "httpRoutesEnabled": True}
+    picked["spec"]["expose"]["router"] = {"hostDomainName": "example.com", "gateway": gateway}
+    spread = make_nimservice("spread")
+    spread["spec"]["multiNode"] = {"parallelism": {"pipeline": 2, "tensor": 1}}
+    pipeline = {
+        "apiVersion": full["apiVersion"],
+        "kind": "NIMPipeline",
+        "metadata": {"name": "line"},
+        "spec": {"services": [{"name": "one", "enabled": True, "spec": make_nimservice("")["spec"]}]},
+    }  # fmt: skip
+    found = {"service": full, "route": picked, "nodes": spread, "line": pipeline}
+    return {**found, "cache": make_nimcache("store")}
+
+
+def attack_children(scene: Scene) -> Seen:
+    """Each child in turn is somebody else's before the resource is created."""
+    resources = make_resources()
+    resources |= {kind: scene.bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
+    if scene.quick:
+        resources = {"service": resources["service"]}
+    problems: list[str] = []
+    children = learn(scene, resources, problems)
+    tries: list[tuple[str, Json, Json]] = []
+    for name, resource in resources.items():
+        for child in children[name]:
+            namespace = scene.namespace(f"foreign-{name.lower()}")
+            place = path_of(COLLECTIONS[child["kind"]], namespace)
+            answer = scene.cluster.ask("POST", place, as_theirs(child))
+            if answer.status == 409 and child["kind"] == "ServiceAccount":
+                continue
+            if answer.refusal:
+                problems.append(f"{child['kind']} of somebody else: {answer.refusal}")
+                continue
+            theirs = {**answer.body, "kind": child["kind"]}
+            tries.append((namespace, resource, theirs))
+    for namespace, resource, _theirs in tries:
+        if refusal := scene.create(namespace, resource):
+            problems.append(f"{resource['kind']} is refused: {refusal}")
+    for namespace, resource, theirs in tries:
+        problems += judge(scene, namespace, resource, theirs)
+    for namespace, resource, _theirs in tries:
+        scene.cluster.ask(
+            "DELETE", path_to(resource["kind"], namespace, resource["metadata"]["name"])
+        )
+    return Seen.of(problems, f"{len(tries)} children of others, and nothing refers to one")
+
+
+def is_given(item: Json, spec: str) -> bool:
+    """Whether the user named this volume, so that it may be anybody's."""
+    return item["kind"] == "PersistentVolumeClaim" and f'"{item["metadata"]["name"]}"' in spec
+
+
+def learn(scene: Scene, resources: dict[str, Json], problems: list[str]) -> dict[str, list[Json]]:
+    """The children that resources get where nobody has anything."""
+    places = {}
+    for name, resource in resources.items():
+        places[name] = scene.namespace(f"own-{name.lower()}")
+        if refusal := scene.create(places[name], resource):
+            problems.append(f"{resource['kind']} is refused: {refusal}")
+    found = {}
+    for name, resource in resources.items():
+        scene.wait_answered(resource["kind"], places[name], [resource["metadata"]["name"]])
+        items = [item for item in list_objects(scene, places[name]) if is_ours(item)]
+        is_pipeline = resource["kind"] == "NIMPipeline"
+        given = json.dumps(resource["spec"])
+        found[name] = [
+            item
+            for item in items
+            if (item["kind"] == "NIMService") == is_pipeline and not is_given(item, given)
+        ]
+        if not found[name]:
+            problems.append(f"{name} has no children: the attack did not take place")
+        scene.cluster.ask(
+            "DELETE", path_to(resource["kind"], places[name], resource["metadata"]["name"])
+        )
+    return found
+
+
+def judge(scene: Scene, namespace: str, resource: Json, theirs: Json) -> list[str]:
+    """What refers to an object of somebody else, or was done to it, in the end."""
+    name, kind = resource["metadata"]["name"], theirs["kind"]
+    what = f"{resource['kind']} beside {kind} {theirs['metadata']['name']}"
+    left = scene.wait_answered(resource["kind"], namespace, [name])
+    problems = [f"{what}: no status" for _item in left]
+    status = (scene.read(resource["kind"], namespace, name) or {}).get("status") or {}
+    types = {item["type"] for item in status.get("conditions") or [] if item["status"] == "True"}
+    if "Stalled" not in types:
+        problems.append(f"{what}: is {status.get('state')}, and not Stalled")
+    for item in list_objects(scene, namespace):
+        own = f"{item['kind']} {item['metadata']['name']}"
+        if (item["kind"], item["metadata"]["name"]) == (kind, theirs["metadata"]["name"]):
+            if is_ours(item) or item["metadata"]["uid"] != theirs["metadata"]["uid"]:
+                problems.append(f"{what}: it was taken")
+        elif is_ours(item) or item["kind"] in _MADE_BY_POD_CONTROLLERS:
+            problems += [
+                f"{what}: {own} has it in {path}"
+                for path in mentions(item, kind, theirs["metadata"]["name"])
+            ]
+    return problems
+
+
+def attack_identity(scene: Scene) -> Seen:
+    """Names of an account, of the default account, and of a role that reads Secrets."""
+    namespace = scene.namespace("identity")
+    rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]
+    accounts, roles = path_of(ACCOUNTS, namespace), path_of(ROLES, namespace)
+    scene.cluster.request("POST", accounts, {"metadata": {"name": "ci-deployer"}})
+    scene.cluster.request("POST", roles, {"metadata": {"name": "secret-reader"}, "rules": rules})
+    scene.wait_for("default", lambda: scene.cluster.find(f"{accounts}/default"), 30)
+    names = ["ci-deployer", "default", "secret-reader"]
+    problems = [
+        f"{name} is refused: {refusal}"
+        for name in names
+        if (refusal := scene.create(namespace, make_nimservice(name)))
+    ]
+    problems += [
+        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names)
+    ]
+    for item in list_objects(scene, namespace):
+        for name in ("ci-deployer", "default"):
+            problems += [
+                f"{item['kind']} {item['metadata']['name']} uses ServiceAccount {name}"
+                for _path in mentions(item, "ServiceAccount", name)
+                if is_ours(item)
+            ]
+        if item["kind"] == "Pod" and item["spec"].get("serviceAccountName") in names[:2]:
+            problems.append(f"a pod runs as {item['spec']['serviceAccountName']}")
+    for name in names:
+        if may_list_secrets(scene, namespace, name):
+            problems.append(f"ServiceAccount {name} may list Secrets")
+    state = (scene.read("NIMService", namespace, "ci-deployer") or {}).get("status") or {}
+    scene.delete_all("NIMService", namespace, names)
+    reasons = [item["reason"] for item in state.get("conditions") or [] if item["type"] == "Failed"]
+    return Seen.of(problems, f"nothing runs or is granted; {state.get('state')}: {reasons}")
+
+
+def may_list_secrets(scene: Scene, namespace: str, account: str) -> bool:
+    """As `kubectl auth can-i list secrets --as=system:serviceaccount:…` has it."""
+    asked: Json = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": f"system:serviceaccount:{namespace}:{account}",
+            "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
+            "resourceAttributes": {"namespace": namespace, "verb": "list", "resource": "secrets"},
+        },
+    }
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    answer = scene.cluster.request("POST", path, asked)
+    return bool(t.cast(Json, answer["status"]).get("allowed"))
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack("foreign-identity", "no pod, binding or autoscaler uses what others own", attack_identity, quick=True),
+        Attack("foreign-children", "nothing refers to a child of somebody else", attack_children, sides=("prefork",), quick=True),
+    ]  # fmt: skip
