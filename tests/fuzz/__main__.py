@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
 
 from nimops_fuzz.cli import main
 

@@ -12,6 +12,7 @@ import typing as t
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from nimops_live.mentions import mentions
 
 from .chain import FlawError, Pass, Write, apply_all, make_pass, pass_of, replay, signature
 from .schema import KINDS, Json
@@ -72,6 +73,7 @@ def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list
     resource, passes = copy.deepcopy(scene.resource), list[Pass]()
     for number in range(PASSES):
         done = make_pass(resource, world.ask, write)
+        _check_foreign(done, world)
         passes.append(done)
         resource = resource | {"status": done.status} if done.status else resource
         if number % 2:
@@ -79,6 +81,19 @@ def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list
         else:
             _check_rest(resource, world, done)
     return passes
+
+
+def _check_foreign(done: Pass, world: World) -> None:
+    """Nothing refers to an object of others by the name of a child, unless the spec does so."""
+    given = json.dumps(done.resource["spec"])
+    for item in (*done.plan.get("apply", []), *done.plan.get("adopt", [])):
+        for kind, name in world.foreign:
+            if f'"{name}"' in given:
+                continue
+            if (item["kind"], item["metadata"]["name"]) == (kind, name):
+                raise FlawError(f"{kind} of others is written", done)
+            if paths := mentions(item, kind, name):
+                raise FlawError(f"{item['kind']} refers to {kind} of others: {paths[0]}", done)
 
 
 def _check_rest(resource: Json, world: World, before: Pass) -> None:

@@ -67,6 +67,9 @@ NAMES = (
     "kubernetes", "0x1f", "1e3", "null", "true", "xn--a",
 )  # fmt: skip
 
+TAKEN = ("default", "ci-deployer", "secret-reader", "billing", "builder", "all-taken")
+"""Names of which others already have objects: `world.EXISTING`."""
+
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.sampled_from(ODD_TEXTS)
 )
@@ -289,7 +292,8 @@ def grafted(draw: Draw, schema: Json, value: Json, oddity: float) -> t.Any:
 @st.composite
 def resources(draw: Draw, kind: str, oddity: float = 0.3) -> Json:
     """Whole resources as somebody would send them, valid by schema."""
-    metadata: Json = {"name": draw(st.sampled_from(NAMES))}
+    names = TAKEN if draw(st.integers(0, 3)) == 1 else NAMES
+    metadata: Json = {"name": draw(st.sampled_from(names))}
     if is_namespaced(kind):
         metadata["namespace"] = NAMESPACE
     if draw(st.integers(0, 3)) == 2:

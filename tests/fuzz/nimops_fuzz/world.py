@@ -115,6 +115,21 @@ _CONFIGS: tuple[Json | None, ...] = (
     {"inferenceService": '{"serviceAnnotationDisallowedList": 1}'}, {"inferenceService": '{"serviceAnnotationDisallowedList": {}}'},
 )  # fmt: skip
 
+_CHILDREN = (
+    "ConfigMap", "Deployment", "HTTPRoute", "HorizontalPodAutoscaler", "Ingress", "Job", "LeaderWorkerSet", "Pod",
+    "Role", "RoleBinding", "Secret", "Service", "ServiceAccount",
+)  # fmt: skip
+EXISTING = {
+    *(("ServiceAccount", name) for name in ("default", "ci-deployer", "builder-epp")),
+    *(("Role", name) for name in ("secret-reader", "builder-epp")),
+    *((kind, "billing") for kind in ("Deployment", "Service", "HorizontalPodAutoscaler", "InferenceService")),
+    *((kind, name) for kind in _CHILDREN for name in ("all-taken", "all-taken-lws", "all-taken-pod", "all-taken-job")),
+    *(("Secret", f"{name}-ssh-pk") for name in ("builder", "all-taken")),
+    *(("ConfigMap", f"{name}-mpi-config") for name in ("builder", "all-taken")),
+    *(("PersistentVolumeClaim", f"{name}-pvc") for name in ("billing", "all-taken")),
+}  # fmt: skip
+"""(kind, name) of objects of others; `TAKEN` has the names of resources whose children they would be."""
+
 _INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.com": 0.5}
 """How often a cluster has a CRD of others; OpenShift, where little is served, is rare."""
 
@@ -131,6 +146,8 @@ class World:
         self._resource = resource
         self._home = home_of(resource["kind"])
         self._objects: dict[tuple[str, str], Json | None] = {}
+        self.foreign: set[tuple[str, str]] = set()
+        """(kind, name) of objects that others have made, and keep."""
         self._digests: dict[str, Json | None] = {}
         self._is_calm = self._chance(0.4)
         self._fleet = Fleet(number, resource["metadata"]["name"], self._status)
@@ -328,8 +345,19 @@ class World:
             return found
         if kind == "CustomResourceDefinition":
             return self._grown(key) if self._chance(_INSTALLED.get(key[1], 0.02)) else None
+        if key in EXISTING:
+            return self._of_others(key)
         foreign = 0.25 if is_namespaced(self._resource["kind"]) else 0.01
         return self._grown(key) if not self._is_calm and self._chance(foreign) else None
+
+    def _of_others(self, key: tuple[str, str]) -> Json:
+        """An object that somebody else has in the namespace, whatever our resource is called."""
+        self.foreign.add(key)
+        found = self._grown(key)
+        metadata = {**found["metadata"], "labels": {"app": key[1]}}
+        for field in ("ownerReferences", "deletionTimestamp"):
+            metadata.pop(field, None)
+        return {**found, "metadata": metadata}
 
     def _grown(self, key: tuple[str, str]) -> Json:
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
