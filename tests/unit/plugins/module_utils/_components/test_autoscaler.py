@@ -6,11 +6,15 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._components.autoscaler import (
     build_autoscaler,
     choose_replicas,
+    keep_aimed,
     min_replicas,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
 HPA = {"minReplicas": 2, "maxReplicas": 5}
 REPLICAS = {"f:spec": {"f:replicas": {}}}
@@ -103,3 +107,29 @@ def test_build_autoscaler_without_metrics(app: t.Any) -> None:
     assert build_autoscaler(app(), {})["spec"].keys() == {
         "scaleTargetRef", "minReplicas", "maxReplicas",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(None, [], id="no workload yet"),
+        pytest.param({"metadata": {"name": "llm", "uid": "theirs"}}, [], id="somebody else's"),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"uid": "u", "controller": True}]}},
+            ["HorizontalPodAutoscaler"],
+            id="ours",
+        ),
+    ],
+)
+def test_an_autoscaler_without_a_workload_of_ours_waits(found: t.Any, expected: list[str]) -> None:
+    cr = {
+        "apiVersion": "v",
+        "kind": "NIMService",
+        "metadata": {"name": "llm", "namespace": "ns", "uid": "u"},
+        "spec": {},
+    }
+    app = App(cr, Observed({"Deployment/ns/llm": found}))
+    scaler = Child(build_autoscaler(app, HPA))
+    assert [child.manifest["kind"] for child in keep_aimed(app, [scaler])] == expected
+    made = Child(app.child("Deployment", {}))
+    assert keep_aimed(app, [scaler, made]) == [scaler, made]
