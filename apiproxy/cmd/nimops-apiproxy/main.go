@@ -21,6 +21,7 @@ import (
 
 	"nimops.nim/apiproxy/internal/proxy"
 	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/stub"
 	"nimops.nim/apiproxy/internal/watches"
 )
 
@@ -93,6 +94,7 @@ func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 		Spread:     options.spread,
 		Interval:   options.interval,
 		Metrics:    options.metrics,
+		Limits:     stub.Limits{Bytes: options.maxResourceBytes, Depth: stub.MaxDepth},
 		Runtime:    request.Runtime{UserAgent: options.userAgent},
 		Namespaces: splitNamespaces(os.Getenv("WATCH_NAMESPACE")),
 		Say:        say,

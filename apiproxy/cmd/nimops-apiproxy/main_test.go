@@ -42,6 +42,7 @@ func TestOptions(t *testing.T) {
 		"no kubeconfig":   {"--watches-file w", true},
 		"a word":          {"--watches-file w --kubeconfig-out k x", true},
 		"unknown":         {"--other", true},
+		"no bytes":        {"--watches-file w --kubeconfig-out k --max-resource-bytes 0", true},
 		"negative":        {"--watches-file w --kubeconfig-out k --spread -1s", true},
 		"no interval":     {"--watches-file w --kubeconfig-out k --interval=-1s", true},
 		"no duration":     {"--watches-file w --kubeconfig-out k --spread 5", true},

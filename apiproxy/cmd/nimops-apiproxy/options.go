@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"nimops.nim/apiproxy/internal/stub"
 )
 
 const usage = `Usage: nimops-apiproxy --watches-file FILE --kubeconfig-out FILE [options]
@@ -24,6 +26,7 @@ does, or at SIGTERM.
   --spread DURATION        until when, after a start, it is told of each resource at rest (5m); 0: of all at once
   --interval DURATION      between two of these, if all come in time so (200ms)
   --metrics URL            the runtime's own, such as http://127.0.0.1:8080/metrics: then none is told of while others wait
+  --max-resource-bytes N   of a larger resource of watches.yaml the runtime sees an outline only (262144)
   --user-agent NAME        what the runtime's User-Agent begins with, up to the slash (ansible-operator)
   --version                show the version
   --help                   show this text
@@ -35,6 +38,7 @@ Exit codes: 0 it was told to end, 1 it failed, 2 wrong usage or unusable configu
 type options struct {
 	watchesFile, kubeconfigOut, selector, metrics, userAgent string
 	spread, interval                                         time.Duration
+	maxResourceBytes                                         int
 	version                                                  bool
 }
 
@@ -49,6 +53,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.DurationVar(&found.spread, "spread", 5*time.Minute, "")
 	flags.DurationVar(&found.interval, "interval", 200*time.Millisecond, "")
 	flags.StringVar(&found.metrics, "metrics", "", "")
+	flags.IntVar(&found.maxResourceBytes, "max-resource-bytes", stub.MaxBytes, "")
 	flags.StringVar(&found.userAgent, "user-agent", "ansible-operator", "")
 	flags.BoolVar(&found.version, "version", false, "")
 	if err := flags.Parse(arguments); err != nil || found.version {
@@ -69,6 +74,8 @@ func parseOptions(arguments []string) (options, error) {
 		return found, errors.New("--spread is negative")
 	case found.interval < 0:
 		return found, errors.New("--interval is negative")
+	case found.maxResourceBytes <= 0:
+		return found, errors.New("--max-resource-bytes is not positive")
 	}
 	return found, nil
 }

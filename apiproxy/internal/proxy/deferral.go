@@ -39,7 +39,9 @@ type deferral struct {
 	now      func() time.Time
 	backlog  *backlog
 	fetch    func(ctx context.Context, path string) ([]byte, error)
-	streams  *streams
+	// reduce returns what is to be seen of an object.
+	reduce  func([]byte) []byte
+	streams *streams
 	// changed wakes the goroutine that brings them.
 	changed chan struct{}
 
@@ -279,7 +281,7 @@ func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 	object, err := d.fetch(ctx, item.collection.ObjectPath(item.namespace, item.name))
 	// One of another uid is new: the API server's own event tells of it.
 	if uid := readMeta(object).uid; err == nil && (uid == item.uid || uid == "") {
-		err = to.add("ADDED", object)
+		err = to.add("ADDED", d.reduce(object))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -301,6 +303,7 @@ func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before
 	var few [][]byte
 	edit := rawjson.ListEditor{
 		Item: func(item []byte) []byte {
+			item = d.reduce(item)
 			routine, rests := isAtRest(item)
 			if !rests {
 				return item

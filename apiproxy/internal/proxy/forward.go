@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/stub"
 	"nimops.nim/apiproxy/internal/watches"
 )
 
@@ -44,6 +46,8 @@ type Options struct {
 	Metrics string
 	// Runtime recognizes the runtime's requests.
 	Runtime request.Runtime
+	// Limits are those of a resource of watches.yaml: a larger one is seen as a stub.
+	Limits stub.Limits
 	// Namespaces are those that the runtime watches; empty for all.
 	Namespaces []string
 	// Say writes a line for the operator's log.
@@ -69,6 +73,7 @@ func New(options Options) (*Proxy, error) {
 	}
 	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
 	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
+	p.deferral.reduce = options.Limits.Reduce
 	p.wakes = newWakes(options.Upstream, p.streams, selector)
 	p.streams.opened = p.deferral.notify
 	p.forward = &httputil.ReverseProxy{
@@ -112,14 +117,19 @@ type plan struct {
 	query      request.Query
 	// filter adds the selector; edit looks at the answer.
 	filter, edit bool
-	body         []byte
+	// isPrimary says that it is about kinds of watches.yaml, isObject that it is about one object, and
+	// isInformer that the runtime keeps what it is told.
+	isPrimary, isObject, isInformer bool
+	body                            []byte
+	// patch says that the body is no longer the object that was to be written, but a merge patch.
+	patch bool
 }
 
 type planKey struct{}
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	made := p.plan(r)
-	if made.edit && !made.filter && made.query.Watch && made.query.InitialEvents {
+	if made.edit && made.isPrimary && made.isInformer && made.query.Watch && made.query.InitialEvents && p.options.Spread > 0 {
 		// A list in the form of events: a client falls back to a list and a watch, as it must with API
 		// servers that lack this.
 		answerError(w, http.StatusUnprocessableEntity, invalid,
@@ -132,31 +142,51 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			return // The client has gone.
 		}
 	}
+	if r.Method == http.MethodPut && made.isObject && stub.Is(made.body) {
+		if !p.options.Runtime.IsAuthor(r) {
+			answerError(w, http.StatusUnprocessableEntity, invalid,
+				"nimops-apiproxy: the resource is too large to be replaced: what was read of it is not the whole")
+			return
+		}
+		object, _ := request.ParseObjectPath(r.URL.Path)
+		made.body, made.patch = stub.Patch(made.body, object.IsStatus), true
+	}
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), planKey{}, made)))
 }
 
-// plan decides by the request alone. Only whole collections that the runtime asks for on its own
-// behalf are touched. Leases, Events, Namespaces and CustomResourceDefinitions it asks for by name.
+// plan decides by the request alone. Of what is not in watches.yaml, only whole collections that the
+// runtime asks for on its own behalf are touched. Leases, Events, Namespaces and
+// CustomResourceDefinitions it asks for by name.
 func (p *Proxy) plan(r *http.Request) *plan {
-	if r.Method != http.MethodGet || !p.options.Runtime.IsAuthor(r) {
-		return &plan{}
+	if object, is := request.ParseObjectPath(r.URL.Path); is {
+		return p.planObject(r, object)
 	}
 	collection, is := request.ParsePath(r.URL.Path)
-	if !is {
+	if !is || r.Method != http.MethodGet {
 		return &plan{}
 	}
 	query, is := request.ParseQuery(r.URL.RawQuery)
-	if !is || query.Selects {
+	if !is {
 		return &plan{}
 	}
-	made := &plan{collection: collection, query: query}
-	if p.options.Primaries.HasGroup(collection.Group) {
-		made.edit = p.options.Spread > 0 && (query.Watch || p.deferral.concerns(collection))
-	} else {
-		made.filter, made.edit = true, true
+	made := &plan{
+		collection: collection, query: query, isPrimary: p.options.Primaries.HasGroup(collection.Group),
+		isInformer: p.options.Runtime.IsAuthor(r) && !query.Selects,
 	}
-	made.edit = made.edit && request.WantsJSON(r.Header)
+	made.filter = made.isInformer && !made.isPrimary
+	made.edit = (made.filter || made.isPrimary) && request.WantsJSON(r.Header)
 	return made
+}
+
+// planObject has large objects of watches.yaml reduced for whoever asks, also in answers to writes.
+func (p *Proxy) planObject(r *http.Request, object request.Object) *plan {
+	if !p.options.Primaries.HasGroup(object.Collection.Group) {
+		return &plan{}
+	}
+	isWhole := r.Method != http.MethodHead
+	return &plan{
+		collection: object.Collection, isPrimary: true, isObject: true, edit: isWhole && request.WantsJSON(r.Header),
+	}
 }
 
 // isWhole returns whether the runtime sees all of a collection, as children in it lack our label.
@@ -174,6 +204,11 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if made.edit {
 		r.Out.Header.Set("Accept-Encoding", "identity")
 	}
+	if made.patch {
+		r.Out.Method = http.MethodPatch
+		r.Out.Header.Set("Content-Type", "application/merge-patch+json")
+		r.Out.ContentLength = int64(len(made.body))
+	}
 	if made.body != nil {
 		r.Out.Body = io.NopCloser(bytes.NewReader(made.body))
 		r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(made.body)), nil }
@@ -186,12 +221,19 @@ func (p *Proxy) modify(response *http.Response) error {
 		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}
-	if made.query.Watch {
-		response.Body = p.streams.body(&stream{
+	switch {
+	case made.isObject:
+		return p.object(response)
+	case made.query.Watch:
+		watch := &stream{
 			collection: made.collection, observe: p.observe, out: nil,
 			position: made.query.ResourceVersion, bookmarks: made.query.Bookmarks,
-		}, response.Body)
-	} else {
+		}
+		if !made.isInformer {
+			watch.observe = p.reduceEvent
+		}
+		response.Body = p.streams.body(watch, response.Body, made.isInformer)
+	default:
 		response.Body = p.list(made, response.Body)
 	}
 	response.Header.Del("Content-Length")
@@ -199,17 +241,35 @@ func (p *Proxy) modify(response *http.Response) error {
 	return nil
 }
 
+// object reduces an object.
+func (p *Proxy) object(response *http.Response) error {
+	whole, err := io.ReadAll(io.LimitReader(response.Body, largestObject))
+	if err != nil {
+		return err
+	}
+	_ = response.Body.Close()
+	seen := p.options.Limits.Reduce(whole)
+	response.Body = io.NopCloser(bytes.NewReader(seen))
+	response.Header.Set("Content-Length", strconv.Itoa(len(seen)))
+	response.ContentLength = int64(len(seen))
+	return nil
+}
+
 // observe is called with each event of a stream, in order.
 func (p *Proxy) observe(of *stream, found event) []byte {
 	p.deferral.observe(found)
 	if p.options.Primaries.HasGroup(of.collection.Group) {
-		return nil
+		return p.reduceEvent(of, found)
 	}
 	if found.kind == "DELETED" {
 		p.wakes.forget(of.collection, found.meta.namespace, found.meta.name)
 		return nil
 	}
 	return p.wakes.annotate(of.collection, found.object, false)
+}
+
+func (p *Proxy) reduceEvent(_ *stream, found event) []byte {
+	return p.options.Limits.Reduce(found.object)
 }
 
 // fail answers when the API server does not.

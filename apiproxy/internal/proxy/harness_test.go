@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"nimops.nim/apiproxy/internal/request"
+	"nimops.nim/apiproxy/internal/stub"
 	"nimops.nim/apiproxy/internal/watches"
 )
 
@@ -85,7 +86,7 @@ func startAt(t *testing.T, spread time.Duration, kinds string, config *rest.Conf
 	said := make(chan string, 100)
 	made, err := New(Options{
 		Upstream: upstream, Token: token, Primaries: primaries, Selector: selector, Spread: spread, Interval: interval,
-		Runtime: request.Runtime{UserAgent: "ansible-operator"}, Say: func(text string) { said <- text },
+		Limits: stub.Limits{Bytes: 4 << 10, Depth: 16}, Runtime: request.Runtime{UserAgent: "ansible-operator"}, Say: func(text string) { said <- text },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,13 @@ func (p *Proxy) editList(made *plan, to io.Writer, from io.Reader) error {
 		}})
 		return err
 	}
+	reduce := p.options.Limits.Reduce
+	if !made.isInformer || !p.deferral.concerns(made.collection) {
+		_, _, err := rawjson.EditList(to, from, rawjson.ListEditor{Item: reduce})
+		return err
+	}
 	before, deferring := p.deferral.begin(made.collection, made.query)
-	edit, left := rawjson.ListEditor{Item: func(item []byte) []byte { return item }}, func() []*withheld { return nil }
+	edit, left := rawjson.ListEditor{Item: reduce}, func() []*withheld { return nil }
 	if deferring {
 		edit, left = p.deferral.editor(made.collection, p.options.Primaries.AtRest, before)
 	}

@@ -144,7 +144,7 @@ func (s *stream) pass(line []byte) error {
 			if s.making > 0 {
 				s.touched[found.meta.uid] = true
 			}
-			if object := s.observe(s, found); object != nil {
+			if object := s.observe(s, found); object != nil && !isSame(object, found.object) {
 				line = rawjson.Replace(line, found.start, found.end, object)
 			}
 		}
@@ -152,6 +152,9 @@ func (s *stream) pass(line []byte) error {
 	_, err := s.out.Write(line)
 	return err
 }
+
+// isSame returns whether two texts are one and the same.
+func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // begin announces that an event is being made; end must follow.
 func (s *stream) begin() {

@@ -57,11 +57,14 @@ func (s *streams) where(is func(request.Collection) bool) []*stream {
 	return found
 }
 
-// body puts a stream between the body of an answer and its reader.
-func (s *streams) body(opened *stream, upstream io.ReadCloser) io.ReadCloser {
+// body puts a stream between the body of an answer and its reader. Events may be added if it is the
+// runtime's.
+func (s *streams) body(opened *stream, upstream io.ReadCloser, isRuntime bool) io.ReadCloser {
 	reader, writer := io.Pipe()
 	opened.out = writer
-	s.add(opened)
+	if isRuntime {
+		s.add(opened)
+	}
 	go func() {
 		err := opened.copy(upstream)
 		s.remove(opened)

@@ -31,23 +31,10 @@ func Annotate(object []byte, key, value string) ([]byte, bool) {
 func WithoutAnnotation(object []byte, key string) []byte {
 	_, at, end := find(object, 0, len(object), "metadata")
 	annotations, from, to := find(object, at, end, "annotations")
-	kept, found := []byte("{"), false
-	whole := Members(annotations, func(name []byte, start, stop int) bool {
-		if string(name) == key {
-			found = true
-			return true
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(append(append(kept, '"'), name...), `":`...)
-		kept = append(kept, annotations[start:stop]...)
-		return true
-	})
-	if !whole || !found {
-		return object
+	if kept := WithoutMember(annotations, key); len(kept) != len(annotations) {
+		return Replace(object, from, to, kept)
 	}
-	return Replace(object, from, to, append(kept, '}'))
+	return object
 }
 
 // WithoutStatusFields returns a Kubernetes object without the entries of managedFields that are about
@@ -93,4 +80,34 @@ func insert(text []byte, at int, member string) []byte {
 		member += ","
 	}
 	return Replace(text, at+1, at+1, []byte(member))
+}
+
+// WithoutMetadata returns a Kubernetes object without a member of its metadata.
+func WithoutMetadata(object []byte, name string) []byte {
+	metadata, from, to := find(object, 0, len(object), "metadata")
+	if metadata == nil {
+		return object
+	}
+	return Replace(object, from, to, WithoutMember(metadata, name))
+}
+
+// WithoutMember returns an object without a member; the same text if it has none.
+func WithoutMember(object []byte, name string) []byte {
+	kept, found := []byte("{"), false
+	whole := Members(object, func(key []byte, start, stop int) bool {
+		if string(key) == name {
+			found = true
+			return true
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, '"'), key...), `":`...)
+		kept = append(kept, object[start:stop]...)
+		return true
+	})
+	if !whole || !found {
+		return object
+	}
+	return append(kept, '}')
 }

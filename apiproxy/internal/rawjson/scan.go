@@ -189,3 +189,40 @@ func skipNested(text []byte, at int) (int, bool) {
 	}
 	return at, false
 }
+
+// Depth returns how deep lists and maps of a text are in one another.
+func Depth(text []byte) int {
+	_, deepest := descend(text, len(text))
+	return deepest
+}
+
+// DeeperThan returns whether lists and maps of a text are more than so deep in one another.
+func DeeperThan(text []byte, limit int) bool {
+	is, _ := descend(text, limit)
+	return is
+}
+
+// descend returns whether a text is deeper than a limit, and else how deep it is. Most strings are short:
+// to go through them costs half of what it costs to search for their ends.
+func descend(text []byte, limit int) (exceeds bool, deepest int) {
+	depth := 0
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			if depth++; depth > deepest {
+				if deepest = depth; depth > limit {
+					return true, deepest
+				}
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false, deepest
+}

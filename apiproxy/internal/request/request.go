@@ -52,6 +52,34 @@ func ParsePath(path string) (Collection, bool) {
 	return found, true
 }
 
+// Object is one object of a collection, or its status.
+type Object struct {
+	Collection Collection
+	Name       string
+	IsStatus   bool
+}
+
+// ParseObjectPath returns the object that a path names, and whether it names one.
+func ParseObjectPath(path string) (Object, bool) {
+	// An object may have the name status.
+	if found, is := parseObject(path); is {
+		return found, true
+	}
+	path, isStatus := strings.CutSuffix(path, "/status")
+	found, is := parseObject(path)
+	found.IsStatus = isStatus
+	return found, is && isStatus
+}
+
+func parseObject(path string) (Object, bool) {
+	at := strings.LastIndexByte(path, '/')
+	if at < 0 || at == len(path)-1 {
+		return Object{}, false
+	}
+	collection, is := ParsePath(path[:at])
+	return Object{Collection: collection, Name: path[at+1:]}, is
+}
+
 // Path returns the collection's own path.
 func (c Collection) Path() string {
 	if c.Namespace == "" {

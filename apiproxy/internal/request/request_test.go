@@ -53,6 +53,35 @@ func TestObjectPath(t *testing.T) {
 	}
 }
 
+func TestParseObjectPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/apis/g/v1/namespaces/ns/things/a":             "ns things a",
+		"/apis/g/v1/namespaces/ns/things/a/status":      "ns things a of status",
+		"/apis/g/v1/namespaces/ns/things/status":        "ns things status",
+		"/apis/g/v1/namespaces/ns/things/status/status": "ns things status of status",
+		"/apis/g/v1/policies/a":                         " policies a",
+		"/apis/g/v1/policies/a/status":                  " policies a of status",
+		"/apis/g/v1/policies/status":                    " policies status",
+		"/apis/g/v1/namespaces/ns/things":               "",
+		"/apis/g/v1/policies":                           "",
+		"/apis/g/v1/namespaces/ns/things/a/scale":       "",
+		"/apis/g/v1/namespaces/ns/things/":              "",
+		"/":                                             "",
+		"":                                              "",
+	} {
+		got := ""
+		if found, is := ParseObjectPath(path); is {
+			got = found.Collection.Namespace + " " + found.Collection.Resource + " " + found.Name
+			if found.IsStatus {
+				got += " of status"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
 func TestParseQuery(t *testing.T) {
 	got, ok := ParseQuery("watch=1&allowWatchBookmarks=true&sendInitialEvents=false&limit=5&continue=c&resourceVersion=0&labelSelector=")
 	if want := (Query{Watch: true, Bookmarks: true, Limit: "5", Continue: "c", ResourceVersion: "0"}); !ok || got != want {
