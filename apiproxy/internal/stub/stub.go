@@ -57,8 +57,9 @@ type excess struct {
 	FieldBytes int    `json:"fieldBytes,omitempty"`
 }
 
-// Reduce returns what is to be seen of a resource: the same text if it is within the limits. If only
-// managedFields or the status exceed them, these are cut.
+// Reduce returns what is to be seen of a resource: the same text if it is within the limits. If it exceeds
+// them only by what users do not write, managedFields are left out, which the API server then keeps as
+// they are. The status is ours: the profiles of a NIMCache may be that many.
 func (l Limits) Reduce(object []byte) []byte {
 	isDeep := rawjson.DeeperThan(object, l.Depth)
 	if len(object) <= l.Bytes && !isDeep {
@@ -71,7 +72,7 @@ func (l Limits) Reduce(object []byte) []byte {
 	status := rawjson.Find(object, "status")
 	size := len(object) - len(rawjson.Find(metadata, "managedFields")) - len(status)
 	if size <= l.Bytes && !isDeep {
-		return cut(genuine(object), l.Bytes)
+		return rawjson.WithoutMetadata(genuine(object), "managedFields")
 	}
 	found := excess{Bytes: whole(size), Limit: l.Bytes}
 	if size <= l.Bytes {
@@ -92,29 +93,6 @@ func genuine(object []byte) []byte {
 		return object
 	}
 	return rawjson.WithoutAnnotation(object, Annotation)
-}
-
-// cut returns an object without managedFields, and with a status of limited size.
-func cut(object []byte, limit int) []byte {
-	if len(object) > limit {
-		object = rawjson.WithoutMetadata(object, "managedFields")
-	}
-	status := rawjson.Find(object, "status")
-	if len(status) <= limit {
-		return object
-	}
-	var text bytes.Buffer
-	open(&text)
-	rawjson.Members(object, func(name []byte, start, end int) bool {
-		if string(name) == "status" {
-			put(&text, name, small(status, mostStatus))
-		} else {
-			put(&text, name, object[start:end])
-		}
-		return true
-	})
-	text.WriteByte('}')
-	return text.Bytes()
 }
 
 // build returns the stub.

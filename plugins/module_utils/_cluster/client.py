@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from .._base.errors import ApiError
+from .._base.json_nesting import cut_nesting
 from .._base.json_size import show_size
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
 from .._http.tls import unify_verification
@@ -48,6 +49,7 @@ _MAX_REPEATED = 256 << 10
 """Bytes of a body that is sent once more. The API server closes the connection if one is too large
 for it, often before its answer can be read."""
 _BODY_TOO_LARGE = 413
+_MAX_DEPTH = 100
 _MARKER = PREFIX.encode()
 
 _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=v1,application/json"
@@ -238,8 +240,11 @@ class Client:
         data = self._call(method, path, *args, **options)
         try:
             answer = json.loads(data)
-        except (ValueError, RecursionError):
+        except ValueError:
             answer = None
+        except RecursionError:
+            # Nobody needs so much of it; `oversized.py` reports it.
+            answer = json.loads(cut_nesting(data, _MAX_DEPTH))
         if not isinstance(answer, dict):
             raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")
         if not whole and _MARKER in data:

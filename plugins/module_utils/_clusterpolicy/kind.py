@@ -16,7 +16,7 @@ from .._engine.kind import Access, Kind, Rule
 from .app import PolicyApp
 from .desired import desired
 from .reads import reads
-from .status import assess
+from .status import assess, refuse
 
 _GRANTED = "held because it is granted to pods of the stack"
 
@@ -33,6 +33,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     access=(
         Access("Node", "list patch", "labels by which pods find their nodes"),
         Access("GPUCluster", "list", "one excludes policies"),

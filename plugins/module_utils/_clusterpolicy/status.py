@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import NimError
 from .._components.gpu_stack.cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
 from .._components.gpu_stack.readiness import is_ready, is_told
 from .._components.gpu_stack.upgrade.telling import tell_upgrade
@@ -48,6 +49,14 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     if not outcome.failure:
         tell_upgrade(builder, app.upgrade)
     builder.triggers = _tell_drivers(app)
+    return builder.finish()
+
+
+def refuse(app: PolicyApp, error: NimError) -> Assessment:
+    """The status of a policy that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _set_error(builder, error.reason, str(error))
+    builder.stalled = (error.reason, str(error))
     return builder.finish()
 
 

@@ -12,6 +12,7 @@ from .._base.errors import NimError
 from .._base.reserved_keys import explain_reserved_keys, find_reserved_keys
 from .._base.yaml_text import load_yaml
 from .._engine.api_resources import KINDS, SERVED_GROUPS, identity
+from .._engine.oversized import find_excess
 from .._engine.served_kinds import SERVED
 from .schema import apply_defaults, drop_nulls, find_faults, schema_of
 
@@ -65,6 +66,10 @@ def custom_resources(texts: t.Iterable[Text], namespace: str) -> list[Json]:
     for text in texts:
         for document in parse(text):
             if document["apiVersion"].partition("/")[0] not in SERVED_GROUPS:
+                continue
+            if excess := find_excess(document):
+                name = f"{document['kind']} {document['metadata']['name']}"
+                faults.append(f"{text.source}: {name}: {excess}")
                 continue
             resource, wrong = _take(document, namespace)
             if reserved := find_reserved_keys(document):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from .._base.errors import NimError
 from .._engine.conditions import find_condition
 from .._engine.desired import Event, Outcome, Refusal
 from .._engine.status_builder import StatusBuilder
@@ -120,6 +121,14 @@ def report(builder: StatusBuilder, verdict: Verdict) -> None:
     builder.is_requeued_slowly = verdict.slowly
     builder.is_told = verdict.is_told
     builder.error = verdict.error
+
+
+def refuse(builder: StatusBuilder, subject: str, status: Fields, error: NimError) -> Verdict:
+    """Report why a resource is not even looked at; all other fields stay as they are."""
+    verdict = failed(error.reason, str(error))
+    report(builder, verdict)
+    builder.events += events_of(subject, status, verdict)
+    return verdict
 
 
 def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:

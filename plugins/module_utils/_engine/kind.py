@@ -14,6 +14,8 @@ observed.
 ``assess(app, outcome) -> Assessment``
     The resulting status, events and wake-ups; also called when `desired` raised, or when the API
     server refused something.
+``refuse(app, error) -> Assessment``
+    The same for a resource that is too large: nothing was observed, and it may have no spec.
 
 A custom resource that is being deleted wants nothing, and its children are deleted with it. If more
 must be done, for example for objects without an owner reference, `finalize(app) -> Desired` returns
@@ -25,6 +27,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from .._base.errors import NimError
 from .api_resources import GROUP, ApiResource
 from .desired import Assessment, Desired, Manifest, Outcome
 from .observed import Observed, Read
@@ -80,6 +83,7 @@ class Kind(t.Generic[AppT]):
     desired: t.Callable[[AppT], Desired]
     assess: t.Callable[[AppT, Outcome], Assessment]
     finalize: t.Callable[[AppT], Desired] | None = None
+    refuse: t.Callable[[AppT, NimError], Assessment] | None = None
     group: str = GROUP
     version: str = "v1alpha1"
     is_namespaced: bool = True

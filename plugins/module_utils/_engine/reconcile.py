@@ -16,6 +16,7 @@ from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .desired import Assessment, Desired, Event, Outcome
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
+from .oversized import find_excess, without_spec
 from .plan import Plan, make_plan
 from .plan_size import refuse_large
 from .rivals import report_rival
@@ -119,8 +120,9 @@ def look(kind: AnyKind, resource: Json, cluster: Cluster) -> Look:
 def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     """All answers that the kind needs for this resource, by key."""
     answers: Json = {OPERATOR: cluster.settings()}
-    if not _is_over(kind, resource):
-        app = kind.app(resource, Observed(answers))
+    subject = _subject_of(resource)
+    if subject and not _is_over(kind, resource):
+        app = kind.app(subject, Observed(answers))
         while new := {read.key: read for read in kind.reads(app) if read.key not in answers}:
             for key, read in new.items():
                 answers[key] = cluster.answer(read)
@@ -164,11 +166,11 @@ def conclude(
     """
     if is_deleted(resource):
         return Report(changed=False, status={}, error=outcome.failure, period="")
-    now = cluster.now()
+    now, excess = cluster.now(), find_excess(resource)
     told: list[Event] = []
     for attempt in range(_CONFLICT_TRIES):
         observed = Observed(answers)
-        assessment = kind.assess(kind.app(resource, observed), outcome)
+        assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
         assessment = report_rival(resource, answers, assessment, now)
         status = finish_status(resource, assessment, now, observed.operator_version)
         new = [event for event in assessment.events if event not in told]
@@ -189,6 +191,14 @@ def conclude(
         assessment = replace(assessment, is_told=False)
     period = _period((resource, status, now), assessment, outcome, cluster)
     return Report(changed, status, assessment.error, period)
+
+
+def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None) -> Assessment:
+    if not excess:
+        return kind.assess(app, outcome)
+    if kind.refuse:
+        return kind.refuse(app, excess)
+    return kind.assess(app, Outcome(failure=str(excess), failure_reason=excess.reason))
 
 
 def _period(
@@ -222,8 +232,20 @@ def _is_over(kind: AnyKind, resource: Json) -> bool:
     return is_deleted(resource) and kind.finalize is None
 
 
+def _subject_of(resource: Json) -> Json | None:
+    """The resource as far as it may be looked at; None if it is too large.
+
+    To finalize it takes no spec.
+    """
+    if not find_excess(resource):
+        return resource
+    return without_spec(resource) if is_deleted(resource) else None
+
+
 def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
     if _is_over(kind, resource):
         return Desired()
     ask = kind.finalize if is_deleted(resource) else None
-    return (ask or kind.desired)(kind.app(resource, observed))
+    if not ask and (excess := find_excess(resource)):
+        raise excess
+    return (ask or kind.desired)(kind.app(_subject_of(resource) or resource, observed))

@@ -10,7 +10,7 @@ from .._engine.kind import Access, Kind, Rule
 from .app import NIMBuildApp
 from .desired import desired
 from .reads import reads
-from .status import assess
+from .status import assess, refuse
 
 KIND = Kind(
     name="NIMBuild",
@@ -19,6 +19,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     watches_annotations=True,
     access=(
         Access("NIMCache", "read", "the cache to build on; its status lists the built profiles"),

@@ -9,6 +9,7 @@ from .._components.pvc import pvc_name
 from .._components.traffic import selector_reads
 from .._engine.desired import Manifest
 from .._engine.observed import Read, read_nodes, read_object
+from .._engine.oversized import is_stub
 from .._profiles.manifest_pod import read_log_of
 from .._profiles.model_manifest import manifest_map_name
 from .app import NIMBuildApp
@@ -30,7 +31,7 @@ def reads(app: NIMBuildApp) -> list[Read]:
             app,
             cache,
         )
-        if cache
+        if cache and not is_stub(cache)
         else []
     )
 

@@ -57,6 +57,16 @@ def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
     return _finish(builder, app)
 
 
+def refuse(app: NIMBuildApp, error: NimError) -> Assessment:
+    """The status of a build that is too large; what is Ready stays so."""
+    builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
+    builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", str(error))
+    if builder.state != READY:
+        builder.set_field("state", PENDING)
+    builder.stalled = (error.reason, str(error))
+    return _finish(builder, app)
+
+
 def _retry(builder: StatusBuilder, app: NIMBuildApp, outcome: Outcome) -> None:
     """A transient error; what is Ready stays so."""
     message = outcome.failure or "; ".join(item.message for item in outcome.refusals)

@@ -11,7 +11,7 @@ from .._engine.kind import Access, Kind, Rule
 from .app import NIMCacheApp
 from .desired import desired
 from .reads import reads
-from .status import assess, assumed_status
+from .status import assess, assumed_status, refuse
 
 KIND = Kind(
     name="NIMCache",
@@ -20,6 +20,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     assumed_status=assumed_status,
     access=(
         Access("NIMBuild", "list patch", "triggers the builds that wait for it"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import NimError
 from .._components.nim_metadata import CACHE_STATE, state_note
 from .._components.pvc import pvc_name
 from .._engine.api_resources import key_of
@@ -63,6 +64,13 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
             builder.reconciling = steps.waiting
         elif builder.state != READY:
             _follow_job(builder, app.at(outcome.view(app.observed)), steps, outcome)
+    return _finish(builder, app)
+
+
+def refuse(app: NIMCacheApp, error: NimError) -> Assessment:
+    """The status of a cache that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _stall(builder, app, Problem(str(error), error.reason))
     return _finish(builder, app)
 
 

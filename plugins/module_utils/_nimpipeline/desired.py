@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from .._engine.desired import Child, Desired
 from .app import NIMPipelineApp
-from .entries import SERVICE, served_entries
+from .entries import SERVICE, is_too_large, served_entries
 from .nim_service import build_nim_service
 
 
 def desired(app: NIMPipelineApp) -> Desired:
-    """A NIMService for each entry to serve; none if the pipeline is being deleted."""
-    children = [Child(build_nim_service(app, entry)) for entry in served_entries(app).values()]
+    """A NIMService for each entry to serve; none if the pipeline is being deleted.
+
+    One that has become too large is left alone: what it is like cannot be seen.
+    """
+    children = [
+        Child(build_nim_service(app, entry))
+        for name, entry in served_entries(app).items()
+        if not is_too_large(app, name)
+    ]
     unwanted = [(SERVICE, name) for name in leftovers(app)]
     return Desired(children, unwanted, are_independent=True)
 

@@ -9,6 +9,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from .._base.errors import TOO_LARGE
+from .._engine.oversized import find_excess, is_stub
 from .app import NIMPipelineApp
 
 Resource = t.Mapping[str, t.Any]
@@ -73,11 +75,22 @@ def served_entries(app: NIMPipelineApp) -> dict[str, Entry]:
     return {name: entry for name, entry in enabled_entries(app).items() if entry.has_valid_name}
 
 
+def is_too_large(app: NIMPipelineApp, name: str) -> bool:
+    """Whether a NIMService of the pipeline is only known as a stub."""
+    live = app.live(SERVICE, name)
+    return live is not None and is_stub(live) and app.controls(live)
+
+
 def find_problems(app: NIMPipelineApp) -> list[Problem]:
-    """Problems with names."""
+    """Problems with names, and NIMServices that are too large."""
     last = {entry.name: entry for entry in entries_of(app)}
     found = (_problem_of(entry, last[entry.name]) for entry in entries_of(app))
-    return [problem for problem in found if problem]
+    large = (
+        Problem(entry, f"{SERVICE}{TOO_LARGE}", f"{entry.where}: {SERVICE} {name}: {excess}")
+        for name, entry in served_entries(app).items()
+        if is_too_large(app, name) and (excess := find_excess(app.live(SERVICE, name) or {}))
+    )
+    return [*(problem for problem in found if problem), *large]
 
 
 def _problem_of(entry: Entry, last: Entry) -> Problem | None:

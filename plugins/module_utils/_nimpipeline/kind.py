@@ -9,7 +9,7 @@ from .._engine.kind import Access, Kind
 from .app import NIMPipelineApp
 from .desired import desired
 from .reads import reads
-from .status import assess
+from .status import assess, refuse
 
 KIND = Kind(
     name="NIMPipeline",
@@ -18,6 +18,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     watches_annotations=True,
     access=(
         Access(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import NimError
 from .._base.reserved_keys import is_reserved_key
 from .._components.nim_metadata import SERVICE_STATE
 from .._engine.conditions import RECONCILING, STALLED, find_condition
@@ -47,6 +48,17 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     builder.events += _events(app, builder, states)
     builder.is_polled = _is_behind(now)
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
+    return builder.finish()
+
+
+def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
+    """The status of a pipeline that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder.set_field("state", FAILED)
+    builder.stalled = (error.reason, str(error))
+    told = find_condition(app.status.get("conditions"), STALLED) or {}
+    if told.get("message") != str(error):
+        builder.events.append(Event("Warning", error.reason, str(error)))
     return builder.finish()
 
 

@@ -13,7 +13,7 @@ from .desired import desired
 from .endpoint_picker.deployment import FORMER_POOL_GROUP, POOL_GROUP
 from .kserve.mode import CONTROLLER, CONTROLLERS
 from .reads import reads
-from .status import assess
+from .status import assess, refuse
 
 _CHILD = "read write delete"
 _GRANTED = "the Role of an endpoint picker grants it, so the operator needs it too"
@@ -25,6 +25,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     watches_annotations=True,
     access=(
         Access("NIMCache", "read", "the cached model"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
+from .._base.errors import NimError
 from .._components.dra.pod_claims import CLAIM
 from .._components.dra.statuses import has_vanishing_claims
 from .._components.nim_metadata import CACHE_STATE, SERVICE_STATE, state_note
@@ -24,6 +25,7 @@ from .._components.verdict import (
     report,
     with_pods,
 )
+from .._components.verdict import refuse as refuse_service
 from .._engine.desired import Annotation, Assessment, Event, Outcome
 from .._engine.metadata import controller_of
 from .._engine.status_builder import StatusBuilder
@@ -68,6 +70,14 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
         builder.is_polled, builder.is_told = True, False
     builder.events += _events(now, verdict)
+    builder.triggers += _trigger_pipeline(app, verdict)
+    return builder.finish()
+
+
+def refuse(app: NIMServiceApp, error: NimError) -> Assessment:
+    """The status of a service that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    verdict = refuse_service(builder, f"NIMService {app.name}", app.status, error)
     builder.triggers += _trigger_pipeline(app, verdict)
     return builder.finish()
 

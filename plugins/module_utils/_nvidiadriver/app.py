@@ -21,6 +21,7 @@ from .._components.gpu_stack.nodes import Nodes, owner_of
 from .._components.gpu_stack.upgrade.reads import upgrade_step
 from .._components.gpu_stack.upgrade.step import Step
 from .._engine.desired import Manifest
+from .._engine.oversized import find_excess, is_stub
 from .owners import Owners
 from .spec import DriverSpec
 
@@ -47,7 +48,9 @@ class DriverApp(StackApp):
     @property
     def is_disabled(self) -> bool:
         """Whether the ClusterPolicy installs the drivers."""
-        return self.policy is not None and not self._of_policy("driver", "useNvidiaDriverCRD")
+        policy = self.policy
+        is_known = policy is not None and not is_stub(policy)
+        return is_known and not self._of_policy("driver", "useNvidiaDriverCRD")
 
     @property
     def root(self) -> str:
@@ -62,6 +65,9 @@ class DriverApp(StackApp):
                 "no ClusterPolicy object found in the cluster: a driver needs the rest of the GPU"
                 " stack, and driver.useNvidiaDriverCRD of its ClusterPolicy"
             )
+        if is_stub(self.policy) and (excess := find_excess(self.policy)):
+            name = self.policy["metadata"]["name"]
+            return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
         has_sandboxes = bool(self._of_policy("sandboxWorkloads", "enabled"))
         return find_obstacle(self.observed, has_sandboxes=has_sandboxes) or self.spec.obstacle
 

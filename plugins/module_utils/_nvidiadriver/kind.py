@@ -16,7 +16,7 @@ from .._engine.kind import Access, Kind, Rule
 from .app import DriverApp
 from .desired import desired, finalize
 from .reads import reads
-from .status import assess
+from .status import assess, refuse
 
 _GRANTED = "held because it is granted to the driver's pods"
 
@@ -32,6 +32,7 @@ KIND = Kind(
     reads=reads,
     desired=desired,
     assess=assess,
+    refuse=refuse,
     finalize=finalize,
     access=(
         Access("Node", "list patch", "which driver a node gets, by a label; upgrades"),

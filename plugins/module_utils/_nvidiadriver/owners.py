@@ -17,6 +17,7 @@ from .._components.gpu_stack.nodes import GPU_PRESENT, OWNER, labels_of, owner_o
 from .._components.gpu_stack.upgrade.names import ENABLED
 from .._components.names import MAX_LABEL, check_name
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
+from .._engine.oversized import find_excess, is_stub
 from .spec import DriverSpec
 
 CONFLICTING = "ConflictingNodeSelector"
@@ -44,7 +45,7 @@ class Owners:
         found = {
             name: fault
             for name, spec in self._specs.items()
-            if (fault := _fault_of_name(self._drivers[name]) or spec.fault)
+            if (fault := _fault_of(self._drivers[name]) or spec.fault)
         }
         defaults = self._defaults
         if len(defaults) > 1:
@@ -102,7 +103,8 @@ class Owners:
         return sorted(
             name
             for name, spec in self._specs.items()
-            if not (spec.is_default or spec.fault) and spec.selector.items() <= labels
+            if not (spec.is_default or spec.fault or is_stub(self._drivers[name]))
+            and spec.selector.items() <= labels
         )
 
 
@@ -123,8 +125,10 @@ def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
     return found
 
 
-def _fault_of_name(driver: Manifest) -> NimError | None:
-    """Why an NVIDIADriver's name cannot be a label of nodes, None if it can."""
+def _fault_of(driver: Manifest) -> NimError | None:
+    """Why an NVIDIADriver cannot have nodes, whatever its spec; None if it can."""
+    if is_stub(driver):
+        return find_excess(driver)
     try:
         check_name({**driver, "kind": "NVIDIADriver"}, MAX_LABEL)
     except NimError as error:

@@ -45,6 +45,14 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
     return builder.finish()
 
 
+def refuse(app: DriverApp, error: NimError) -> Assessment:
+    """The status of a driver that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _set_error(builder, error.reason, str(error))
+    builder.stalled = (error.reason, str(error))
+    return builder.finish()
+
+
 def _disable(builder: StatusBuilder) -> None:
     """The ClusterPolicy installs the drivers, and tells when it does not any more."""
     if builder.state != _DISABLED:

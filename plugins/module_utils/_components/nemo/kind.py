@@ -10,7 +10,7 @@ from ..rbac import SCC_GROUP, SCC_RESOURCE
 from ..traffic import SELECTOR_ACCESS
 from .app import NemoApp
 from .children import desired, reads
-from .status import assess
+from .status import assess, refuse
 
 _CHILD = "read write delete"
 
@@ -31,6 +31,7 @@ def nemo_kind(
         reads=reads,
         desired=desired,
         assess=assess,
+        refuse=refuse,
         finalizer_name=finalizer_name,
         reconcile_period="1m",
         watches_annotations=True,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..._base.errors import NimError
 from ..._engine.desired import Assessment, Outcome
 from ..._engine.status_builder import StatusBuilder
 from ..pvc import claim_at_deletion
@@ -21,6 +22,7 @@ from ..verdict import (
     report,
     with_pods,
 )
+from ..verdict import refuse as refuse_service
 from .app import NemoApp
 from .children import find_missing
 
@@ -49,6 +51,13 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
         # No watch tells when the ConfigMap has been corrected, and the runtime would retry a failed
         # run less and less often.
         builder.error, builder.is_polled = "", True
+    return replace(builder.finish(), source=f"{app.part_of}-controller")
+
+
+def refuse(app: NemoApp, error: NimError) -> Assessment:
+    """The status of a service that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    refuse_service(builder, f"{app.kind} {app.name}", app.status, error)
     return replace(builder.finish(), source=f"{app.part_of}-controller")
 
 

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Custom resources that are too large to be served, and the stubs that stand in for them.
+
+A stub, which nimops-apiproxy makes, has metadata and status, but no spec. It says by an annotation
+what is too large. Without the proxy, or in a command, the whole resource is there and is measured
+here, with the same limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import typing as t
+
+from .._base.errors import TOO_LARGE, NimError
+from .._base.json_size import json_size, show_size
+from .._base.printable import printable
+
+MAX_BYTES = 256 << 10
+"""The JSON of a resource without what users do not write: its status and managedFields."""
+MAX_DEPTH = 64
+"""Lists and maps in one another. Some interpreters end at 1,000."""
+ANNOTATION = "nimops.nim/oversized"
+
+_MAX_STEPS = 8
+_MAX_KEY = 63
+_MAX_FIELD = 512
+
+Json = t.Mapping[str, t.Any]
+
+
+def is_stub(resource: Json) -> bool:
+    """Whether this stands in for a resource that is too large.
+
+    The annotation on a resource with a spec means nothing: anyone may set it.
+    """
+    return "spec" not in resource and ANNOTATION in (resource["metadata"].get("annotations") or {})
+
+
+def find_excess(resource: Json) -> NimError | None:
+    """Why a custom resource is too large to be served, None if it is not."""
+    if is_stub(resource):
+        return _explain_stub(resource)
+    written = _written(resource)
+    if depth := _excessive_depth(written):
+        return _explain_depth(_find_field(written, _depth_of, 0)[0], depth, MAX_DEPTH)
+    if (size := json_size(written)) <= MAX_BYTES:
+        return None
+    field, largest = _find_field(written, json_size, 0.5)
+    return _explain_size(field, size, largest, MAX_BYTES)
+
+
+def without_spec(resource: Json) -> dict[str, t.Any]:
+    """The resource with an empty spec, to finalize what is too large to be looked at."""
+    return {**resource, "spec": {}}
+
+
+def _written(resource: Json) -> dict[str, t.Any]:
+    """What users write of a resource."""
+    found = {key: value for key, value in resource.items() if key != "status"}
+    metadata = resource["metadata"]
+    found["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
+    return found
+
+
+def _explain_stub(resource: Json) -> NimError:
+    """The proxy's findings; without it, users can write what is read here."""
+    told: t.Any = None
+    with contextlib.suppress(TypeError, ValueError, RecursionError):
+        told = json.loads(resource["metadata"]["annotations"][ANNOTATION])
+    found = told if isinstance(told, dict) else {}
+    field = printable(str(found.get("field") or "spec"), _MAX_FIELD)
+    size, largest, depth, limit = (
+        value if isinstance(value := found.get(key), int) and 0 <= value < 1 << 40 else 0
+        for key in ("bytes", "fieldBytes", "depth", "limit")
+    )
+    if depth:
+        return _explain_depth(field, depth, limit or MAX_DEPTH)
+    return _explain_size(field, size, largest, limit or MAX_BYTES)
+
+
+def _explain_size(field: str, size: int, largest: int, limit: int) -> NimError:
+    has = f"has {show_size(size)} as JSON, more than {show_size(limit)}"
+    return _final(f"{field}: the resource {has}: shorten {field} ({show_size(largest)})")
+
+
+def _explain_depth(field: str, depth: int, limit: int) -> NimError:
+    return _final(
+        f"{field}: lists and maps are nested {depth} levels deep, more than {limit}: flatten them"
+    )
+
+
+def _final(message: str) -> NimError:
+    return NimError(f"{message} (running workloads stay unchanged)", reason=TOO_LARGE)
+
+
+def _excessive_depth(value: t.Any) -> int:
+    """How deep lists and maps are in one another, if that is too deep; else 0."""
+    depth = _depth_of(value)
+    return depth if depth > MAX_DEPTH else 0
+
+
+def _depth_of(value: t.Any) -> int:
+    """Level by level, as a function that calls itself would end with the stack."""
+    depth, level = 0, [value] if isinstance(value, (dict, list)) else []
+    while level:
+        depth += 1
+        level = [
+            item
+            for outer in level
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(item, (dict, list))
+        ]
+    return depth
+
+
+def _find_field(resource: Json, measure: t.Callable[[t.Any], int], share: float) -> tuple[str, int]:
+    """The path to the field of the largest measure, and that.
+
+    It goes down as long as a part has more than this share of the whole.
+    """
+    path, value, found = "", t.cast("t.Any", resource), 0
+    for _step in range(_MAX_STEPS):
+        parts = [(measure(part), step, part) for step, part in _parts_of(value)]
+        largest, step, part = max(parts, key=lambda item: item[0], default=(0, "", None))
+        if not largest or (path and largest <= share * found):
+            break
+        path, value, found = path + step, part, largest
+    return path.lstrip("."), found
+
+
+def _parts_of(value: t.Any) -> t.Iterator[tuple[str, t.Any]]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield f".{printable(str(key), _MAX_KEY)}", part
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield f"[{index}]", part

@@ -1,0 +1,268 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is too large to be served, for every kind: no plan, a condition, an event, and an end."""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import FINAL, TOO_LARGE
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.oversized import (
+    ANNOTATION,
+    MAX_BYTES,
+    MAX_DEPTH,
+    find_excess,
+    is_stub,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
+    conclude,
+    look,
+    reconcile,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
+
+Json = dict[str, t.Any]
+
+PROXY = Path(__file__).parents[5] / "apiproxy" / "internal" / "stub" / "stub.go"
+STAYS = " (running workloads stay unchanged)"
+TOLD = {"bytes": 1364992, "limit": 262144, "field": "spec.env", "fieldBytes": 1258496}
+TEXT = (
+    "spec.env: the resource has 1.3 MiB as JSON, more than 256 KiB: shorten spec.env (1.2 MiB)"
+    + STAYS
+)
+
+
+def resource(kind: str = "NIMService", **fields: t.Any) -> Json:
+    metadata = {"name": "a", "namespace": "nim", "uid": "u", "generation": 2}
+    return {"apiVersion": "x/v1", "kind": kind, "metadata": metadata, **fields}
+
+
+def stub(kind: str = "NIMService", told: t.Any = TOLD, **fields: t.Any) -> Json:
+    made = resource(kind, **fields)
+    made["metadata"]["annotations"] = {ANNOTATION: told if told is str else json.dumps(told)}
+    return made
+
+
+def env(count: int) -> list[Json]:
+    return [{"name": f"NAME_{number}", "value": "v"} for number in range(count)]
+
+
+def nested(depth: int) -> t.Any:
+    value: t.Any = 1
+    for _level in range(depth):
+        value = {"a": value}
+    return value
+
+
+def large(kind: str = "NIMService", **fields: t.Any) -> Json:
+    return resource(kind, spec={"env": env(10000)}, **fields)
+
+
+def deep(kind: str = "NIMService", depth: int = 100, **fields: t.Any) -> Json:
+    config = {"expose": {"router": {"eppConfig": {"config": nested(depth)}}}}
+    return resource(kind, spec=config, **fields)
+
+
+def test_the_reason_is_final() -> None:
+    assert TOO_LARGE in FINAL
+
+
+def test_limits_are_those_of_the_proxy() -> None:
+    if not PROXY.exists():
+        pytest.skip("the proxy's sources are not here")
+    text = PROXY.read_text()
+    assert f'Annotation = "{ANNOTATION}"' in text
+    assert re.search(r"MaxBytes = (.*)", text)[1] == f"{MAX_BYTES >> 10} << 10"  # type: ignore[index]
+    assert re.search(r"MaxDepth = (.*)", text)[1] == str(MAX_DEPTH)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        resource(),
+        resource(spec={"env": env(5000)}),
+        resource(spec=nested(MAX_DEPTH - 1)),
+        resource(spec={}, status={"profiles": ["x" * MAX_BYTES]}),
+        resource(spec={}, metadata={"name": "a", "managedFields": ["x" * MAX_BYTES]}),
+        {**stub(), "spec": {"a": 1}},
+    ],
+    ids=["empty", "usual", "as deep", "status", "managedFields", "annotated by a user"],
+)
+def test_what_is_not_too_large(given: Json) -> None:
+    assert find_excess(given) is None
+    assert not is_stub(given)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"env": env(10000)}, "spec.env"),
+        (
+            {"image": {}, "nodeSelector": {f"k{n}": "x" * 99 for n in range(4000)}},
+            "spec.nodeSelector",
+        ),
+        ({"services": [{}, {"spec": {"env": env(10000)}}]}, "spec.services[1].spec.env"),
+        ({"a": "x" * MAX_BYTES}, "spec.a"),
+        ({"ä": "ö" * (MAX_BYTES // 2)}, "spec.ä"),
+        ({"a\x1b\n" + "k" * 99: "x" * MAX_BYTES}, f"spec.a{'k' * 62}"),
+        (dict.fromkeys("abc", "x" * (MAX_BYTES // 2)), "spec"),
+    ],
+    ids=["list", "map", "in a list", "text", "bytes count", "odd key", "many fields"],
+)
+def test_the_field_is_named(spec: Json, field: str) -> None:
+    found = find_excess(resource(spec=spec))
+    assert found
+    assert found.reason == TOO_LARGE
+    assert re.fullmatch(
+        rf"{re.escape(field)}: the resource has [\d.]+ [KM]iB as JSON, more than 256 KiB: shorten"
+        rf" {re.escape(field)} \([\d.]+ [KM]iB\) \(running workloads stay unchanged\)",
+        str(found),
+    )
+
+
+def test_labels_and_annotations_count() -> None:
+    given = resource(spec={})
+    given["metadata"]["annotations"] = {"a": "x" * MAX_BYTES}
+    assert str(find_excess(given)).startswith("metadata.annotations.a: ")
+
+
+def test_depth() -> None:
+    assert str(find_excess(deep(depth=10000))) == (
+        "spec.expose.router.eppConfig.config.a.a.a: lists and maps are nested 10005 levels deep,"
+        f" more than 64: flatten them{STAYS}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (TOLD, TEXT),
+        (
+            {"depth": 100, "limit": 64, "field": "spec.a"},
+            f"spec.a: lists and maps are nested 100 levels deep, more than 64: flatten them{STAYS}",
+        ),
+        ("no map", None),
+        ([], None),
+        ({"bytes": "x", "limit": -1, "field": {"a": []}, "fieldBytes": 1 << 80}, None),
+        ({"field": "\x1b[31m" + "x" * 9999}, None),
+    ],
+)
+def test_what_a_stub_tells(told: t.Any, text: str | None) -> None:
+    found = find_excess(stub(told=told))
+    assert found
+    assert found.reason == TOO_LARGE
+    assert str(found) == text if text else len(str(found)) < 2000
+    assert str(found).isprintable()
+
+
+def test_a_stub_with_an_annotation_that_is_no_json() -> None:
+    given = stub()
+    given["metadata"]["annotations"][ANNOTATION] = "[" * 100000
+    assert find_excess(given)
+
+
+def conditions(status: Json) -> dict[str, tuple[str, str, str]]:
+    return {
+        item["type"]: (item["status"], item["reason"], item["message"])
+        for item in status["conditions"]
+    }
+
+
+FAILING = {
+    "NIMCache": "NIM_CACHE_RECONCILE_FAILED",
+    "NIMBuild": "NIM_BUILD_RECONCILE_FAILED",
+    "NIMPipeline": "Stalled",
+    "ClusterPolicy": "Error",
+    "NVIDIADriver": "Error",
+}
+STATES = {"NIMCache": "NotReady", "NIMBuild": "Pending", "ClusterPolicy": "notReady"}
+STATES["NVIDIADriver"] = "notReady"
+
+
+@pytest.mark.parametrize("make", [stub, large, deep])
+@pytest.mark.parametrize("name", kind_names())
+def test_a_pass_makes_no_plan_and_tells_once(name: str, make: t.Callable[..., Json]) -> None:
+    cluster, given = SimulatedCluster(Facts([]).ask), make(name)
+    kind, excess = kind_of(given), find_excess(given)
+    done = reconcile(kind, given, cluster)
+    assert done.look.plan.is_empty
+    assert set(done.look.answers) == {"operator"}
+    assert not done.look.desired.children
+    assert (done.report.error, done.report.period) == ("", "")
+    status = done.report.status
+    assert status["observedGeneration"] == 2
+    assert status["state"] == STATES.get(name, "Failed")
+    found = conditions(status)
+    assert found["Stalled"] == ("True", TOO_LARGE, str(excess))
+    assert found[FAILING.get(name, "Failed")][::2] == ("True", str(excess))
+    assert "Reconciling" not in found
+    if "Ready" in found:
+        assert found["Ready"][0] == "False"
+    assert kind.refuse
+    assert excess
+    app = kind.app(given, _observed())
+    (event,) = kind.refuse(app, excess).events
+    assert (event.kind, event.message[-len(str(excess)) :]) == ("Warning", str(excess))
+    again = reconcile(kind, {**given, "status": status}, cluster)
+    assert again.report.status == status
+    assert not again.report.changed
+    app = kind.app({**given, "status": status}, _observed())
+    assert not kind.refuse(app, excess).events
+
+
+def _observed() -> t.Any:
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+
+    return Observed({})
+
+
+@pytest.mark.parametrize("name", kind_names())
+def test_what_the_status_says_otherwise_stays(name: str) -> None:
+    """A stub may lack large fields of the status, which a merge patch then leaves alone."""
+    ready = {"state": "Ready", "model": {"name": "m"}, "pvc": "p", "onDeletion": "x", "states": {}}
+    given, cluster = stub(name, status=ready), SimulatedCluster(Facts([]).ask)
+    status = reconcile(kind_of(given), given, cluster).report.status
+    assert {key: status[key] for key in ("model", "pvc", "onDeletion", "states")} == {
+        key: ready[key] for key in ("model", "pvc", "onDeletion", "states")
+    }
+
+
+@pytest.mark.parametrize("make", [stub, large, deep])
+@pytest.mark.parametrize("name", kind_names())
+def test_deletion_works(name: str, make: t.Callable[..., Json]) -> None:
+    given = make(name)
+    given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    done = reconcile(kind_of(given), given, SimulatedCluster(Facts([]).ask))
+    assert (done.report.error, done.outcome.failure) == ("", "")
+    assert done.look.plan.is_empty
+
+
+@pytest.mark.parametrize("name", kind_names())
+def test_a_failure_of_the_run_does_not_hide_the_reason(name: str) -> None:
+    given = stub(name)
+    failed = Outcome(failure="the API server is away")
+    report = conclude(kind_of(given), given, {}, failed, SimulatedCluster(Facts([]).ask))
+    assert report.error == ""
+    assert conditions(report.status)["Stalled"][1] == TOO_LARGE
+
+
+def test_a_driver_that_is_too_large_gives_its_nodes_back() -> None:
+    labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.driver-owner": "a"}
+    from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import (
+        OWNER,
+    )
+
+    node = {"kind": "Node", "metadata": {"name": "n", "labels": {**labels, OWNER: "a"}}}
+    given = stub("NVIDIADriver")
+    given["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    del given["metadata"]["namespace"]
+    plan = look(kind_of(given), given, SimulatedCluster(Facts([node]).ask)).plan
+    assert [item["metadata"]["labels"][OWNER] for item in plan.patch] == [None]
