@@ -25,6 +25,7 @@ from . import (
     generated,
     manifests,
     models,
+    oversized,
     people,
     process,
     products,
@@ -49,7 +50,7 @@ def list_attacks() -> list[Attack]:
     """All of them, in the order in which they take place."""
     modules = (
         generated, tenants, races, models, manifests, people, process, switches, registry,
-        secrets, runtime_annotations, sizes, products, account, foreign,
+        secrets, runtime_annotations, sizes, products, account, foreign, oversized,
     )  # fmt: skip
     return [attack for module in modules for attack in module.list_attacks()]
 

@@ -14,7 +14,10 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import FINAL, TOO_LARGE
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.oversized import (
     ANNOTATION,
     MAX_BYTES,
@@ -208,20 +211,14 @@ def test_a_pass_makes_no_plan_and_tells_once(name: str, make: t.Callable[..., Js
         assert found["Ready"][0] == "False"
     assert kind.refuse
     assert excess
-    app = kind.app(given, _observed())
+    app = kind.app(given, Observed({}))
     (event,) = kind.refuse(app, excess).events
     assert (event.kind, event.message[-len(str(excess)) :]) == ("Warning", str(excess))
     again = reconcile(kind, {**given, "status": status}, cluster)
     assert again.report.status == status
     assert not again.report.changed
-    app = kind.app({**given, "status": status}, _observed())
+    app = kind.app({**given, "status": status}, Observed({}))
     assert not kind.refuse(app, excess).events
-
-
-def _observed() -> t.Any:
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-
-    return Observed({})
 
 
 @pytest.mark.parametrize("name", kind_names())
@@ -255,14 +252,117 @@ def test_a_failure_of_the_run_does_not_hide_the_reason(name: str) -> None:
 
 
 def test_a_driver_that_is_too_large_gives_its_nodes_back() -> None:
-    labels = {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.driver-owner": "a"}
-    from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import (
-        OWNER,
-    )
-
-    node = {"kind": "Node", "metadata": {"name": "n", "labels": {**labels, OWNER: "a"}}}
     given = stub("NVIDIADriver")
     given["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     del given["metadata"]["namespace"]
-    plan = look(kind_of(given), given, SimulatedCluster(Facts([node]).ask)).plan
+    plan = look(kind_of(given), given, SimulatedCluster(Facts([gpu_node("a")]).ask)).plan
     assert [item["metadata"]["labels"][OWNER] for item in plan.patch] == [None]
+
+
+# What others of our kinds make of a stub
+
+
+def live_stub(kind: str, name: str, owner: Json | None = None, **status: t.Any) -> Json:
+    made = stub(kind, status=status)
+    made["apiVersion"] = kind_of(made).api_version
+    made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+    if owner:
+        made["metadata"]["ownerReferences"] = [owner_reference(owner)]
+    if not kind_of(made).is_namespaced:
+        del made["metadata"]["namespace"]
+    return made
+
+
+def served(kind: str, spec: Json, name: str = "mine") -> Json:
+    made = resource(kind, spec=spec)
+    made["apiVersion"] = kind_of(made).api_version
+    made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+    if not kind_of(made).is_namespaced:
+        del made["metadata"]["namespace"]
+    return made
+
+
+def applied(plan: t.Any) -> list[str]:
+    return [f"{item['kind']}/{item['metadata']['name']}" for item in plan.apply]
+
+
+IMAGE = {"repository": "registry.example/nim", "tag": "1.0"}
+SERVICE = {"image": IMAGE, "authSecret": "s", "storage": {"emptyDir": {}}}
+
+
+def test_a_pipeline_leaves_a_service_alone_that_is_too_large() -> None:
+    entries = [{"name": name, "enabled": True, "spec": SERVICE} for name in ("a", "b")]
+    pipeline = served("NIMPipeline", {"services": entries})
+    child, leftover = (live_stub("NIMService", name, pipeline) for name in ("a", "left"))
+    done = reconcile(kind_of(pipeline), pipeline, SimulatedCluster(Facts([child, leftover]).ask))
+    assert applied(done.look.plan) == ["NIMService/b"]
+    assert [item["metadata"]["name"] for item in done.look.plan.prune] == ["left"]
+    status, reason, message = conditions(done.report.status)["Stalled"]
+    assert (status, reason) == ("True", "NIMServiceTooLarge")
+    assert message == f"spec.services[0]: NIMService a: {TEXT}"
+    assert (done.report.status["state"], done.report.error) == ("Failed", "")
+
+
+def test_a_pipeline_cannot_be_kept_from_a_service_that_is_not_its_own() -> None:
+    entries = [{"name": "a", "enabled": True, "spec": SERVICE}]
+    pipeline = served("NIMPipeline", {"services": entries})
+    done = reconcile(
+        kind_of(pipeline), pipeline, SimulatedCluster(Facts([live_stub("NIMService", "a")]).ask)
+    )
+    assert conditions(done.report.status)["Stalled"][1] == "NIMServiceNotOwned"
+
+
+@pytest.mark.parametrize("state", ["Ready", "NotReady"])
+def test_a_service_says_that_its_cache_is_too_large(state: str) -> None:
+    service = served("NIMService", {**SERVICE, "storage": {"nimCache": {"name": "cache"}}})
+    cache = live_stub("NIMCache", "cache", state=state)
+    done = reconcile(kind_of(service), service, SimulatedCluster(Facts([cache]).ask))
+    assert "Deployment/mine" not in applied(done.look.plan)
+    _status, reason, message = conditions(done.report.status)["Failed"]
+    assert reason == "NIMCacheTooLarge"
+    assert message == f"NIMCache cache is too large to be served: {TEXT}"
+
+
+def test_a_build_says_that_its_cache_is_too_large() -> None:
+    build = served("NIMBuild", {"image": IMAGE, "nimCache": {"name": "cache"}})
+    cache = live_stub("NIMCache", "cache", state="Ready", pvc="p")
+    done = reconcile(kind_of(build), build, SimulatedCluster(Facts([cache]).ask))
+    assert done.look.plan.is_empty
+    assert conditions(done.report.status)["Stalled"][1] == "NIMCacheTooLarge"
+
+
+def test_a_cache_does_not_mind_users_that_are_too_large() -> None:
+    source = {
+        "ngc": {"modelPuller": "registry.example/nim:1", "pullSecret": "p", "authSecret": "s"}
+    }
+    cache = served(
+        "NIMCache", {"source": source, "storage": {"pvc": {"create": True, "size": "1Gi"}}}
+    )
+    users = [live_stub(kind, "user") for kind in ("NIMService", "NIMBuild")]
+    done = reconcile(kind_of(cache), cache, SimulatedCluster(Facts(users).ask))
+    assert "PersistentVolumeClaim/mine-pvc" in applied(done.look.plan)
+
+
+def gpu_node(owner: str) -> Json:
+    labels = {"nvidia.com/gpu.present": "true", OWNER: owner}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": labels}}
+
+
+def test_a_driver_is_not_handed_back_because_the_policy_is_too_large() -> None:
+    """Without a spec, a policy seems to install the drivers itself."""
+    driver = served("NVIDIADriver", {"default": True})
+    facts = Facts([live_stub("ClusterPolicy", "policy"), driver, gpu_node("mine")])
+    done = reconcile(kind_of(driver), driver, SimulatedCluster(facts.ask))
+    assert done.look.plan.is_empty
+    assert conditions(done.report.status)["Stalled"][1] == TOO_LARGE
+
+
+def test_nodes_stay_while_a_driver_is_too_large() -> None:
+    """Without a spec, a driver seems to select all nodes."""
+    policy = served("ClusterPolicy", {"driver": {"useNvidiaDriverCRD": True}}, "policy")
+    driver = served("NVIDIADriver", {"nodeSelector": {}})
+    others = [policy, driver, live_stub("NVIDIADriver", "other"), gpu_node("other")]
+    done = reconcile(kind_of(driver), driver, SimulatedCluster(Facts(others).ask))
+    assert [item for item in done.look.plan.patch if OWNER in str(item)] == []
+    message = conditions(done.report.status)["Error"][2]
+    assert message == f"node n is not labelled while NVIDIADriver other is in conflict: {TEXT}"

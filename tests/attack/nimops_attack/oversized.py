@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Resources that are too large, as they may be stored since before anything bounded them."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from pathlib import Path
+
+import yaml
+from nimops_live import proc
+from nimops_live.runtime import ROOT
+from nimops_live.workload import make_nimservice
+
+from .fields import Json
+from .scene import Attack, Scene, Seen, path_to
+
+MOST_MIB = {"the runtime": 200, "nimops-apiproxy": 80}
+"""Peaks, with 20 resources of 1.3 MB. The whole of a pod is limited to 1.5 GiB."""
+KIND, REASON = "NIMService", "TooLarge"
+FILE = ROOT / "config" / "crd" / "bases" / "apps.nvidia.com_nimservices.yaml"
+CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nimservices.apps.nvidia.com"
+BOUNDS = ("maxItems", "maxLength", "maxProperties", "x-kubernetes-validations")
+ENTRIES, DEPTH = 40_000, 800
+
+
+def make_env(entries: int) -> list[Json]:
+    return [{"name": f"VARIABLE_{number}", "value": "v"} for number in range(entries)]
+
+
+def make_large(name: str, entries: int = ENTRIES) -> Json:
+    resource = make_nimservice(name)
+    resource["spec"]["env"] = make_env(entries)
+    return resource
+
+
+def make_deep(name: str) -> Json:
+    """A field that keeps unknown fields is one without bounds of its own."""
+    resource = make_nimservice(name)
+    config: Json = {}
+    for _level in range(DEPTH):
+        config = {"a": config}
+    resource["spec"]["expose"]["router"] = {"eppConfig": {"config": config}}
+    return resource
+
+
+def without_bounds(schema: t.Any) -> t.Any:
+    if isinstance(schema, dict):
+        return {key: without_bounds(item) for key, item in schema.items() if key not in BOUNDS}
+    return [without_bounds(item) for item in schema] if isinstance(schema, list) else schema
+
+
+@contextlib.contextmanager
+def unbounded(scene: Scene) -> t.Iterator[None]:
+    """The CRD as it may have been, during the block."""
+    bounded = yaml.safe_load(FILE.read_text())
+    replace_crd(scene, without_bounds(bounded))
+    try:
+        yield
+    finally:
+        replace_crd(scene, bounded)
+
+
+def replace_crd(scene: Scene, wanted: Json) -> None:
+    live = scene.cluster.get(CRD)
+    scene.cluster.request("PUT", CRD, {**live, "spec": {**live["spec"], **wanted["spec"]}})
+
+
+def store(scene: Scene, namespace: str, resources: t.Sequence[Json]) -> str:
+    """Empty if all are stored; the API server takes a moment to know a CRD."""
+    with unbounded(scene):
+        for item in resources:
+            said: list[t.Any] = []
+
+            def is_stored(item: Json = item, said: list[t.Any] = said) -> bool:
+                said[:] = [scene.create(namespace, item)]
+                return said == [None]
+
+            if not scene.wait_for("an unbounded CRD", is_stored, 30):
+                return f"{item['metadata']['name']} could not be stored: {said}"
+    return ""
+
+
+def peak_mib(pid: int) -> float:
+    """The most that a process has had in memory so far."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def judge_memory(scene: Scene) -> tuple[list[str], str]:
+    operator = scene.ensure()
+    pids = {"the runtime": [operator.runtime_pid], "nimops-apiproxy": operator.api_proxy_pids()}
+    peaks = {name: max(map(peak_mib, found), default=0.0) for name, found in pids.items()}
+    all_mib = proc.read_memory(operator.processes()).pss
+    told = ", ".join(f"{name} {peak:.0f} MiB" for name, peak in peaks.items())
+    problems = [
+        f"{name} took {peaks[name]:.0f} MiB"
+        for name, most in MOST_MIB.items()
+        if peaks[name] > most
+    ]
+    return problems, f"at most {told}; all processes {all_mib:.0f} MiB"
+
+
+def judge(scene: Scene, namespace: str, name: str, field: str) -> list[str]:
+    """What is wrong with the report on one of them."""
+    found = scene.read(KIND, namespace, name) or {"metadata": {}, "spec": {}}
+    conditions = {
+        item["type"]: item for item in (found.get("status") or {}).get("conditions") or []
+    }
+    problems = []
+    for kind in ("Failed", "Stalled"):
+        said = conditions.get(kind) or {}
+        if said.get("reason") != REASON or not str(said.get("message")).startswith(f"{field}: "):
+            problems.append(f"{name}: {kind} says {said.get('reason')}: {said.get('message')}")
+    if not found["metadata"].get("finalizers") or "spec" not in found or not found["spec"]:
+        problems.append(f"{name}: it lost its spec, or got no finalizer")
+    return problems
+
+
+def judge_events(scene: Scene, namespace: str, names: t.Sequence[str]) -> list[str]:
+    events = scene.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
+    found = [
+        item["involvedObject"]["name"]
+        for item in events
+        if "more than" in (item.get("message") or "") and item["type"] == "Warning"
+    ]
+    return [f"{name}: {found.count(name)} events" for name in names if found.count(name) != 1]
+
+
+def attack_stored(scene: Scene) -> Seen:
+    """The operator starts where such resources are stored; one of them is shortened, all are deleted."""
+    scene.stop()
+    namespace = scene.namespace("oversized")
+    large = [f"large-{number}" for number in range(5 if scene.quick else 20)]
+    names = [*large, "deep"]
+    if fault := store(scene, namespace, [*map(make_large, large), make_deep("deep")]):
+        return Seen(False, f"{fault}: the attack did not take place")
+    scene.start()
+    problems = [
+        f"{name} got no status" for name in scene.wait_answered(KIND, namespace, names, 180)
+    ]
+    for name in large:
+        problems += judge(scene, namespace, name, "spec.env")
+        env = ((scene.read(KIND, namespace, name) or {}).get("spec") or {}).get("env") or []
+        problems += [f"{name}: it has {len(env)} variables left"] if len(env) != ENTRIES else []
+    field = "spec.expose.router.eppConfig.config" + ".a" * 3
+    problems += judge(scene, namespace, "deep", field)
+    problems += judge_events(scene, namespace, names)
+    worse, memory = judge_memory(scene)
+    problems += worse + judge_shortened(scene, namespace, large[0])
+    if fault := scene.serves(namespace):
+        problems.append(fault)
+    left = scene.delete_all(KIND, namespace, names, 180)
+    problems += [f"{name} could not be deleted" for name in left]
+    return Seen.of(problems, f"{len(names)} told what is too large, and deleted; {memory}")
+
+
+def judge_shortened(scene: Scene, namespace: str, name: str) -> list[str]:
+    """It is served, and when it is too large again, its pods stay as they are."""
+    place = path_to(KIND, namespace, name)
+    scene.cluster.patch(place, {"spec": {"env": [{"name": "A", "value": "b"}]}})
+    if not scene.wait_state(KIND, namespace, name, limit=90):
+        return [f"{name}: it is not Ready when it has been shortened"]
+    home = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
+    before = scene.cluster.get(home)
+    with unbounded(scene):
+        change = {"spec": {"env": make_env(ENTRIES)}}
+        kind = "application/merge-patch+json"
+        if not scene.wait_for(
+            "an unbounded CRD", lambda: scene.cluster.ask("PATCH", place, change, kind).refusal is None, 30
+        ):  # fmt: skip
+            return [f"{name}: it could not be made large again"]
+    if not scene.wait_state(KIND, namespace, name, "Failed"):
+        return [f"{name}: it is not Failed when it is too large again"]
+    after = scene.cluster.find(home) or {"metadata": {}}
+    is_same = after["metadata"].get("generation") == before["metadata"]["generation"]
+    return [*judge(scene, namespace, name, "spec.env")] + (
+        [] if is_same else [f"{name}: its Deployment was changed"]
+    )
+
+
+def list_attacks() -> list[Attack]:
+    return [
+        Attack(
+            "size-oversized-stored",
+            "resources of 1.3 MB, and deep ones, take no memory; conditions and events name the field",
+            attack_stored,
+            sides=("prefork",),
+            quick=True,
+        )
+    ]

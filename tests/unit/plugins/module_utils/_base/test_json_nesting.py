@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.json_nesting import cut_nesting
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, 1),
+        ({"a": [1, {"b": 2}]}, {"a": [1, None]}),
+        ([[[]], {"a": {"b": []}}, "x"], [[None], {"a": None}, "x"]),
+        ({"[": '{[\\"', "b": {"]": {"c": "}"}}, "d": 1}, {"[": '{[\\"', "b": {"]": None}, "d": 1}),
+    ],
+)
+def test_what_is_deeper_is_cut(value: t.Any, expected: t.Any) -> None:
+    assert json.loads(cut_nesting(json.dumps(value).encode(), 2)) == expected
+
+
+def test_more_than_an_interpreter_parses() -> None:
+    text = b'{"spec": ' + b'{"a":[' * 100000 + b"]}" * 100000 + b', "kind": "A"}'
+    with pytest.raises(RecursionError):
+        json.loads(text)
+    assert json.loads(cut_nesting(text, 10))["kind"] == "A"
