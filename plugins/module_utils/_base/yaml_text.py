@@ -71,8 +71,6 @@ def load_yaml(text: str) -> list[t.Any]:
     """All documents of a stream; ValueError says where it is invalid."""
     try:
         return list(yaml.load_all(text, Loader=_LOADER))
-    except RecursionError:
-        raise ValueError("lists and maps are nested too deep") from None
     except yaml.YAMLError as error:
         problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
         if problem and mark:

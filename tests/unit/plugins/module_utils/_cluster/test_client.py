@@ -110,6 +110,14 @@ def test_odd_answers(client, cluster, answer, status, body, text):
     assert str(refusal(lambda: client.get(POD))) == text
 
 
+def test_what_is_nested_too_deep_is_cut(client, cluster, answer):
+    text = '{"kind": "NIMService", "spec": ' + '{"a":' * 100000 + "1" + "}" * 100001
+    cluster.refuse["GET", POD] = [answer(200, text)]
+    found = client.get(POD)
+    assert found["kind"] == "NIMService"
+    assert str(found).count("{") == 100
+
+
 def test_metadata_of_all_pages(client, cluster, answer):
     def page(names, token):
         items = [{"metadata": {"name": name}, "kind": "PartialObjectMetadata"} for name in names]

@@ -48,6 +48,16 @@ BROKEN = {
         " labels: {__ansible_unsafe: x}}}",
         "f: NIMService a: metadata.labels.__ansible_unsafe: keys that begin with __ansible are",
     ),
+    "too large": (
+        "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a},"
+        f" spec: {{authSecret: {'x' * (256 << 10)}}}}}",
+        "f: NIMService a: spec.authSecret: the resource has 256 KiB as JSON, more than 256 KiB",
+    ),
+    "too deep": (
+        "{apiVersion: apps.nvidia.com/v1alpha1, kind: NIMService, metadata: {name: a},"
+        f" spec: {'{a: ' * 100}1{'}' * 100}}}",
+        "f: NIMService a: spec.a.a.a.a.a.a.a: lists and maps are nested 101 levels deep, more",
+    ),
     "nothing of ours": (yaml.safe_dump(SECRET), "there is no custom resource of apps.nvidia"),
 }
 
