@@ -245,7 +245,8 @@ def _subject_of(resource: Json) -> Json | None:
 def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
     if _is_over(kind, resource):
         return Desired()
-    ask = kind.finalize if is_deleted(resource) else None
-    if not ask and (excess := find_excess(resource)):
+    if kind.finalize and is_deleted(resource):
+        return kind.finalize(kind.app(_subject_of(resource) or resource, observed))
+    if excess := find_excess(resource):
         raise excess
-    return (ask or kind.desired)(kind.app(_subject_of(resource) or resource, observed))
+    return kind.desired(kind.app(resource, observed))
