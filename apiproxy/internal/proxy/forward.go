@@ -142,6 +142,20 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			return // The client has gone.
 		}
 	}
+	if r.ContentLength < 0 && r.Method == http.MethodPut && made.isObject {
+		start, err := io.ReadAll(io.LimitReader(r.Body, largestHeld))
+		if err != nil {
+			return // The client has gone.
+		}
+		if len(start) < largestHeld {
+			made.body, r.ContentLength = start, int64(len(start))
+		} else {
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.MultiReader(bytes.NewReader(start), r.Body), r.Body}
+		}
+	}
 	if r.Method == http.MethodPut && made.isObject && stub.Is(made.body) {
 		if !p.options.Runtime.IsAuthor(r) {
 			answerError(w, http.StatusUnprocessableEntity, invalid,

@@ -247,6 +247,20 @@ func TestAWrittenStubKeepsTheSpec(t *testing.T) {
 	}
 }
 
+// TestAStubOfUnknownLength: as kubectl sends it.
+func TestAStubOfUnknownLength(t *testing.T) {
+	s, came := writes(t)
+	reduced := stub.Limits{Bytes: 100, Depth: 9}.Reduce([]byte(largeService("a", 9000)))
+	for _, body := range []string{string(reduced), largeService("a", 2<<20)} {
+		response := s.request(context.Background(), http.MethodPut, object, io.MultiReader(strings.NewReader(body)))
+		_ = response.Body.Close()
+		got := <-came
+		if isPatch := got.Method == http.MethodPatch; isPatch != (len(body) < 9000) || !isPatch && got.Body != body {
+			t.Errorf("%s %d", got.Method, len(got.Body))
+		}
+	}
+}
+
 func TestOthersMayNotWriteAStub(t *testing.T) {
 	s, came := writes(t)
 	reduced := stub.Limits{Bytes: 100, Depth: 9}.Reduce([]byte(largeService("a", 9000)))
