@@ -23,9 +23,10 @@ from ..._engine.served_kinds import SERVED
 from ..._http.transport import within
 from ..plan.diff import to_yaml
 from .archive import Archive
-from .redact import redact_object, redact_text
+from .redact import redact_object, redact_rest, redact_text
 from .related_objects import list_references, list_related_objects
 from .support_views import (
+    CUT,
     Container,
     event_concerns,
     join_log,
@@ -355,7 +356,7 @@ class _Gathering:
         except ApiError as error:
             self._note(path, error)
             return
-        self._archive.add_end(path, redact_text(text).encode(errors="replace"))
+        self._archive.add_end(path, _redact_log(text).encode(errors="replace"))
 
     def _read_log(self, container: Container, is_previous: bool, path: str) -> str:
         query = {"container": container.name, "timestamps": "true"}
@@ -440,6 +441,12 @@ def _served_resource(version: str, item: Json) -> ServedResource:
     return ServedResource(
         version, item["name"], item["kind"], lowered, bool(item.get("namespaced"))
     )
+
+
+def _redact_log(text: str) -> str:
+    """A log, of whose middle lines may be missing."""
+    head, cut, end = text.partition(CUT)
+    return redact_text(head) + cut + (redact_rest(end) if cut else "")
 
 
 def _is_operator(deployment: Json) -> bool:

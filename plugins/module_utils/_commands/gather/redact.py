@@ -12,106 +12,32 @@ missing.
 
 from __future__ import annotations
 
+import json
 import re
 import typing as t
-from functools import lru_cache
 
-MARK = "(redacted)"
+from .command_lines import hide_in_arguments, hide_in_command_lines
+from .known_formats import hide_known_formats
+from .named_values import hide_named_values
+from .sensitive_names import (
+    MARK,
+    is_harmless,
+    is_reference,
+    is_sensitive_name,
+    may_hide,
+)
+from .tables import hide_columns
 
 Json = dict[str, t.Any]
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_REFERENCES = {
-    *("authSecret", "pullSecret", "pullSecrets", "imagePullSecret", "imagePullSecrets"),
-    *("secretName", "tlsSecretName", "hfSecret", "ngcAPISecret", "lfsJwtSecret", "apiKeySecret"),
-    *("apiKeyKey", "passwordKey", "giteaAdminSecret", "gmsaCredentialSpecName"),
-    *("datastoreConfigSecret", "datastoreInitSecret", "datastoreInlineConfigSecret"),
-}
-"""Fields with the name of a Secret, or of a key in one."""
-
-_PARTS = (
-    *("password", "passwd", "passphrase", "secret", "credential", "apikey", "accesskey"),
-    *("privatekey", "dockerconfig", "dockercfg", "signature", "cookie"),
+_SECRET = re.compile(r"""(?i)\bkind\\*["']?\s{0,20}[:=]\s{0,20}\\*["']?Secret(?:List)?(?![\w-])""")
+_NAME_KEYS = ("name", "Name", "key", "Key", "field", "header", "variable")
+_VALUE_KEYS = ("value", "Value", "val", "content", "default", "defaultValue", "stringValue")
+_DATA = ("data", "binaryData", "stringData")
+_DATA_OF_SECRET = re.compile(
+    r"""(?<![\w.-])(?:data|binaryData|stringData)(?=\\*["']?\s{0,20}:)""", re.I
 )
-_WORDS = {"auth", "bearer", "jwt", "pass", "pat", "psk", "pwd", "sig"}
-_COUNTED = ("token", "tokens")
-_HEADER_NAME = "authorization"
-_KEYS = {"key", "keys"}
-_KINDS_OF_KEY = {
-    *("access", "account", "api", "auth", "client", "encryption", "host", "license", "master"),
-    *("ngc", "nvidia", "private", "rsa", "service", "session", "shared", "signing", "ssh", "tls"),
-}
-_NOTHING = {"", "true", "false", "null", "none", "nil", "~", "{}", "[]", "|", ">", "|-", ">-"}
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
-_HINTS = r"pass|secret|credential|token|key|auth|bearer|jwt|pat|psk|pwd|sig|cookie|dockerc"
-_NAME = rf"(?P<name>(?i:(?=[\w.-]{{0,100}}(?:{_HINTS})))[A-Za-z_][\w.-]{{0,100}})"
-"""A cheap filter: it rules out most words of a log before `is_sensitive_name` looks at them."""
-
-_QUOTE = r"""\\*["']?"""
-_QUOTED = (
-    r"""\\+"(?:[^"\\]|\\(?!")){0,4096}\\+"|"(?:\\.|[^"\\]){0,4096}"|'[^']{0,4096}'"""
-    r"""|\\*["'][^\n]*"""
-)
-_BARE = r"""[^\s,;&"'<>\])}\\]+"""
-
-_PEM = re.compile(
-    r"-----BEGIN (?P<what>[A-Z0-9 ]{1,40})-----"
-    r"(?:(?:(?!-----BEGIN)[\s\S]){0,65536}?-----END (?P=what)-----"
-    r"|[^\n]*(?:\n[^\n]*(?<=[A-Za-z0-9+/=]{16})[ \t\r]*(?=\n|$))*)"
-)
-_PEM_REST = re.compile(r"\A(?:(?!-----BEGIN)[\s\S]){0,65536}?-----END [A-Z0-9 ]{1,40}-----")
-_TOKENS = re.compile(
-    r"nvapi-[\w-]+"
-    r"|\bhf_(?=[A-Za-z]*[0-9A-Z])[A-Za-z0-9]{8,}|\bhf_[A-Za-z0-9]{20,}"
-    r"|\beyJ[\w-]{8,4096}\.[\w-]+(?:\.[\w-]*)?"
-    r"|\bgh[opusr]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}|\bxox[a-z]-[\w-]{8,}"
-    r"|\bsk-[\w-]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-    r"|LS0tLS1CRUdJTi[A-Za-z0-9+/=\\]*"
-)
-_TOKEN_PREFIXES = (
-    *("nvapi-", "hf_", "eyJ", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-    *("xox", "sk-", "AKIA", "ASIA", "LS0tLS1CRUdJTi"),
-)
-"""Without any of these, the search for tokens is skipped, which saves half of the time."""
-
-_USER = re.compile(r"(?P<scheme>[A-Za-z0-9+.-]://)[^\s/\"'<>]{1,1024}@")
-_USER_AT_HOST = re.compile(r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64}:)[^\s@/:\"'<>]{1,256}@(?!sha\d)")
-_HEADER = re.compile(
-    rf"(?i)(?P<head>authorization{_QUOTE}\s*[:=]\s*{_QUOTE}(?:[A-Za-z]+\s+)?)[^\s\"',;\\]+"
-)
-_BEARER = re.compile(r"(?i)\b(?P<head>bearer\s+)[\w.~+/=-]{6,}")
-_FLAG = (
-    re.compile(rf"(?<![\w-])--?{_NAME}\s+"),
-    re.compile(rf"{_QUOTED}|[^\s\"'-][^\s\"']*"),
-)
-_PAIR = (
-    re.compile(
-        rf"(?i)\bname{_QUOTE}\s*[:=]\s*{_QUOTE}{_NAME}{_QUOTE}\s{{0,200}}(?:,\s{{0,200}})?"
-        rf"{_QUOTE}value{_QUOTE}\s*[:=]\s*"
-    ),
-    re.compile(rf"{_QUOTED}|[^\n,}}\]]+"),
-)
-_BLOCK = re.compile(
-    rf"(?m)^(?P<indent>[ \t]*)(?P<head>(?:-[ \t]+)?{_QUOTE}{_NAME}{_QUOTE}[ \t]*:[ \t]*"
-    r"[|>][-+0-9]*[ \t]*\n)(?P<value>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)"
-)
-_NAMED = (
-    re.compile(rf"(?<![\w.]){_NAME}{_QUOTE}\s{{0,20}}[:=]\s{{0,20}}"),
-    re.compile(rf"(?!\(redacted\))(?:{_QUOTED}|{_BARE})"),
-)
-_LINE = re.compile(
-    rf"(?m)^(?P<head>[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?{_QUOTE}{_NAME}{_QUOTE}[ \t]*"
-    r"(?P<sep>[:=])[ \t]*)(?P<value>\S[^\n]*)$"
-)
-_SECRET = re.compile(r"""(?mi)^[^\S\n]*["']?kind["']?\s*:\s*["']?Secret\b""")
-
-
-@lru_cache(maxsize=4096)
-def is_sensitive_name(name: str) -> bool:
-    """Whether a name suggests a credential."""
-    return bool(_sensitive_words(name))
 
 
 def redact_object(value: t.Any) -> t.Any:
@@ -119,97 +45,92 @@ def redact_object(value: t.Any) -> t.Any:
     if isinstance(value, dict):
         if value.get("kind") in ("ConfigMap", "Secret"):
             return _redact_data(value)
-        return _redact_map(value, _REFERENCES)
+        return _redact_map(value)
     if isinstance(value, list):
         return _redact_list(value)
     return redact_text(value) if isinstance(value, str) else value
 
 
-def redact_text(text: str) -> str:
-    """A text without credentials: a log, a message, a file."""
-    text = _PEM_REST.sub(MARK, _PEM.sub(f"-----BEGIN \\g<what>-----{MARK}", text))
-    if any(make in text for make in _TOKEN_PREFIXES):
-        text = _TOKENS.sub(MARK, text)
-    if "@" in text:
-        text = _USER.sub(f"\\g<scheme>{MARK}@", text)
-        text = _USER_AT_HOST.sub(f"\\g<user>{MARK}@", text)
-    text = _BEARER.sub(f"\\g<head>{MARK}", _HEADER.sub(f"\\g<head>{MARK}", text))
-    text = _LINE.sub(_hide_line, _BLOCK.sub(_hide_block, text))
-    for head, value in (_FLAG, _PAIR, _NAMED):
-        text = _hide_all(head, value, text)
-    return text
+def redact_text(text: str, depth: int = 3) -> str:
+    """A text without credentials: a log, a message, a file, with texts in its strings."""
+    if (found := _redact_json(text)) is not None:
+        return found
+    if "\\\n" in text or "\\\r\n" in text:
+        text = _FOLD.sub(_unfold, text)
+    if depth and "\\" in text:
+        text = _STRING.sub(lambda found: _redact_string(found[0], depth - 1), text)
+    if _SECRET.search(text):  # its data has names of any kind
+        text = _DATA_OF_SECRET.sub("secret.data", text)
+    text = hide_columns(hide_known_formats(text))
+    return hide_in_command_lines(hide_named_values(text))
 
 
-def _sensitive_words(name: str) -> list[str]:
-    words = [word.lower() for word in _WORD.findall(name)]
-    found = [word for word in words if word in _WORDS or any(part in word for part in _PARTS)]
-    found += [word for word in words if word.endswith(_COUNTED)]
-    if words and words[-1] == _HEADER_NAME:  # but not rbac.authorization.k8s.io
-        found.append(words[-1])
-    if words and words[-1] in _KEYS and len(words) > 1:
-        is_loud = name == name.upper()
-        if is_loud or words[-2] in _KINDS_OF_KEY:
-            found.append(words[-1])
-    return found
+def _redact_json(text: str) -> str | None:
+    """The same of a text that is a map or a list in JSON; None if it is not."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(text)
+        found = redact_object(value)
+    except (ValueError, RecursionError):
+        return None
+    if found == value:
+        return text
+    return json.dumps(found, ensure_ascii=False, indent=2 if "\n" in text.strip() else None)
 
 
-def _is_harmless(name: str, value: t.Any) -> bool:
-    """Whether a value cannot be a secret: a boolean, or a number of tokens."""
-    text = str(value).strip().strip("\\\"'").strip().lower()
-    if text in _NOTHING or text == MARK:
-        return True
-    is_number = bool(re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", text))
-    return is_number and all(word.endswith(_COUNTED) for word in _sensitive_words(name))
+def _unfold(match: re.Match[str]) -> str:
+    """Join the lines of a string in which there are other escapes, too."""
+    line = match.string[max(0, match.start() - 100) : match.start()].rpartition("\n")[2]
+    return "" if '\\"' in line or "\\n" in line else match[0]
 
 
-def _may_hide(name: str) -> bool:
-    return name not in _REFERENCES and is_sensitive_name(name)
+_FOLD = re.compile(r"(?<!\\)\\\r?\n(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?[ \t]*+(?:\\(?=[ \t]))?")
 
 
-def _must_hide(name: str, value: t.Any) -> bool:
-    return _may_hide(name) and not _is_harmless(name, value)
+def _redact_string(literal: str, depth: int) -> str:
+    """A string of JSON: what is escaped in it may have a format of its own."""
+    if "\\" not in literal:
+        return literal
+    is_cut = len(literal) < 2 or not literal.endswith('"')
+    try:
+        text = json.loads(
+            f'{_PART_OF_ESCAPE.sub("", literal)}"' if is_cut else literal, strict=False
+        )
+    except ValueError:
+        return literal
+    found = redact_text(text, depth)
+    shown = json.dumps(found, ensure_ascii=False)
+    return literal if found == text else shown[: len(shown) - is_cut]
 
 
-def _hide_all(head: re.Pattern[str], value: re.Pattern[str], text: str) -> str:
-    """Not `sub`: the value of a harmless name may contain a name that suggests a credential.
-
-    And a value, which may be the whole rest, is matched only after such a name.
-    """
-    parts, done, start = [], 0, 0
-    while named := head.search(text, start):
-        start = named.end()
-        found = value.match(text, start) if _may_hide(named["name"]) else None
-        if found and not _is_harmless(named["name"], found[0]):
-            parts += [text[done:start], MARK]
-            done = start = found.end()
-    return "".join([*parts, text[done:]])
+_PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
+"""Also without its end: a search from each quote for a missing one would take long."""
 
 
-def _hide_block(match: re.Match[str]) -> str:
-    if not _must_hide(match["name"], match["value"]):
-        return match[0]
-    return f"{match['indent']}{match['head']}{match['indent']}  {MARK}\n"
+def redact_rest(text: str) -> str:
+    """The end of a text whose beginning is missing: its first lines may continue a secret."""
+    return redact_text(_CONTINUED.sub(f"{MARK}\n", text, count=1))
 
 
-def _hide_line(match: re.Match[str]) -> str:
-    """The unquoted rest of a line of YAML or of a settings file."""
-    value = match["value"]
-    is_one_of_many = match["sep"] == "=" and bool(re.search(r"[:=].", value))
-    is_quoted = value[0] in "\\\"'"
-    if is_one_of_many or is_quoted or not _must_hide(match["name"], value):
-        return match[0]
-    return match["head"] + MARK
+_CONTINUED = re.compile(
+    r"\A(?:(?:\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) )?"
+    r"(?:[ \t]+[^\n]*|[A-Za-z0-9+/=]{16,}[ \t\r]*)(?:\n|\Z))+"
+)
 
 
-def _redact_map(value: Json, references: t.Collection[str]) -> Json:
+def _redact_map(value: Json) -> Json:
     redacted: Json = {}
-    is_pair = isinstance(value.get("name"), str) and "value" in value
+    names = [value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)]
+    name = next((name for name in names if may_hide(name)), "")
     for key, item in value.items():
-        if key == _LAST_APPLIED or (is_pair and key == "value" and _is_hidden(value["name"], item)):
+        is_value = name and key in _VALUE_KEYS and not is_harmless(name, item)
+        if key == _LAST_APPLIED or is_value:
             redacted[key] = MARK
         elif key == "managedFields":
             redacted[key] = [_list_manager(entry) for entry in item or []]
-        elif key not in references and _is_hidden(str(key), item):
+        elif _is_hidden(str(key), item):
             redacted[key] = MARK
         else:
             redacted[key] = redact_object(item)
@@ -217,12 +138,12 @@ def _redact_map(value: Json, references: t.Collection[str]) -> Json:
 
 
 def _is_hidden(name: str, item: t.Any) -> bool:
-    """Whether to remove a value because of its name: a scalar, or a list of them."""
-    if isinstance(item, dict) or item is None or not is_sensitive_name(name):
+    """Whether to remove a value because of its name, whatever is in it."""
+    if item is None or not may_hide(name):
         return False
-    if isinstance(item, list):
-        return any(not isinstance(entry, (dict, list)) for entry in item)
-    return not _is_harmless(name, item)
+    if isinstance(item, (dict, list)):
+        return bool(item) and not is_reference(item)
+    return not is_harmless(name, item)
 
 
 def _list_manager(entry: Json) -> Json:
@@ -230,21 +151,33 @@ def _list_manager(entry: Json) -> Json:
     return {key: item for key, item in entry.items() if key != "fieldsV1"}
 
 
+_FLAG = re.compile(r"(--?(?P<name>[\w.-]{1,200})=)(.*)\Z", re.S)
+
+
 def _redact_list(value: list[t.Any]) -> list[t.Any]:
-    """A list of arguments may have the value after the name."""
+    """A list of arguments may have the value after the name, and so may a pair."""
+    texts = [item if isinstance(item, str) else "" for item in value]
+    shown = hide_in_arguments(texts) if any(text.startswith("-") for text in texts) else texts
     redacted: list[t.Any] = []
-    is_next = False
-    for item in value:
-        is_text = isinstance(item, str)
-        redacted.append(MARK if is_next and is_text else redact_object(item))
-        is_next = is_text and item.startswith("-") and "=" not in item and is_sensitive_name(item)
+    name = ""
+    for item, text in zip(value, shown, strict=True):
+        if name and item is not None and not is_harmless(name, item):
+            redacted.append(MARK)
+        elif (flag := _FLAG.match(text)) and may_hide(flag["name"]):
+            redacted.append(text if is_harmless(flag["name"], flag[3]) else f"{flag[1]}{MARK}")
+        else:
+            redacted.append(redact_object(text if text else item))
+        is_name = (text.startswith("-") and "=" not in text) or (
+            len(value) == 2 and " " not in text
+        )
+        name = text.strip("-") if is_name and may_hide(text.strip("-")) else ""
     return redacted
 
 
 def _redact_data(value: Json) -> Json:
     """The data of a ConfigMap, whose keys may name credentials; nothing of a Secret."""
     rest = {key: item for key, item in value.items() if key not in _DATA}
-    redacted = _redact_map(rest, _REFERENCES)
+    redacted = _redact_map(rest)
     for field in _DATA:
         if isinstance(value.get(field), dict):
             is_open = field == "data" and value["kind"] == "ConfigMap"
@@ -257,11 +190,9 @@ def _redact_data(value: Json) -> Json:
     return redacted
 
 
-_DATA = ("data", "binaryData", "stringData")
-
-
 def _redact_file(name: str, text: t.Any) -> str:
     content = str(text)
-    if _is_hidden(name, content) or _SECRET.search(content):
+    is_named = is_sensitive_name(name) and not is_harmless(name, content)
+    if is_named or _SECRET.search(content):
         return MARK
     return redact_text(content)

@@ -18,7 +18,7 @@ _CONTAINERS = (
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 )
 _TIMES = ("lastTimestamp", "eventTime", "firstTimestamp")
-_CUT = "\n--- nimops: lines omitted ---\n"
+CUT = "\n--- nimops: lines omitted ---\n"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def join_log(head: str, end: str) -> tuple[str, bool]:
     overlap = f"\n{head}".find(f"\n{first}\n") if first else -1
     if overlap >= 0:
         return head[:overlap] + end, True
-    return f"{head.rpartition(chr(10))[0]}{_CUT}{end}", False
+    return f"{head.rpartition(chr(10))[0]}{CUT}{end}", False
 
 
 def event_concerns(event: Json, items: t.Iterable[Json]) -> bool:
