@@ -57,9 +57,7 @@ def supervise(tmp_path):
     """Start a supervisor of a runtime with this text, and a repair program."""
     running = []
 
-    def start(
-        body, repairing="", *options, watching="", checking="", file="all.yaml", **environment
-    ):
+    def start(body, repairing="", *options, watching="", checking="", file="all.yaml", **environment):
         head = LOG.format(root=str(tmp_path))
         (tmp_path / "repair.py").write_text(f"{head}\nlog('repair')\n{repairing}")
         (tmp_path / "account.py").write_text(f"{head}\n{checking}")
