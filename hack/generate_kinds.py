@@ -772,7 +772,7 @@ def checked_resources(kinds: Kinds) -> list[tuple[str, str]]:
     """What the operator may write, in all parts of the installation, unless it is harmless."""
     own = {(kind.group, kind.plural) for kind in kinds.declared}
     written = set()
-    for component in ("", *kinds.components):
+    for component in (*kinds.included, *kinds.components):
         granted = grants(kinds, component)
         for side in (granted.inside, granted.outside, granted.near):
             for (group, resource, _names), grant in side.items():
