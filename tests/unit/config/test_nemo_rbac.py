@@ -202,3 +202,19 @@ def test_security_constraints_stay_those_that_models_are_granted():
 
 def test_nemo_kinds_are_five():
     assert len(names_of("nemo")) == 5
+
+
+def test_the_policy_on_the_account_checks_what_is_written_for_nemo():
+    loaded = yaml.safe_load_all((CONFIG / "admission/operator_account.yaml").read_text())
+    [policy] = [item for item in loaded if item["kind"] == "ValidatingAdmissionPolicy"]
+    checked = {
+        (group, resource)
+        for rule in policy["spec"]["matchConstraints"]["resourceRules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    own = {(GROUP, f"{kind_of({'kind': name}).plural}") for name in names_of("nemo")}
+    parts = {(group, f"{plural}{part}") for group, plural in own for part in OF_RUNTIME if part}
+    written = {target for target, verbs in ONLY_NEMO.items() if verbs & (FULL - READ)}
+    assert len(written - parts) > 10
+    assert written - parts - checked == set()
