@@ -47,6 +47,7 @@ def held() -> set[tuple[str, str]]:
         for file in files
         if not file.stem.endswith(people)
         for role in yaml.safe_load_all(file.read_text())
+        if isinstance(role, dict)  # not patches, which only take or give back
     ]
     assert len(roles) > 4
     return {
