@@ -50,7 +50,7 @@ UNSEARCHED = {
 """Samples whose pods are those of another one: a search takes half a minute of CPU."""
 N, MOST_DEEP, MOST_PASSES = 2, 4, 5
 HEAVY_BYTES = 100_000
-MOST_MIB = 40
+MOST_MIB = 64
 """Memory of a refused pass, of a custom resource of up to two heavy fields."""
 
 
