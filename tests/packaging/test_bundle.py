@@ -151,4 +151,4 @@ def test_one_version(csv, project):
     assert csv["spec"]["version"] == version
     assert container["image"].endswith(f":{version}")
     assert csv["metadata"]["annotations"]["olm.skipRange"] == f"<{version}"
-    assert f"ref={version}" in csv["spec"]["description"]
+    assert f"release {version}:" in csv["spec"]["description"]
