@@ -39,10 +39,17 @@ def make_large(name: str, entries: int = ENTRIES) -> Json:
 def make_deep(name: str) -> Json:
     """A field that keeps unknown fields is one without bounds of its own."""
     resource = make_nimservice(name)
-    config: Json = {}
+    deep: Json = {}
     for _level in range(DEPTH):
-        config = {"a": config}
-    resource["spec"]["expose"]["router"] = {"eppConfig": {"config": config}}
+        deep = {"a": deep}
+    config = {
+        "plugins": [{"type": "queue-scorer"}],
+        "schedulingProfiles": [{"name": "default", "plugins": [{"pluginRef": "queue-scorer"}]}],
+        **deep,
+    }
+    image = {"repository": "registry.example/acme/epp", "tag": "1.0.0"}
+    picker = {"containerSpec": {"name": "epp", "image": image}, "config": config}
+    resource["spec"]["expose"]["router"] = {"eppConfig": picker}
     return resource
 
 
@@ -135,7 +142,7 @@ def attack_stored(scene: Scene) -> Seen:
     """The operator starts where such resources are stored; one of them is shortened, all are deleted."""
     scene.stop()
     namespace = scene.namespace("oversized")
-    large = [f"large-{number}" for number in range(5 if scene.quick else 20)]
+    large = [f"large-{number}" for number in range(2 if scene.quick else 20)]
     names = [*large, "deep"]
     if fault := store(scene, namespace, [*map(make_large, large), make_deep("deep")]):
         return Seen(False, f"{fault}: the attack did not take place")
