@@ -24,7 +24,7 @@ NO_VERSION = "1"
 has appeared meanwhile is a conflict: server-side apply has no other "create only"."""
 
 
-Found = dict[ObjectKey, tuple[Child, Manifest | None]]
+Found: t.TypeAlias = "dict[ObjectKey, tuple[Child, Manifest | None]]"
 """The children, each with its live object."""
 
 _WRITES = ("apply", "adopt", "prune", "patch", "evict", "orphan")
@@ -74,7 +74,8 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     no object of others is changed. Only objects that this custom resource controls are ever
     deleted.
     """
-    plan, found = Plan(), Found()
+    plan = Plan()
+    found: Found = {}
     for child in desired.children:
         key = identity(child.manifest)
         found[key] = child, observed.get(str(key))
