@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -302,6 +303,46 @@ def test_labels_of_pod_security_are_all_that_it_changes_of_a_namespace(account) 
         assert POLICY in account.patch_merge(place, {"metadata": change})
     system = "/api/v1/namespaces/kube-system"
     assert POLICY in account.patch_merge(system, {"metadata": good})
+
+
+@pytest.fixture
+def more_power(account) -> Iterator[None]:
+    """What no role of ours grants, on pods and tokens of the namespace."""
+    group = "rbac.authorization.k8s.io"
+    parts = ["pods/exec", "pods/attach", "pods/ephemeralcontainers", "serviceaccounts/token"]
+    rules = [{"apiGroups": [""], "resources": parts, "verbs": ["create", "update", "patch"]}]
+    subject = {"kind": "ServiceAccount", "name": "nimops-controller-manager", "namespace": HOME}
+    items = [
+        make("Role", "more", rules=rules),
+        make(
+            "RoleBinding",
+            "more",
+            roleRef={"apiGroup": group, "kind": "Role", "name": "more"},
+            subjects=[subject],
+        ),
+    ]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    kubectl("apply", "-f", "-", stdin=text)
+    yield
+    kubectl("delete", "-f", "-", stdin=text)
+
+
+@pytest.mark.usefixtures("more_power")
+def test_power_by_another_role_does_not_help(account, store) -> None:
+    place = path(store(make("Pod", "theirs", spec=POD)))
+    token = f"{path_of(('api/v1', 'serviceaccounts'), NAMESPACE, 'default')}/token"
+    debug = {"spec": {"ephemeralContainers": [{"name": "b", "image": "b"}]}}
+    for ask in (
+        lambda: account.refuses("POST", token, {"spec": {"audiences": []}}),
+        lambda: account.refuses("POST", f"{place}/exec?command=id", {}, dry=False),
+        lambda: account.refuses("POST", f"{place}/attach", {}, dry=False),
+        lambda: account.patch_merge(f"{place}/ephemeralcontainers", debug),
+    ):
+        # The authorizer may take a moment.
+        deadline = time.monotonic() + 10
+        while POLICY not in (said := ask()):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.1)
 
 
 def test_nobody_else_is_limited(account, admin) -> None:

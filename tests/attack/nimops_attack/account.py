@@ -31,6 +31,8 @@ SERVICES = (GROUP.strip("/"), "nimservices")
 RBAC = "apis/rbac.authorization.k8s.io/v1"
 ROLES, BINDINGS = (RBAC, "roles"), (RBAC, "rolebindings")
 OURS = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+DRIVER = {"app.kubernetes.io/component": "nvidia-driver"}
+SECURITY = {"pod-security.kubernetes.io/enforce": "privileged"}
 MERGE = "application/merge-patch+json"
 Try = tuple[str, str]
 """What was tried, and why it was refused; empty if it was not."""
@@ -228,7 +230,13 @@ def attack_foreign(scene: Scene) -> Seen:
     """Objects of a tenant, changed, taken over and deleted."""
     namespace = scene.namespace("foreign-objects")
     for resource, body in bodies(namespace).items():
-        scene.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
+        found = scene.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
+        if resource == DEPLOYMENTS:
+            marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
+            marks["ownerReferences"][0] |= {"name": "theirs", "uid": found["metadata"]["uid"]}
+            place = path_of(CONFIG_MAPS, namespace)
+            scene.cluster.request("POST", place, named({}, "labelled", **marks))
+            scene.cluster.request("POST", place, named({}, "driver", labels=DRIVER))
     return judge(take(thief(scene), namespace), "changes to objects of others refused")
 
 
@@ -249,7 +257,48 @@ def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
         for marks in ({"labels": {"a": "b"}}, {"labels": OURS}, owners()):
             change: Json = {"metadata": marks, **changes.get(resource, {})}
             yield f"{resource[1]} with {list(marks)}", stolen.patch_merge(path, change)
+        for marks in ({"labels": OURS}, {"labels": SECURITY}, owners()):
+            if resource == SERVICES and marks == {"labels": SECURITY}:
+                continue  # metadata of our kinds that does not say whose they are
+            said = stolen.patch_merge(path, {"metadata": marks})
+            yield f"only {list(marks)} of {resource[1]}", said
         yield f"{resource[1]} deleted", stolen.refuses("DELETE", path)
+    labelled = path_of(CONFIG_MAPS, namespace, "labelled")
+    yield "a child of a Deployment", stolen.patch_merge(labelled, {"metadata": owners()})
+    yield "a child of a Deployment deleted", stolen.refuses("DELETE", labelled)
+    driver = path_of(CONFIG_MAPS, namespace, "driver")
+    yield "what is labelled as a driver", stolen.refuses("DELETE", driver)
+
+
+def attack_bindings(scene: Scene) -> Seen:
+    """Permissions for others, by bindings that a resource seems to own."""
+    namespace = scene.namespace("bindings")
+    scene.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, "empty"))
+    return judge(grant(thief(scene), namespace), "bindings to others refused")
+
+
+def grant(stolen: Account, namespace: str) -> t.Iterator[Try]:
+    """Of what the account holds, so that RBAC does not refuse it."""
+    others = (
+        subject("default", "kube-system"),
+        {"kind": "User", "name": "mallory", "apiGroup": "rbac.authorization.k8s.io"},
+        {
+            "kind": "Group",
+            "name": "system:authenticated",
+            "apiGroup": "rbac.authorization.k8s.io",
+        },
+    )
+    place = path_of(BINDINGS, namespace)
+    wide = bind("nimops-manager-role", subject("default", namespace), kind="ClusterRole")
+    yield "a ClusterRole", stolen.refuses("POST", place, named(wide, **owners()))
+    for who in (*others, subject("default", "default")):
+        body = named(bind("empty", who), **owners())
+        yield f"a Role for {who}", stolen.refuses("POST", place, body)
+    for who in others:
+        body = bind("nimops-manager-role", who, kind="ClusterRole")
+        body = named(body, **owners("ClusterPolicy", "nvidia.com/v1"))
+        said = stolen.refuses("POST", f"/{RBAC}/clusterrolebindings", body)
+        yield f"a ClusterRole for {who}", said
 
 
 def attack_shared_names(scene: Scene) -> Seen:
@@ -334,6 +383,7 @@ def list_attacks() -> list[Attack]:
             ("places", attack_places, False),
             ("unowned", attack_unowned, False),
             ("foreign", attack_foreign, False),
+            ("bindings", attack_bindings, False),
             ("shared-names", attack_shared_names, True),
             ("parts", attack_parts, False),
         )
