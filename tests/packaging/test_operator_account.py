@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -38,7 +39,7 @@ def account_of(items):
     return name, deployment["metadata"]["namespace"]
 
 
-OVERLAYS = ("gpu", "hardened", "namespaced", "openshift", "prometheus", "without-leader-election")
+OVERLAYS = sorted(path.name for path in Path(__file__).parents[2].glob("config/overlays/*"))
 
 
 @pytest.mark.parametrize("folder", ["default", *(f"overlays/{name}" for name in OVERLAYS)])
