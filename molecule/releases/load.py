@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import itertools
 import json
 import subprocess
 import sys
@@ -31,6 +32,8 @@ ALLOCATED = {
 }
 SIMULATED = ("LeaderWorkerSet", "InferenceService", "ComputeDomain")
 """Kinds without a controller here: their status is the file's."""
+OF_USERS = (False, False)
+"""The `rank` of the custom resources that users create."""
 JOB_LABELS = ("controller-uid", "job-name")
 
 Json = dict[str, Any]
@@ -69,14 +72,29 @@ def make_creatable(item: Json, uids: dict[tuple[str, str], str]) -> Json:
     return made
 
 
-def create(item: Json, manager: str) -> Json:
-    text = json.dumps(item)
+def create(items: list[Json], manager: str) -> dict[tuple[str, str], str]:
+    """Create objects; the uid of each."""
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     command = ("create", "--save-config=false", f"--field-manager={manager}", "-o", "json")
-    return dict(json.loads(kubectl(*command, "-f", "-", stdin=text)))
+    found = json.loads(kubectl(*command, "-f", "-", stdin=text))
+    made = found["items"] if found["kind"] == "List" else [found]
+    return {(item["kind"], item["metadata"]["name"]): item["metadata"]["uid"] for item in made}
 
 
 def is_custom(item: Json) -> bool:
     return str(item["apiVersion"]).startswith("apps.nvidia.com/")
+
+
+def is_loaded(item: Json) -> bool:
+    """Whether neither the API server nor a pod makes the object."""
+    metadata = item["metadata"]
+    by_pod = any(owner["kind"] == "Pod" for owner in metadata.get("ownerReferences") or [])
+    return not by_pod and metadata["name"] not in NAMES_OF_THE_SERVER
+
+
+def name_of(item: Json) -> str:
+    """The kind and the name, as kubectl prints them."""
+    return f"{item['kind'].lower()}/{item['metadata']['name']}"
 
 
 def rank(item: Json) -> tuple[bool, bool]:
@@ -91,23 +109,12 @@ def main() -> int:
     items = [item for file in files for item in json.loads(Path(file).read_text())]
     namespace = items[0]["metadata"]["namespace"]
     found = kubectl("get", "secrets,configmaps", "-n", namespace, "-o", "name").split()
-    existing = {name.removeprefix("configmap/").removeprefix("secret/") for name in found}
+    existing = set(found)
     uids: dict[tuple[str, str], str] = {}
-    # Owners before their objects: a pipeline before its services.
-    items.sort(
-        key=lambda item: (not is_custom(item), bool(item["metadata"].get("ownerReferences")))
-    )
-    for item in items:
-        kind, metadata = item["kind"], item["metadata"]
-        is_owned = bool(metadata.get("ownerReferences"))
-        by_pod = any(owner["kind"] == "Pod" for owner in metadata.get("ownerReferences") or [])
-        if by_pod or metadata["name"] in NAMES_OF_THE_SERVER:
-            continue
-        if kind in ("Secret", "ConfigMap") and metadata["name"] in existing:
-            continue
-        is_users = is_custom(item) and not is_owned
-        made = create(make_creatable(item, uids), USERS if is_users else THEIRS)
-        uids[kind, metadata["name"]] = made["metadata"]["uid"]
+    for key, group in itertools.groupby(sorted(filter(is_loaded, items), key=rank), key=rank):
+        manager = USERS if key == OF_USERS else THEIRS
+        chosen = [item for item in group if name_of(item) not in existing]
+        uids |= create([make_creatable(item, uids) for item in chosen], manager)
     for item in items:
         if not is_custom(item) and item["kind"] not in SIMULATED:
             continue
