@@ -32,7 +32,7 @@ ALLOCATED = {
 }
 SIMULATED = ("LeaderWorkerSet", "InferenceService", "ComputeDomain")
 """Kinds without a controller here: their status is the file's."""
-OF_USERS = (False, False)
+OF_USERS = (False, False, False)
 """The `rank` of the custom resources that users create."""
 JOB_LABELS = ("controller-uid", "job-name")
 
@@ -75,10 +75,10 @@ def make_creatable(item: Json, uids: dict[tuple[str, str], str]) -> Json:
 def create(items: list[Json], manager: str) -> dict[tuple[str, str], str]:
     """Create objects; the uid of each."""
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    command = ("create", "--save-config=false", f"--field-manager={manager}", "-o", "json")
-    found = json.loads(kubectl(*command, "-f", "-", stdin=text))
-    made = found["items"] if found["kind"] == "List" else [found]
-    return {(item["kind"], item["metadata"]["name"]): item["metadata"]["uid"] for item in made}
+    shown = '{{.kind}} {{.metadata.name}} {{.metadata.uid}}{{"\\n"}}'
+    command = ("create", "--save-config=false", f"--field-manager={manager}")
+    lines = kubectl(*command, f"--output=go-template={shown}", "-f", "-", stdin=text).splitlines()
+    return {(kind, name): uid for kind, name, uid in map(str.split, lines)}
 
 
 def is_custom(item: Json) -> bool:
@@ -97,9 +97,10 @@ def name_of(item: Json) -> str:
     return f"{item['kind'].lower()}/{item['metadata']['name']}"
 
 
-def rank(item: Json) -> tuple[bool, bool]:
-    """Owners before their objects: a pipeline before its services."""
-    return not is_custom(item), bool(item["metadata"].get("ownerReferences"))
+def rank(item: Json) -> tuple[bool, bool, bool]:
+    """Owners before their objects: a pipeline, its services, their objects, and theirs."""
+    owners = item["metadata"].get("ownerReferences") or []
+    return not is_custom(item), bool(owners), not all(map(is_custom, owners))
 
 
 def main() -> int:
