@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-THEIRS, USERS = "nim-operator", "kubectl"
+THEIRS, USERS, OTHERS = "nim-operator", "kubectl", "controller"
 NAMES_OF_THE_SERVER = {"kube-root-ca.crt", "default"}
 METADATA_OF_THE_SERVER = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
@@ -113,7 +113,7 @@ def main() -> int:
     existing = set(found)
     uids: dict[tuple[str, str], str] = {}
     for key, group in itertools.groupby(sorted(filter(is_loaded, items), key=rank), key=rank):
-        manager = USERS if key == OF_USERS else THEIRS
+        manager = USERS if key == OF_USERS else OTHERS if key[-1] else THEIRS
         chosen = [item for item in group if name_of(item) not in existing]
         uids |= create([make_creatable(item, uids) for item in chosen], manager)
     for item in items:
