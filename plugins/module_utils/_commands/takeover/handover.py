@@ -58,6 +58,8 @@ _QUIET, _LONG_QUIET = 10, 30
 _MAX_TEXT = 300
 """Of what a pod waits for, which a registry may have written."""
 _NAMESPACE = "Namespace"
+_MEASURED = "HorizontalPodAutoscaler"
+"""Its status follows measurements, so it never comes to rest."""
 _ORDER = (CRD, "ServiceAccount", "ConfigMap", "Secret", "Role", "ClusterRole", "RoleBinding")
 """Kinds to apply first, in this order."""
 
@@ -392,7 +394,11 @@ class Takeover:
         quiet, last = 0, None
         while time.monotonic() < end:
             objects = self._objects()
-            versions = {identity(item): item["metadata"].get("resourceVersion") for item in objects}
+            versions = {
+                identity(item): item["metadata"].get("resourceVersion")
+                for item in objects
+                if item["kind"] != _MEASURED
+            }
             quiet, last = (quiet + 1 if versions == last else 0), versions
             if quiet >= (_LONG_QUIET if any(map(_is_unwritten, objects)) else _QUIET):
                 return
