@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 
-from .sensitive_names import MARK
+from .look_alikes import fold
+from .sensitive_names import HINTS, MARK, may_hide
 
 _NEAR = 400
 
@@ -25,7 +28,7 @@ _QUOTED_FLAG = re.compile(
     r"(?<![\w\"'-])-[paPw](?:[ \t]*)(?P<value>'[^'\n]*'?|\"(?:\\.|[^\"\\\n])*\"?)"
 )
 _USER = re.compile(
-    rf"(?<![\w-])(?P<head>(?:-[uU]|--(?:user|username|proxy-user|proxy|creds|src-creds|dest-creds))"
+    rf"(?<![\w-])(?P<head>(?:-[uUa]|--(?:auth|user|username|proxy-user|proxy|creds|src-creds|dest-creds))"
     rf"(?:{_GAP}|=\\*[\"']?|)[^\s:\"'\\/,]{{0,128}}:)"
     r"(?!/|\d{1,6}(?![\w.]))(?P<value>(?:\\[^\"'nrt]|[^\s\"'\\])+)"
 )
@@ -34,9 +37,43 @@ _NO_PASSWORD = re.compile(
 )
 _PIPED = re.compile(
     r"(?P<head>\b(?:echo|printf)[ \t]+)[^|\n]{1,2000}"
-    r"(?=\|[^\n]{0,200}?(?:stdin|login|passwd|sudo|token))"
+    r"(?=\|[^\n]{0,200}?(?:stdin|login|passwd|sudo|token|base64))"
 )
 _HTPASSWD = re.compile(r"(?P<head>\bhtpasswd[ \t]+(?:-\S+[ \t]+)*?-\w*b\w*[ \t]+)[^\n;|&]+")
+_HERE = re.compile(r"<<(?:<[ \t]*|[-~]?[ \t]*\\?[\"']?(?P<end>\w{1,40})[\"']?(?=[\s;|&>)]|\Z))")
+_HERE_END = re.compile(r"(?m)^(?:[^\n]{20,40}Z )?[ \t]*(?P<end>\w{1,40})[ \t\r]*$")
+_NAME = re.compile(rf"(?i)(?<![\w.-])(?=[\w.-]{{0,64}}?(?:{HINTS}))[\w.-]{{1,200}}")
+
+
+def hide_here_documents(text: str) -> str:
+    """The text without the lines between ``<<EOF`` and ``EOF`` after a sensitive name."""
+    if "<<" not in text:
+        return text
+    ends: dict[str, list[int]] = defaultdict(list)
+    for found in _HERE_END.finditer(text):
+        ends[found["end"]].append(found.start())
+    parts: list[str] = []
+    done = 0
+    for here in _HERE.finditer(text):
+        first = text.rfind("\n", max(done, here.start() - _NEAR), here.start()) + 1
+        newline = text.find("\n", here.end(), here.end() + _NEAR)
+        last = newline if newline >= 0 else min(len(text), here.end() + _NEAR)
+        if here.start() < done or not _is_named(fold(text[max(done, first) : last])):
+            continue
+        start, end = here.end(), last
+        if here["end"]:
+            known = ends[here["end"]]
+            number = bisect_left(known, last)
+            start = min(last + 1, len(text))
+            end = known[number] - 1 if number < len(known) else len(text)
+        if end > start:
+            parts += [text[done:start], MARK]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _is_named(line: str) -> bool:
+    return any(may_hide(found[0].strip(".-")) for found in _NAME.finditer(line))
 
 
 def hide_in_command_lines(text: str) -> str:

@@ -23,7 +23,7 @@ from ..._engine.served_kinds import SERVED
 from ..._http.transport import within
 from ..plan.diff import to_yaml
 from .archive import Archive
-from .redact import redact_object, redact_rest, redact_text
+from .redact import Redactor
 from .related_objects import list_references, list_related_objects
 from .support_views import (
     CUT,
@@ -129,6 +129,7 @@ class _Gathering:
         self._say = say
         self._deadline = time.monotonic() + order.seconds
         self._found = _Findings()
+        self._redactor = Redactor()
 
     def run(self) -> str:
         try:
@@ -223,6 +224,7 @@ class _Gathering:
         if found is None:
             shown = f"{namespace}/{name}" if namespace else name
             raise NimError(f"{resource.kind} {shown} does not exist")
+        self._redactor.learn(found)
         return {"apiVersion": resource.version, "kind": resource.kind, **found}
 
     # what is taken
@@ -356,7 +358,13 @@ class _Gathering:
         except ApiError as error:
             self._note(path, error)
             return
-        self._archive.add_end(path, _redact_log(text).encode(errors="replace"))
+        self._archive.add_end(path, self._redact_log(text).encode(errors="replace"))
+
+    def _redact_log(self, text: str) -> str:
+        """A log, of whose middle lines may be missing."""
+        head, cut, end = text.partition(CUT)
+        rest = self._redactor.redact_rest(end) if cut else ""
+        return self._redactor.redact_text(head) + cut + rest
 
     def _read_log(self, container: Container, is_previous: bool, path: str) -> str:
         query = {"container": container.name, "timestamps": "true"}
@@ -396,6 +404,7 @@ class _Gathering:
         while True:
             page = self._call(lambda: self._client.get(path, **query)) or {}
             items += page.get("items") or []
+            self._redactor.learn(page.get("items"))
             if not (token := (page.get("metadata") or {}).get("continue")):
                 break
             query["continue"] = token
@@ -424,10 +433,11 @@ class _Gathering:
             raise ApiError(0, f"no complete answer within {_CALL_SECONDS:g} s") from error
 
     def _note(self, what: str, error: ApiError) -> None:
-        self._archive.note_unread(what, redact_text(str(error)))
+        self._archive.note_unread(what, self._redactor.redact_text(str(error)))
 
     def _put(self, path: str, content: t.Any) -> None:
-        self._archive.add(path, to_yaml(redact_object(content)).encode(errors="replace"))
+        shown = self._redactor.redact_object(content)
+        self._archive.add(path, to_yaml(shown).encode(errors="replace"))
 
 
 def _served_resource(version: str, item: Json) -> ServedResource:
@@ -441,12 +451,6 @@ def _served_resource(version: str, item: Json) -> ServedResource:
     return ServedResource(
         version, item["name"], item["kind"], lowered, bool(item.get("namespaced"))
     )
-
-
-def _redact_log(text: str) -> str:
-    """A log, of whose middle lines may be missing."""
-    head, cut, end = text.partition(CUT)
-    return redact_text(head) + cut + (redact_rest(end) if cut else "")
 
 
 def _is_operator(deployment: Json) -> bool:

@@ -42,9 +42,14 @@ _TOKEN_PREFIXES = (
 """Without any of these, the search for tokens is skipped, which saves half of the time."""
 
 _USER = re.compile(r"(?P<scheme>[A-Za-z0-9+.-]:(?:\\?/){2}|%3[Aa]%2[Ff]%2[Ff])[^\s/\"'<>]{1,1024}@")
+_USER_WITH_SLASH = re.compile(
+    r"(?P<head>[A-Za-z0-9+.-]:(?:\\?/){2}[^\s/:@\"'<>]{0,256}:)(?!\d{1,5}(?![\w%@]))"
+    r"[^\s\"'<>@]{1,1024}@|(?P<oracle>\bthin:[\w.$#-]{1,128}/)[^\s\"'@]{1,256}@"
+)
 _USER_AT_HOST = re.compile(r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64}:)[^\s@/:\"'<>]{1,256}@(?!sha\d)")
 _HASHES = re.compile(
     r"\$(?:2[abxy]|apr1|[156y]|argon2\w*|pbkdf2[\w-]*|ANSIBLE_VAULT)\$[^\s\"',:]+"
+    r"|SCRAM-SHA-\d+\$[^\s\"',]+"
     r"|\{(?:SSHA|SHA|SMD5|MD5|CRYPT|SSHA\d+|SHA\d+)\}[A-Za-z0-9+/=.$]+"
     r"|(?m:(?<=:)(?<![ \t]:)[./A-Za-z0-9]{13}$)"
 )
@@ -60,6 +65,18 @@ _QUERY = re.compile(
 _BEARER = re.compile(rf"(?i){_WORD}(?P<head>bearer(?:\s|%20|\+|:\s)+)[\w.~+/=-]{{6,}}")
 _BASIC = re.compile(
     rf"(?P<head>(?i:{_WORD}basic\s+))(?=[a-z]*[A-Z0-9+/=])[A-Za-z0-9+/]{{8,}}={{0,2}}"
+)
+_SMTP = re.compile(r"(?P<head>\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) )[A-Za-z0-9+/=]+")
+_ECHOED = re.compile(
+    r"(?P<head>\benv[^\s:\"']{0,80}: Invalid value: \\*\"|\$\d{1,3} = ')"
+    r"(?:[^\"'\\\n]|\\[^\"\n]|'')+"
+)
+"""Of a rejected environment variable, and of the parameters of a statement in SQL."""
+
+_INSERTED = re.compile(
+    r"(?i)(?P<head>\binto\s{1,20}\S{1,200}?\s{0,20}\((?=[^()]{0,2000}?(?:pass|secret|token|key|cred"
+    r"|pwd|hash|auth))[^()]{1,2000}\)\s{0,20}values\s{0,20}+)"
+    r"(?!\([%?$:])(?:[^\n;]*,[ \t\r]*\n)*[^\n;]+"
 )
 _IDENTIFIED = re.compile(
     r"(?i)(?P<head>\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+)"
@@ -77,9 +94,10 @@ def hide_known_formats(text: str) -> str:
         text = _TOKENS.sub(MARK, text)
     if "@" in text:
         text = _USER.sub(f"\\g<scheme>{MARK}@", text)
+        text = _USER_WITH_SLASH.sub(f"\\g<head>\\g<oracle>{MARK}@", text)
         text = _USER_AT_HOST.sub(f"\\g<user>{MARK}@", text)
     text = _VAULT.sub(f"\\g<head>\n{MARK}", text)
-    for pattern in (_PGPASS, _QUERY, _BEARER, _BASIC, _IDENTIFIED):
+    for pattern in (_PGPASS, _QUERY, _BEARER, _BASIC, _SMTP, _ECHOED, _INSERTED, _IDENTIFIED):
         text = pattern.sub(f"\\g<head>{MARK}", text)
     return _HASHES.sub(MARK, text)
 

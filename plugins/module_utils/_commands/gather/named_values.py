@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import re
 import typing as t
+from dataclasses import dataclass
 
+from .look_alikes import fold
 from .sensitive_names import (
     HINTS,
     MARK,
@@ -22,23 +24,20 @@ from .sensitive_names import (
     may_hide,
     split_words,
 )
+from .value_ends import TIME, ValueEnds
 
 Span = tuple[int, int]
 
-_LIMIT = 1 << 14
-"""How far an end of a quoted or bracketed value is searched for."""
-
 _NEAR = 400
-_SHORT = 160
-_MAX_SKIPPED = 50
 _VALUE_KEYS = "value|val|content|default|string_?value|default_?value"
-_NAME_KEYS = "name|key|id|field|header|variable|option|parameter|property|type|k"
+_NAME_KEYS = "name|key|id|field|header|variable|option|parameter|property|type|path|k"
 
 _RUN = re.compile(rf"(?i)(?<![\w.-])(?:(?=[\w.-]*?(?:{HINTS}))[\w.-]+|(?:{_VALUE_KEYS})(?![\w.-]))")
 _IS_VALUE_KEY = re.compile(rf"(?i)(?:{_VALUE_KEYS})")
 _CLOSE = r"(?:\\*+[\"'`])?+"
 _SEP = re.compile(
-    rf"(?P<close>{_CLOSE})\]?(?:\\*\[[^\]\n]{{1,64}}\]){{0,3}}"
+    rf"(?P<close>{_CLOSE})\]?(?:[ \t](?:ID|data|value|phrase))?"
+    r"(?:[ \t]?\\*\[[^\]\n]{1,64}\]){0,3}(?:[ \t]{1,8}(?:is|was|are)(?=:))?"
     r"(?:[ \t]{1,8}(?!is\b)[*\w]{1,20}(?=[ \t]{1,8}:?=[ \t]))?"
     r"(?P<sep>\s{0,20}(?::=|=>|->|==?=?|::?|%3[DdAa]|\\+u003[dD])|(?=\(\\*[\"'])\()[ \t]*"
 )
@@ -52,51 +51,60 @@ _FLAG_GAP = re.compile(
 )
 _TUPLE_GAP = re.compile(r"""(?P<close>\\*["'])\s{0,20},\s{0,20}(?=[bru]?\\*["'])[bru]?""")
 _COLON = re.compile(r"\s{0,20}[:=]")
-_BODY = re.compile(rf"{_CLOSE}[ \t]{{1,8}}(?=\{{)")
-_PREFIX = re.compile(r"[bBrRuUfF]{1,2}(?=\\*[\"'])")
+_BODY = re.compile(rf"{_CLOSE}[ \t]{{1,8}}(?:\$\w{{1,64}}[ \t]{{1,8}})?(?=\{{)")
+_PREFIX = re.compile(
+    rf"[bBrRuUfF]{{1,2}}(?=\\*[\"'])|(?:(?!{re.escape(MARK)})\([\w.*\[\] =]{{1,64}}\)[ \t]+(?=\S))+"
+)
+"""Of a string in Python, or a type in Go."""
+
 _FLOW_GAP = re.compile(r",[ \t]*(?=\S)")
+_ALONE = re.compile(rf"[ \t\r]*\n(?:{TIME})?[ \t]*(?=\S+[ \t\r]*(?:\n|\Z))")
+_FORM = re.compile(r"\\*\"[^\n]{0,200}\n(?:[\w-]{1,64}:[^\n]{0,200}\n){0,8}\r?\n(?=\S)")
+"""In a part of a form, the name is in a header, and the value follows an empty line."""
+
+_NEXT_CELL = re.compile(r"[ \t]{0,80}\|[ \t]*(?P<value>(?:[^|\s]|[ \t]+(?![|\s]))+)")
 _SPACE = re.compile(r"[ \t]+(?=\S)")
 _SECTION_END = re.compile(r"\][ \t\r]*(?:\n|\Z)")
 _ELEMENT = re.compile(r"(?:<|&lt;|\\+u003[cC])(?:[\w.-]{1,40}:)?\Z")
 _BEFORE_ELEMENT = ("<", ";", ":", "c", "C", "\\", '"', "'")
 _ELEMENT_START = re.compile(r"(?P<attributes>[^<>&\n\\]{0,400}?)(?P<end>/?(?:>|&gt;|\\+u003[eE]))")
-_NEXT_TAG = re.compile(r"<|&lt;|\\+u003[cC]")
 _ATTRIBUTE_NAME = re.compile(rf"(?i)\b(?:{_NAME_KEYS})=\\*[\"']\Z")
 _NAMED_ELEMENT = re.compile(r"\\*[\"'][^<>]{0,200}>(?=[^<\s])")
 _PAIR_BEFORE = re.compile(
-    rf"(?i)(?<![\w.-])(?:{_NAME_KEYS})(?:\\*[\"'])?(?:\s{{0,20}}[:=]\s{{0,20}}|>)(?:\\*[\"'])?\Z"
+    rf"(?i)(?<![\w.-])(?:{_NAME_KEYS})(?:\\*[\"'])?(?:\s{{0,20}}[:=]\s{{0,20}}|>)(?:\\*[\"'])?"
+    r"(?:/(?:[\w.~-]{1,40}/){0,8})?\Z"
 )
 _PAIR_AFTER = re.compile(
     rf"(?i)(?<![\w.-])(?:{_NAME_KEYS})(?:\\*[\"'])?(?:\s{{0,20}}[:=]\s{{0,20}}|>)(?:\\*[\"'])?"
-    r"(?P<name>[\w.-]+)"
+    r"(?:/(?:[\w.~-]{1,40}/){0,8})?(?P<name>[\w.-]+)"
 )
-_PAIR_SIGNS, _ASSIGNS = "\"'\\ \t\n", (":", "=", ">")
+_PAIR_SIGNS, _ASSIGNS = "\"'\\ \t\n", (":", "=", ">", "/")
 _BOUNDARY = re.compile(r"[{}]|\n[ \t]*-[ \t]|<(?!/?(?:name|value|key)>)")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*\n?|[ \t]#[^\n]*")
 
 _LINE_START = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) )?(?P<indent>[ \t]*+(?:[-?] ++)*+)"
+    rf"(?P<time>{TIME})?(?P<margin>[ \t]*+(?:\#+|//+|;+|>+|[-+*|]))?(?P<indent>[ \t]*+)"
     r"(?:(?:export|set|setx|ENV|ARG|env|declare|readonly|local|const|let|var|-x)[ \t]"
-    r"|[-+#;>/ \t])*+(?P<bracket>\[{0,2}(?:[\w-]+\.)*)(?:\\*[\"'`])?\Z"
+    r"|[-+#;>~?/$ \t])*+(?P<bracket>\[{0,2}(?:[\w-]+\.)*)(?:\\*[\"'`])?\Z"
 )
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) ")
+_ANCHOR_START = re.compile(
+    rf"(?P<time>{TIME})?(?P<margin>[ \t]*+(?:\#+|//+|[-+]))?(?P<indent>[ \t]*+)(?:- ++)*+"
+    r"(?P<key>[\"']?[\w.-]{1,100}[\"']?[ \t]*:[ \t]+(?:!\S{0,64}[ \t]+)?&)\Z"
+)
+_ANCHOR = re.compile(r"[:,\[-][ \t]+(?:!\S{0,64}[ \t]+)?&\Z")
+_TIME = re.compile(TIME)
 _BLOCK_HEAD = re.compile(r"(?:[|>][-+0-9]*|[&!][^\s\"']+)?[ \t]*(?:#[^\n]*)?\r?(?=\n|\Z)")
 _REFERENCE_LINE = re.compile(
     r"\s*(?:- +)*\\*[\"']?(?P<key>\w+)\\*[\"']?\s*:\s*\\*[\"']?[\w./-]{0,253}\\*[\"']?\s*(?:#.*)?"
 )
 _NEXT_SETTING = re.compile(r";?.[ \t]+[\w.-]{1,64}[=:]|;[ \t]+(?:export|declare|set)[ \t]")
-_QUOTE = re.compile(r"""\\*["'`]""")
-_BRACKETS = re.compile(r"[\[\]{}]")
+_BRACKETS = re.compile(r"(?<![^\s\[{:,(=])[\[{]|[\]}](?=[\s,;)\]}]|\Z)")
+"""Those of a flow: a secret may have others."""
+
+_FLOW_WORDS = re.compile(r"(?:\s++(?:[^\s,{}\[\]:#]|:(?!\s)|(?<!\s)#)++)++(?=\s*+(?:[,}\]]|\Z))")
+"""More words of a value, maybe on further lines, up to what ends it in a flow of YAML."""
+
 _REST_OF_ITEM = re.compile(r"(?:[ \t][^\s,;{}\[\]:=]+){1,8}(?=[,}\]])")
-_TRIPLE = re.compile(r"\"{3}|'{3}")
-_TOKEN_OF_FLOW = re.compile(r"""\\*+["'`]|[\[\]{}]""")
-_TOKEN_OF_CALL = re.compile(r"""\\*+["'`]|[()]""")
-_TYPE = re.compile(r"(?:map|&[\w.*]{1,64}|\[\][\w.*]{1,64}|[A-Z][A-Za-z]{1,40})(?=[\[{(])")
-_STOP = re.compile(r"""[\s,;&"'`<>\])}\[({\\%|]""")
-_CLOSES = re.compile(r"[\s,;:.)\]}\"'`<>&|/\\]|\Z")
-_AFTER_COMMA = re.compile(r"[\s\"'\]})\\]|\Z|amp;|[\w.$-]{1,64}[\"']?\s?[=:(]")
-_AFTER_ESCAPE = re.compile(r"\\+(?:[\"'`]|[nrt](?=[\s\\\"'}\]#-]|\Z|[\w.-]{1,64}\s?[=:])|u0026)")
-_TAG = re.compile(r"</|<\w{1,40}[\s/>]")
 _NEXT_NAMED = re.compile(r"[,;|}\])\n]|[ \t][\w.-]{1,64}[=:]")
 _PROSE = re.compile(
     r"(?i)(?:an?|the|not?|in|on|of|to|for|from|by|and|or|is|was|are|be|been|being|wrong|invalid"
@@ -114,7 +122,8 @@ _WORD = re.compile(r"[^\s,;]+")
 _LOOKS_RANDOM = re.compile(r"(?=\S{0,200}?[0-9])(?=\S{0,200}?[A-Za-z])[^\s\"'<>:=/,;()]{6,}\Z")
 _WORD_BEFORE = re.compile(r"(?<![\w.-])([A-Za-z]+) \Z")
 _LOGIN = re.compile(
-    r"(?i)\b(?:login|account|user|machine)\s+\S{1,100}\s+\Z|configure[ \t]+set[ \t]+\Z"
+    r"(?i)\b(?:login|account|user|machine)\s+\S{1,100}\s+\Z|(?:configure|config)[ \t]+set[ \t]+\Z"
+    r"|\b(?:\w{1,20}_header|requestheader[ \t]+\w{1,20})[ \t]+\Z"
 )
 _HEADER = {"authorization", "cookie", "cookies"}
 _SCHEME = re.compile(
@@ -123,25 +132,87 @@ _SCHEME = re.compile(
 )
 _FLAG_VALUE = re.compile(r"[^\s\"']+")
 _SETTING = re.compile(r"\S+")
-_LINES_BELOW = re.compile(r"\s{1,200}")
+_LINES_BELOW = re.compile(rf"\s{{1,200}}(?:{TIME}\s{{0,200}})?(?:[-*>] +)?")
 _ASSIGNED_LATER = re.compile(r"[ \t]{0,8}=[ \t]{0,8}(?=\S)")
 _OPEN_QUOTE = re.compile(r"\\*[\"'`]\Z")
 _NEXT_SECTION = re.compile(r"\n[ \t]*\[|\Z")
 
 
+_ALIAS = re.compile(
+    r"(?<![\w.-])(?P<name>[\w.-]{1,100})[\"']?[ \t]{0,8}:[ \t]{1,8}\*(?P<alias>[\w-]{1,64})"
+)
+_ALIASED = re.compile(r"(?<=[ \t])(?P<sign>[&*])(?P<alias>[\w-]{1,64})(?=[\s,}\]]|\Z)")
+
+
 def hide_named_values(text: str) -> str:
     """The text without the values of sensitive names."""
+    if "*" in text and "&" in text:
+        text = _name_anchors(text)
     return _Scanner(text).run()
+
+
+def _name_anchors(text: str) -> str:
+    """Anchors of YAML with a sensitive name, if what refers to them has one."""
+    aliases = {found["alias"] for found in _ALIAS.finditer(text) if may_hide(found["name"])}
+    return _ALIASED.sub(
+        lambda found: f"{found[0]}.secret" if found["alias"] in aliases else found[0], text
+    )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What is before a name that begins a line."""
+
+    has_time: bool
+    margin: str
+    """Signs of a comment, a quotation or a diff, maybe indented."""
+    column: int
+    """Where the name begins, without the time."""
+    bracket: str
+
+    def indent(self, line: str, *, has_items: bool) -> int:
+        """How much more than the name a line is indented; -1 for an empty one.
+
+        An item of a list counts as indented, if the value may have some.
+        """
+        margin = self.margin
+        if margin and line.startswith(margin.rstrip()):
+            inner = self._compare(line[len(margin) :], self.column - len(margin), has_items)
+            if inner:
+                return inner
+        return self._compare(line, self.column, has_items)
+
+    def _compare(self, line: str, column: int, has_items: bool) -> int:
+        content = line.lstrip(" \t")
+        if not content.strip():
+            return -1
+        more = len(line) - len(content) - column
+        is_item = has_items and not more and content.startswith(("- ", "-\n", "-\r"))
+        return max(more, int(is_item), 0)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """Where a value may begin, and what is known of it."""
+
+    name: str
+    start: int
+    sep: str = ""
+    quote: str = ""
+    """The quote that is open since before the name."""
+    line: _Line | None = None
 
 
 class _Scanner:
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._unclosed: dict[str, int] = {}
-        """Up to where there is no closing tag of an element."""
-        self._line = (0, -1)
+        self._shown = text
+        self._text = fold(text)
+        self._ends = ValueEnds(self._text)
         self._pair = ("", 0)
         """The last sensitive value of a ``name``, and its end: a sibling is its value."""
+        self._open = 0
+        self._counted = 0
+        """How many brackets are open there."""
 
     def run(self) -> str:
         text = self._text
@@ -153,9 +224,9 @@ class _Scanner:
             if not found or not found[1] > found[0] >= done:
                 continue
             begin, end = found
-            parts += [text[done:begin], " " if text[begin].isspace() else "", MARK]
+            parts += [self._shown[done:begin], " " if text[begin].isspace() else "", MARK]
             done = start = end - (text[end - 1] == "\n")
-        return "".join([*parts, text[done:]])
+        return "".join([*parts, self._shown[done:]])
 
     def _find(self, run: re.Match[str]) -> Span | None:
         """What to hide after this name."""
@@ -168,7 +239,10 @@ class _Scanner:
         before = self._before(run.start(), 80)
         if before.rstrip(_PAIR_SIGNS)[-1:] in _ASSIGNS and _PAIR_BEFORE.search(before):
             self._pair = (name, run.end())
-        for find in (self._find_element, self._find_assigned, self._find_flag, self._find_spaced):
+        for find in (
+            *(self._find_element, self._find_anchored, self._find_framed),
+            *(self._find_assigned, self._find_flag, self._find_spaced),
+        ):
             if found := find(name, run, before):
                 return None if self._is_harmless(name, found) else found
         return None
@@ -201,7 +275,7 @@ class _Scanner:
             return None
         if _ATTRIBUTE_NAME.search(before):
             named = _NAMED_ELEMENT.match(text, run.end())
-            return (named.end(), self._end_of_tag(named.end(), "")) if named else None
+            return (named.end(), self._ends.next_tag(named.end(), "")) if named else None
         is_escaped = before[-1:] == "\\" and run[0].startswith(("u003c", "u003C"))
         if not is_escaped and not _ELEMENT.search(before):
             return None
@@ -209,82 +283,78 @@ class _Scanner:
         if not start or start["end"][0] == "/" or start["attributes"][:1].strip():
             return None
         element = run[0][5:] if is_escaped else run[0]
-        return start.end(), self._end_of_tag(start.end(), element)
+        return start.end(), self._ends.element(start.end(), element)
 
-    def _end_of_tag(self, start: int, element: str) -> int:
-        """Where the closing tag begins; without one, the end of the line or of the text."""
-        text = self._text
-        limit = min(len(text), start + _LIMIT)
-        if start >= self._unclosed.get(element, 0):
-            tag = re.compile(
-                r"(?:<|&lt;|\\++u003[cC])(?P<slash>\\*+/)?(?:[\w.-]{1,40}:)?"
-                rf"{re.escape(element)}(?![\w.-])"
-            )
-            depth, last = 1, 0
-            for found in tag.finditer(text, start, limit):
-                depth += -1 if found["slash"] else 1
-                last = found.start() if found["slash"] else last
-                if not depth or not element:
-                    return found.start()
-            if last:
-                return last if limit < len(text) else limit
-            self._unclosed[element] = limit
-        if limit == len(text) and (
-            text[start : start + _NEAR].lstrip()[:1] == "<" or not _NEXT_TAG.search(text, start)
-        ):
-            return limit
-        return self._line_end(start)
+    def _find_anchored(self, name: str, run: re.Match[str], before: str) -> Span | None:
+        """Of YAML: after an anchor of this name."""
+        if before[-1:] != "&" or not _ANCHOR.search(before):
+            return None
+        gap = _SPACE.match(self._text, run.end())
+        line = self._line(run.start(), _ANCHOR_START)
+        return self._span(_Value(name, gap.end() if gap else run.end(), ":", "", line))
+
+    def _find_framed(self, _name: str, run: re.Match[str], before: str) -> Span | None:
+        """A section of settings, the next cell of a table, or a part of a form."""
+        text, end = self._text, run.end()
+        line = self._line_of(run)
+        if line and line.bracket and (section := _SECTION_END.match(text, end)):
+            return section.end() - 1, self._section_end(section.end() - 1)
+        if line and line.margin.strip() == "|" and (cell := _NEXT_CELL.match(text, end)):
+            return cell.span("value")
+        if before.endswith('name="') and (part := _FORM.match(text, end)):
+            return part.end(), self._ends.line(part.end())
+        return None
 
     def _find_assigned(self, name: str, run: re.Match[str], before: str) -> Span | None:
         """After a colon, an equals sign or the like; or the lines below."""
         text, end = self._text, run.end()
-        head = None if run[0].startswith("-") else self._line_head(run.start())
-        if head and head["bracket"]:
-            if section := _SECTION_END.match(text, end):
-                return section.end() - 1, self._section_end(section.end() - 1)
-            head = None
         if pair := _TUPLE_GAP.match(text, end):
             return self._in_tuple(name, pair, before)
         if before[-1:] in ("[", "(") and (gap := _FLOW_GAP.match(text, end)):
-            return self._span(name, gap.end(), "", None, "")
+            return self._span(_Value(name, gap.end()))
         if match := _SEP.match(text, end):
+            line = self._line_of(run)
             quote = "" if match["close"] else self._enclosing(before)
-            return self._span(name, match.end(), quote, head, match["sep"].strip())
+            line = None if line and line.bracket else line
+            return self._span(_Value(name, match.end(), match["sep"].strip(), quote, line))
         return self._find_said(name, end)
 
     def _find_said(self, name: str, end: int) -> Span | None:
         """In ``password is x``, or in ``password {``."""
         if body := _BODY.match(self._text, end):
-            return self._span(name, body.end(), "", None, "")
+            return self._span(_Value(name, body.end()))
         if match := _IS.match(self._text, end):
             word = _WORD.match(self._text, match.end())
             if word and not _PROSE.fullmatch(word[0].strip(".,;:!?\"'")):
-                return self._span(name, match.end(), "", None, "is")
+                return self._span(_Value(name, match.end(), "is"))
         return None
 
     def _in_tuple(self, name: str, gap: re.Match[str], before: str) -> Span | None:
         """Of a pair such as ``("token", "x")``; not of ``"name": "token", "value": "x"``."""
         if not before.endswith(gap["close"]) or _PAIR_BEFORE.search(before):
             return None
-        span = self._span(name, gap.end(), "", None, "")
+        span = self._span(_Value(name, gap.end()))
         return None if span and _COLON.match(self._text, span[1]) else span
 
     def _find_flag(self, name: str, run: re.Match[str], before: str) -> Span | None:
         if not run[0].startswith("-"):
             return None
-        gap = _FLAG_GAP.match(self._text, run.end())
-        if not gap or gap.end() >= len(self._text):
+        text = self._text
+        gap = _FLAG_GAP.match(text, run.end())
+        if not gap or gap.end() >= len(text) or text[gap.end()] == "\n":
+            return self._below(run.end()) if text[run.end() : run.end() + 1] == "\n" else None
+        if text[gap.end()] in "\"'\\`":
+            return self._span(_Value(name, gap.end()))
+        if gap["close"] or not _FLAG_VALUE.match(text, gap.end()):
             return None
-        if self._text[gap.end()] in "\"'\\`":
-            return self._span(name, gap.end(), "", None, "")
-        if gap["close"] or not _FLAG_VALUE.match(self._text, gap.end()):
-            return None
-        return self._span(name, gap.end(), self._enclosing(before), None, "")
+        return self._span(_Value(name, gap.end(), "", self._enclosing(before)))
 
     def _find_spaced(self, name: str, run: re.Match[str], before: str) -> Span | None:
         """Two words of a line, as in a ``.netrc``, or what is quoted or appears to be random."""
         text = self._text
         gap = _SPACE.match(text, run.end())
+        if not gap and self._line(run.start()):
+            gap = _ALONE.match(text, run.end())
         word = _WORD.match(text, gap.end()) if gap else None
         if not gap or not word:
             return None
@@ -292,7 +362,7 @@ class _Scanner:
         last = (split_words(name) or [""])[-1]
         is_loud = is_password(name) or last in _HEADER
         if _LOGIN.search(before) or (text[start] in "\"'" and is_loud):
-            return self._span(name, start, "", None, "")
+            return self._span(_Value(name, start))
         if last in ("secret", "secrets") and name != name.upper():
             return None
         if _LOOKS_RANDOM.match(word[0].strip(".\"'")) or self._is_line(run, word):
@@ -301,8 +371,8 @@ class _Scanner:
 
     def _is_line(self, run: re.Match[str], word: re.Match[str]) -> bool:
         """Whether a line has nothing but the name and this word."""
-        end = min(self._line_end(word.end()), word.end() + 80)
-        if self._text[word.end() : end].strip("; \t\r") or not self._line_head(run.start()):
+        end = min(self._ends.line(word.end()), word.end() + 80)
+        if self._text[word.end() : end].strip("; \t\r") or not self._line(run.start()):
             return False
         return not _PROSE.fullmatch(word[0].strip(".,;:!?"))
 
@@ -312,15 +382,15 @@ class _Scanner:
         before = self._before(run.start(), 80)
         if before[-1:] in _BEFORE_ELEMENT and _ELEMENT.search(before):
             tag = _ELEMENT_START.match(text, run.end())
-            span: Span | None = (tag.end(), self._end_of_tag(tag.end(), run[0])) if tag else None
+            span: Span | None = (tag.end(), self._ends.next_tag(tag.end(), run[0])) if tag else None
         elif match := _SEP.match(text, run.end()):
             quote = "" if match["close"] else self._enclosing(before)
-            at, head = match.end(), self._line_head(run.start())
+            at, line = match.end(), self._line(run.start())
             if text[at : at + 1] in ("[", "{") and not self._pair_before(run.start()):
-                end = self._end_of_flow(at, _NEAR)
+                end = self._ends.flow(at, _NEAR)
                 span = (at, end) if end else None
             else:
-                span = self._span("value", at, quote, head, match["sep"].strip())
+                span = self._span(_Value("value", at, match["sep"].strip(), quote, line))
         else:
             return None
         name = self._name_of_pair(run.start(), span[1]) if span else ""
@@ -348,65 +418,91 @@ class _Scanner:
 
     # where a value begins and ends
 
-    def _span(  # noqa: PLR0911 - a table of forms
-        self, name: str, start: int, quote: str, head: re.Match[str] | None, sep: str
-    ) -> Span | None:
-        """The value that begins here."""
-        text = self._text
-        if head and sep in (":", "=", "") and _BLOCK_HEAD.match(text, start):
-            return self._block(start, head, is_open=True)
+    def _span(self, value: _Value) -> Span | None:
+        """The value that begins here: in a block, on the next line, closed, or open."""
+        text, start = self._text, value.start
+        if value.line and value.sep in (":", "=", "") and _BLOCK_HEAD.match(text, start):
+            block = self._block(start, value.line, is_open=True)
+            return (
+                block if block[1] > start or text[start : start + 1].strip() else self._below(start)
+            )
         if start >= len(text) or text[start] in "\r\n":
-            return self._next_line(start)
-        first = start
-        if prefix := _PREFIX.match(text, start):
-            start = prefix.end()
-        is_closed = self._is_closed(start)
-        if is_closed or not sep:
-            return first, self._value_end(start)
-        if split_words(name)[-1:] and split_words(name)[-1] in _HEADER:
-            return self._header(start, quote, head)
-        if quote:
-            return start, self._end_of_quote(start, quote, self._line_end(start))
-        if head and sep in (":", "=", ":="):
-            return self._rest(start, head, sep)
-        return start, self._inline_end(name, start, sep)
+            return self._below(start)
+        prefix = _PREFIX.match(text, start)
+        first = prefix.end() if prefix else start
+        if self._ends.is_closed(first) or not value.sep:
+            return start, self._ends.value(first)
+        return self._open_value(value, first)
 
-    def _is_closed(self, start: int) -> bool:
-        """Whether a quote or a bracket says where the value ends."""
-        text = self._text
-        if text.startswith(MARK, start):
-            return False
-        return bool(_QUOTE.match(text, start)) or text[start] in "[{("
+    def _open_value(self, value: _Value, start: int) -> Span:
+        """A value that no sign closes: its end depends on what is before its name."""
+        text, line = self._text, value.line
+        if split_words(value.name)[-1:] and split_words(value.name)[-1] in _HEADER:
+            return self._header(start, value)
+        if value.quote:
+            return start, self._ends.quote(start, value.quote, self._ends.line(start))
+        if line and value.sep in (":", "=", ":="):
+            begin, end = self._rest(start, line, value.sep)
+        else:
+            begin, end = start, self._inline_end(value.name, start, value.sep)
+        if value.sep == ":" and text[start - 1].isspace() and self._is_in_flow(start):
+            end = self._end_in_flow(end)
+        return begin, end
 
-    def _next_line(self, start: int) -> Span | None:
+    def _below(self, start: int) -> Span | None:
         """A value on the line after its name."""
         text = self._text
         match = _LINES_BELOW.match(text, start)
         at = match.end() if match else start
-        if at < len(text) and self._is_closed(at) and text[at] != "(":
-            return at, self._value_end(at)
+        if at < len(text) and self._ends.is_closed(at) and text[at] != "(":
+            return at, self._ends.value(at)
         word = _WORD.match(text, at)
-        is_alone = word and word.end() == self._line_end(at)
-        return (at, word.end()) if word and is_alone and word[0][-1] not in ":=" else None
+        if not word or word[0][-1] in ":=":
+            return None
+        if word.end() == self._ends.line(at):
+            return at, self._end_in_flow(word.end()) if self._is_in_flow(start) else word.end()
+        if not self._is_in_flow(start):
+            return None
+        return at, self._end_in_flow(self._ends.bare(at))
 
-    def _rest(self, start: int, head: re.Match[str], sep: str) -> Span:
+    def _is_in_flow(self, start: int) -> bool:
+        """Whether more brackets have opened than closed."""
+        for found in _BRACKETS.finditer(self._text, self._counted, start):
+            self._open = max(0, self._open + (1 if found[0] in "[{" else -1))
+        self._counted = max(self._counted, start)
+        return self._open > 0
+
+    def _end_in_flow(self, end: int) -> int:
+        """The end of a value of several words, which may continue on further lines."""
+        if self._text[end - 1] in ",}]":
+            return end
+        more = _FLOW_WORDS.match(self._text, end)
+        return more.end() if more else end
+
+    def _rest(self, start: int, line: _Line, sep: str) -> Span:
         """The rest of a line, and the lines that continue it."""
         text = self._text
-        end = self._line_end(start)
+        end = self._ends.line(start)
         if sep != ":":
             first = _SETTING.match(text, start)
             if first and _NEXT_SETTING.match(text, first.end() - 1):
-                return start, self._bare_end(start)
+                return start, self._ends.bare(start)
         while text[end - 1] == "\\" and end < len(text):
-            end = self._line_end(end + 1)
-        if (opened := self._open_bracket(start, end)) >= 0:
-            return start, self._line_end(min(self._end_of_flow(opened), len(text)))
-        return start, self._block(end, head, is_open=False)[1]
+            end = self._ends.line(end + 1)
+        end = self._block(end, line, is_open=False)[1]
+        return start, self._end_of_brackets(start, end)
+
+    def _end_of_brackets(self, start: int, end: int) -> int:
+        """The end, or that of the line in which no bracket is open any more."""
+        while (opened := self._open_bracket(start, end)) >= 0:
+            start = self._ends.flow(opened)
+            end = self._ends.line(start)
+        return end
 
     def _open_bracket(self, start: int, end: int) -> int:
         """The outermost bracket that the end of a line leaves open; -1 if there is none."""
         opened: list[int] = []
-        for found in _BRACKETS.finditer(self._text, start, min(end, start + _LIMIT)):
+        for found in _BRACKETS.finditer(self._text, start, end):
             if found[0] in "[{":
                 opened.append(found.start())
             elif opened:
@@ -416,142 +512,43 @@ class _Scanner:
 
     def _inline_end(self, name: str, start: int, sep: str) -> int:
         text = self._text
-        end = self._value_end(start)
+        end = self._ends.value(start)
         if sep == ":" and (later := _ASSIGNED_LATER.match(text, end)):
-            return self._value_end(later.end())
+            return self._ends.value(later.end())
         if sep == ":" and (more := _REST_OF_ITEM.match(text, end)):
             return more.end()
         if sep in (":", "is") and is_password(name) and text[end : end + 1] == " ":
-            limit = self._line_end(end)
+            limit = self._ends.line(end)
             stop = _NEXT_NAMED.search(text, end, limit)
             return stop.start() if stop else limit
         return end
 
-    def _header(self, start: int, quote: str, head: re.Match[str] | None) -> Span:
+    def _header(self, start: int, value: _Value) -> Span:
         """The value of a header: one word after a scheme, or all that is in the line."""
-        limit = self._line_end(start)
-        if quote:
-            limit = self._end_of_quote(start, quote, limit)
-        elif head:
-            return self._rest(start, head, ":")
+        limit = self._ends.line(start)
+        if value.quote:
+            limit = self._ends.quote(start, value.quote, limit)
+        elif value.line:
+            return self._rest(start, value.line, ":")
         scheme = _SCHEME.match(self._text, start)
-        if scheme and not quote:
-            return scheme.end(), min(limit, self._bare_end(scheme.end()))
-        return start, limit
+        if scheme and not value.quote:
+            return scheme.end(), min(limit, self._ends.bare(scheme.end()))
+        return start, self._end_of_brackets(start, limit)
 
-    def _value_end(self, start: int) -> int:
-        """The end of a value: quoted, bracketed or neither, or several of these in one."""
-        text, at = self._text, start
-        while at < len(text):
-            if triple := _TRIPLE.match(text, at):
-                end = text.find(triple[0], triple.end(), triple.end() + _LIMIT)
-                return end + 3 if end >= 0 else min(len(text), triple.end() + _LIMIT)
-            if quote := _QUOTE.match(text, at):
-                at = self._end_of_quote(quote.end(), quote[0], 0) + len(quote[0])
-            elif made := _TYPE.match(text, at):
-                at = self._end_of_flow(made.end())
-            elif text[at] in "[{(" and not text.startswith(MARK, at):
-                at = self._end_of_flow(at)
-            else:
-                return self._bare_end(at)
-            if _CLOSES.match(text, at) and text[at : at + 1] not in ('"', "'"):
-                break
-        return min(max(at, start), len(text))
-
-    def _end_of_quote(self, start: int, quote: str, limit: int) -> int:
-        """Where the quote closes, at the same depth of escapes, or one further out closes."""
-        text, depth = self._text, len(quote) - 1
-        end = limit or min(len(text), start + _LIMIT)
-        escaped = -1
-        for found in re.compile(rf"\\*{quote[-1]}").finditer(text, start, end):
-            slashes = len(found[0]) - 1
-            if escaped >= 0 and "\n" in text[escaped : found.start()]:
-                break
-            if slashes == depth or (not depth and slashes % 2 == 0):
-                return found.end() - 1 - depth
-            if slashes < depth:
-                return found.start()
-            if quote == "'" and escaped < 0 and _CLOSES.match(text, found.end()):
-                escaped = found.end() - 1
-        if escaped >= 0:
-            return escaped
-        return end if limit or end == len(text) else self._line_end(start)
-
-    def _end_of_flow(self, start: int, limit: int = _LIMIT) -> int:
-        """Where the bracket closes; if it does not, the end of the text, or of the line.
-
-        With a shorter limit, 0 if it does not close in it.
-        """
-        text = self._text
-        end = min(len(text), start + limit)
-        depth, at = 0, start
-        token = _TOKEN_OF_CALL if text[start] == "(" else _TOKEN_OF_FLOW
-        while found := token.search(text, at, end):
-            at = found.end()
-            if found[0][-1] in "\"'`":
-                at = self._end_of_quote(at, found[0], 0) + len(found[0])
-                continue
-            depth += 1 if found[0] in "[{(" else -1
-            if not depth:
-                return at
-        if limit < _LIMIT:
-            return 0
-        return end if end == len(text) else self._line_end(end)
-
-    def _bare_end(self, start: int) -> int:
-        """The end of a word; commas and brackets end it if what follows appears to be next."""
-        text, at, is_nested = self._text, start, False
-        if text.startswith(MARK, at):
-            at += len(MARK)
-        while stop := _STOP.search(text, at):
-            if self._ends_at(stop.start(), stop[0]):
-                return stop.start()
-            at = stop.end()
-            if stop[0] in "[{(" and not is_nested:
-                is_nested = True
-                end = self._end_of_flow(stop.start(), _SHORT)
-                at = at if ": " in text[at:end] else max(end, at)
-            elif stop[0] == "\\":
-                at += 1
-        return len(text)
-
-    def _ends_at(self, at: int, char: str) -> bool:  # noqa: PLR0911 - a table of signs
-        """Whether a value that is not quoted ends at this character."""
-        text = self._text
-        if char in ",;&|":
-            return bool(_AFTER_COMMA.match(text, at + 1))
-        if char in "\"'`])}":
-            return bool(_CLOSES.match(text, at + 1))
-        if char == "\\":
-            return bool(_AFTER_ESCAPE.match(text, at))
-        if char == "%":
-            return text[at : at + 3] in ("%26", "%22", "%20")
-        if char == "<":
-            return bool(_TAG.match(text, at))
-        if char == ">":
-            return text[at + 1 : at + 2].strip() in ("", "<")
-        return char.isspace()
-
-    def _block(self, start: int, head: re.Match[str], *, is_open: bool) -> Span:
+    def _block(self, start: int, line: _Line, *, is_open: bool) -> Span:
         """The lines below that are indented more; or list items, if nothing is on the line."""
         text = self._text
-        column = len(head[0].rstrip("\"'\\`")) - len(head["time"] or "")
-        first = at = end = self._line_end(start)
-        skipped = 0
-        while at < len(text) and skipped < _MAX_SKIPPED:
-            following = self._line_end(at + 1)
-            line = text[at + 1 : min(following, at + 1 + _NEAR)]
-            if head["time"] and (time := _TIME.match(line)):
-                line = line[time.end() :]
-            content = line.lstrip(" \t")
-            indent = len(line) - len(content)
-            is_item = is_open and indent == column and content.startswith(("- ", "-\n", "-\r"))
-            if content.strip() and (indent > column or is_item):
-                end, skipped = following, 0
-            elif content.strip() and not content.startswith("#"):
+        first = at = end = self._ends.line(start)
+        while at < len(text):
+            following = self._ends.line(at + 1)
+            below = text[at + 1 : min(following, at + 1 + _NEAR)]
+            if line.has_time and (time := _TIME.match(below)):
+                below = below[time.end() :]
+            more = line.indent(below, has_items=is_open)
+            if more > 0:
+                end = following
+            elif not more and ("#" in line.margin or below.lstrip(" \t")[:1] != "#"):
                 break
-            else:
-                skipped += 1
             at = following
         return (start, end) if not is_open or end > first else (start, start)
 
@@ -561,6 +558,13 @@ class _Scanner:
 
     # what is around
 
+    def _line_of(self, run: re.Match[str]) -> _Line | None:
+        """The line that a name begins, also if a diff has put a dash before it."""
+        dashes = len(run[0]) - len(run[0].lstrip("-"))
+        if dashes > 1 or (dashes and self._text[run.end() : run.end() + 1] != ":"):
+            return None
+        return self._line(run.start() + dashes)
+
     def _before(self, start: int, count: int) -> str:
         return self._text[max(0, start - count) : start]
 
@@ -569,20 +573,19 @@ class _Scanner:
         found = _OPEN_QUOTE.search(before)
         return found[0] if found else ""
 
-    def _line_head(self, start: int) -> re.Match[str] | None:
+    def _line(self, start: int, form: re.Pattern[str] = _LINE_START) -> _Line | None:
         """What is before the name in its line, if the line begins with it."""
         first = max(0, start - _NEAR)
-        line = self._text.rfind("\n", first, start)
-        if line < 0 and first:
+        newline = self._text.rfind("\n", first, start)
+        if newline < 0 and first:
             return None
-        return _LINE_START.match(self._text[line + 1 if line >= 0 else 0 : start])
-
-    def _line_end(self, start: int) -> int:
-        """Remembered, as a line may have thousands of names."""
-        if not self._line[0] <= start <= self._line[1]:
-            end = self._text.find("\n", start)
-            self._line = (start, len(self._text) if end < 0 else end)
-        return self._line[1]
+        head = form.match(self._text[newline + 1 if newline >= 0 else 0 : start])
+        if not head:
+            return None
+        parts = head.groupdict("")
+        before = head[0][: len(head[0]) - len(parts.get("key", ""))]
+        column = len(before.rstrip("\"'\\`")) - len(parts["time"])
+        return _Line(bool(parts["time"]), parts["margin"], column, parts.get("bracket", ""))
 
 
 def _is_reference_block(value: str) -> bool:
@@ -590,7 +593,7 @@ def _is_reference_block(value: str) -> bool:
     text = value.strip()
     if len(text) > 2000 or ":" not in text:
         return False
-    if text[0] in "[{":
+    if text[0] in "[{" and text[-1] in "]}":
         lines: t.Iterable[str] = re.split(r"[,\[\]{}]", text)
     elif "\n" in value:
         lines = value.splitlines()

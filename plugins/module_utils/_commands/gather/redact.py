@@ -16,12 +16,14 @@ import json
 import re
 import typing as t
 
-from .command_lines import hide_in_arguments, hide_in_command_lines
+from .command_lines import hide_here_documents, hide_in_arguments, hide_in_command_lines
 from .known_formats import hide_known_formats
+from .look_alikes import drop_invisible
 from .named_values import hide_named_values
 from .sensitive_names import (
     MARK,
     is_harmless,
+    is_recognizable,
     is_reference,
     is_sensitive_name,
     may_hide,
@@ -31,8 +33,11 @@ from .tables import hide_columns
 Json = dict[str, t.Any]
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_SECRET = re.compile(r"""(?i)\bkind\\*["']?\s{0,20}[:=]\s{0,20}\\*["']?Secret(?:List)?(?![\w-])""")
-_NAME_KEYS = ("name", "Name", "key", "Key", "field", "header", "variable")
+_SECRET = re.compile(
+    r"""(?i)\bkind\\*["']?\s{0,20}[:=]\s{0,20}\\*["']?Secret(?:List)?(?![\w-])"""
+    r"""|\bSecret\{(?=[^\n]{0,2000}?Data:)"""
+)
+_NAME_KEYS = ("name", "Name", "key", "Key", "field", "header", "variable", "path")
 _VALUE_KEYS = ("value", "Value", "val", "content", "default", "defaultValue", "stringValue")
 _DATA = ("data", "binaryData", "stringData")
 _DATA_OF_SECRET = re.compile(
@@ -55,13 +60,16 @@ def redact_text(text: str, depth: int = 3) -> str:
     """A text without credentials: a log, a message, a file, with texts in its strings."""
     if (found := _redact_json(text)) is not None:
         return found
+    text = drop_invisible(text)
+    if "\\u00" in text or "\\x" in text:
+        text = _NEEDLESS_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     if "\\\n" in text or "\\\r\n" in text:
         text = _FOLD.sub(_unfold, text)
     if depth and "\\" in text:
         text = _STRING.sub(lambda found: _redact_string(found[0], depth - 1), text)
     if _SECRET.search(text):  # its data has names of any kind
         text = _DATA_OF_SECRET.sub("secret.data", text)
-    text = hide_columns(hide_known_formats(text))
+    text = hide_columns(hide_here_documents(hide_known_formats(text)))
     return hide_in_command_lines(hide_named_values(text))
 
 
@@ -77,6 +85,12 @@ def _redact_json(text: str) -> str | None:
     if found == value:
         return text
     return json.dumps(found, ensure_ascii=False, indent=2 if "\n" in text.strip() else None)
+
+
+_NEEDLESS_ESCAPE = re.compile(
+    r"(?<!\\)\\(?:u00|x)(3[0-9]|4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])"
+)
+"""Letters and digits, which divide a name for no reason."""
 
 
 def _unfold(match: re.Match[str]) -> str:
@@ -109,6 +123,72 @@ _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
 """Also without its end: a search from each quote for a missing one would take long."""
 
 
+class Redactor:
+    """Hides what was the value of a sensitive name in any object, wherever it appears again."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def learn(self, value: t.Any) -> None:
+        """Remember the credentials of an object."""
+        self._seen.update(list_credentials(value))
+
+    def redact_object(self, value: t.Any) -> t.Any:
+        """A copy of an object without credentials."""
+        text = json.dumps(value, ensure_ascii=False)
+        found = {one for one in self._seen if json.dumps(one, ensure_ascii=False)[1:-1] in text}
+        return redact_object(_hide_everywhere(value, found) if found else value)
+
+    def redact_text(self, text: str) -> str:
+        """A text without credentials."""
+        return redact_text(_hide_all(text, self._seen))
+
+    def redact_rest(self, text: str) -> str:
+        """The end of a text without credentials."""
+        return redact_rest(_hide_all(text, self._seen))
+
+
+def _hide_everywhere(value: t.Any, secrets: set[str]) -> t.Any:
+    if isinstance(value, dict):
+        return {key: _hide_everywhere(item, secrets) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hide_everywhere(item, secrets) for item in value]
+    return _hide_all(value, secrets) if isinstance(value, str) else value
+
+
+def _hide_all(text: str, secrets: set[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, MARK)
+    return text
+
+
+def list_credentials(value: t.Any) -> t.Iterator[str]:
+    """The values of sensitive names in an object, if they cannot be mistaken for other words."""
+    if isinstance(value, dict):
+        name = _name_of_pair(value)
+        for key, item in value.items():
+            one = name if key in _VALUE_KEYS and name else str(key)
+            if isinstance(item, str):
+                if may_hide(one) and is_recognizable(one, item):
+                    yield item.strip()
+            elif key != "managedFields":
+                yield from list_credentials(item)
+    elif isinstance(value, list):
+        for before, item in zip(["", *value], value, strict=False):
+            yield from _list_argument(before, item)
+
+
+def _list_argument(before: t.Any, item: t.Any) -> t.Iterator[str]:
+    if not isinstance(item, str):
+        yield from list_credentials(item)
+        return
+    flag = _FLAG.match(item)
+    name, text = (flag["name"], flag[3]) if flag else (str(before), item)
+    is_named = flag or (isinstance(before, str) and before.startswith("-"))
+    if is_named and may_hide(name.strip("-")) and is_recognizable(name, text):
+        yield text.strip()
+
+
 def redact_rest(text: str) -> str:
     """The end of a text whose beginning is missing: its first lines may continue a secret."""
     return redact_text(_CONTINUED.sub(f"{MARK}\n", text, count=1))
@@ -122,8 +202,7 @@ _CONTINUED = re.compile(
 
 def _redact_map(value: Json) -> Json:
     redacted: Json = {}
-    names = [value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)]
-    name = next((name for name in names if may_hide(name)), "")
+    name = _name_of_pair(value)
     for key, item in value.items():
         is_value = name and key in _VALUE_KEYS and not is_harmless(name, item)
         if key == _LAST_APPLIED or is_value:
@@ -135,6 +214,13 @@ def _redact_map(value: Json) -> Json:
         else:
             redacted[key] = redact_object(item)
     return redacted
+
+
+def _name_of_pair(value: Json) -> str:
+    """The sensitive name whose value is beside it, maybe at the end of a path."""
+    found = [value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)]
+    names = [name.rpartition("/")[2] for name in found]
+    return next((name for name in names if may_hide(name)), "")
 
 
 def _is_hidden(name: str, item: t.Any) -> bool:

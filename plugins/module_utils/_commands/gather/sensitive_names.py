@@ -9,11 +9,13 @@ import re
 import typing as t
 from functools import lru_cache
 
+from .look_alikes import fold
+
 MARK = "(redacted)"
 
 HINTS = (
     r"pass|secret|cred|token|key|auth|bearer|jwt|pat|psk|pwd?|sig|cookie|dockerc|otp|hmac|sas"
-    r"|[cx]srf|session|mnemonic|salt|sid"
+    r"|[cx]srf|session|mnemonic|salt|sid|kennwort|contrase|senha"
 )
 """Part of each sensitive name: a cheap filter, before `is_sensitive_name` reads the words."""
 
@@ -37,11 +39,11 @@ REFERENCE_FIELDS = REFERENCES | {
 _PARTS = (
     *("password", "passwd", "passphrase", "passcode", "secret", "credential", "apikey"),
     *("accesskey", "privatekey", "dockerconfig", "dockercfg", "signature", "cookie", "mnemonic"),
-    "sessionid",
+    *("sessionid", "passwort", "kennwort", "contrasena", "contrasenya"),
 )
 _WORDS = {
     *("auth", "auths", "bearer", "cred", "creds", "csrf", "hmac", "jwt", "otp", "pass", "pat"),
-    *("psk", "pw", "pwd", "salt", "sas", "sid", "sig", "xsrf"),
+    *("psk", "pw", "pwd", "salt", "sas", "sid", "sig", "xsrf", "passe", "senha"),
 }
 _COUNTED = ("token", "tokens")
 _TEXT_TOKENS = {"bos", "cls", "eos", "mask", "pad", "sep", "stop", "unk"}
@@ -53,6 +55,7 @@ _KINDS_OF_KEY = {
     *("access", "account", "api", "auth", "client", "encryption", "host", "license", "master"),
     *("ngc", "nvidia", "private", "rsa", "service", "session", "shared", "signing", "ssh", "tls"),
     *("app", "application", "deploy", "subscription", "symmetric", "storage"),
+    *("admin", "certificate", "decryption", "preshared", "root", "wrapping"),
 }
 _OF_A_KEY = {"base64", "b64", "content", "contents", "data", "id", "material", "pem", "raw"}
 _HARMLESS_ENDS = {"error", "exception", "stdin"}
@@ -68,6 +71,13 @@ _FOLDER = re.compile(
 )
 _PATH = re.compile(r"(?:/|\./|\.\./|~/)[\w./@-]{1,200}")
 _PATH_WORDS = {"dir", "directory", "file", "filename", "files", "folder", "mount", "path", "paths"}
+_RECOGNIZABLE = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])(?!\w+://|[./~$@])\S+")
+_OBJECT_NAME = re.compile(
+    r"(?![0-9a-f]{8}-[0-9a-f]{4}-)[a-z][a-z0-9]{0,40}(?:[-./:_][a-z0-9]{1,40})+"
+    r"|\d+(?:\.\d+)*[A-Za-z]{0,3}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
+)
+"""Names of objects, hosts, images and variables, and quantities."""
+
 _VARIABLE = re.compile(r"\$\([A-Z_][A-Z0-9_]*\)|\$\{[A-Z_][A-Z0-9_]*\}")
 
 
@@ -104,6 +114,17 @@ def is_harmless(name: str, value: t.Any) -> bool:
     return bool(_NUMBER.fullmatch(text)) and _is_count(words, text)
 
 
+def is_recognizable(name: str, value: str) -> bool:
+    """Whether a credential is long and unlike other words, so that it can be hidden anywhere.
+
+    An unrelated word such as the ``kubernetes`` of an ``AUTH_TYPE`` must stay in logs.
+    """
+    text = value.strip()
+    if not 8 <= len(text) <= 4096 or is_harmless(name, text) or MARK in text:
+        return False
+    return bool(_RECOGNIZABLE.fullmatch(text)) and not _OBJECT_NAME.fullmatch(text)
+
+
 def is_reference(value: t.Any) -> bool:
     """Whether a block, or a list of them, only says where a credential is."""
     if isinstance(value, list):
@@ -116,7 +137,7 @@ def is_reference(value: t.Any) -> bool:
 
 def split_words(name: str) -> list[str]:
     """The words of a name, in lower case."""
-    return [word.lower() for word in _WORD.findall(name)]
+    return [word.lower() for word in _WORD.findall(fold(name))]
 
 
 def _is_count(words: list[str], number: str) -> bool:
@@ -142,7 +163,9 @@ def _sensitive_words(name: str) -> list[str]:
 def _suspicious(words: list[str]) -> list[str]:
     found = [word for word in words if word in _WORDS or any(part in word for part in _PARTS)]
     found += [
-        word for word in words if word.endswith(("auth", "pass")) and word not in _NOT_PASS | _WORDS
+        word
+        for word in words
+        if word.endswith(("auth", "pass", "pw", "pwd")) and word not in _NOT_PASS | _WORDS
     ]
     for before, word in zip(["", *words], words, strict=False):
         if word.endswith(_COUNTED) and before not in _TEXT_TOKENS:

@@ -6,65 +6,149 @@
 from __future__ import annotations
 
 import re
+import typing as t
 
+from .look_alikes import fold
 from .sensitive_names import HINTS, MARK, may_hide
 
-_FIELD = r"[ \t]{0,8}[\"']?[A-Za-z_][\w .-]{0,40}[\"']?[ \t]{0,8}"
-_HEADING = re.compile(
-    rf"(?im)^(?:[^\n]{{20,40}}Z )?(?=[^\n]{{0,300}}?(?:{HINTS}))[ \t]*\|?"
-    rf"{_FIELD}(?P<by>[,;\t|]){_FIELD}(?:(?P=by){_FIELD}){{0,40}}\|?[ \t]*\r?\n"
-)
+_HINT = re.compile(rf"(?i){HINTS}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) ")
+_NAME = re.compile(r"[\"']?[A-Za-z_][\w./-]{0,40}(?: [\w./-]{1,40}){0,2}[\"']?")
+_WORDS = re.compile(r"(?:[A-Za-z_./#()-]{1,40}\d{0,2}(?: |\Z)){1,3}")
+_CELL = re.compile(r"\S+(?: \S+)*")
+"""In an aligned table: at least two spaces divide cells."""
+
+_RULE = re.compile(r"(?=[^\n]*[-=])[-=+|: \t]+")
+_LONGEST_HEADING = 1000
+_LONGEST_ROW = 1 << 16
 _SPLIT = r"(?:\"(?:[^\"\n]|\"\")*\"|'[^'\n]*'|[^{by}\n\"'])*"
+
+Cell = tuple[int, int]
+
+
+class _Columns(t.Protocol):
+    def find(self, row: str, is_last: bool) -> list[Cell] | None:
+        """The cells to hide in a row; None if it is no row of this table."""
 
 
 def hide_columns(text: str) -> str:
-    """Of CSV, TSV and the like, the values below a sensitive heading."""
+    """Of CSV, TSV, aligned tables and the like, the values below a sensitive heading."""
     parts: list[str] = []
     done = start = 0
-    while heading := _HEADING.search(text, start):
-        start = heading.end()
-        by = heading["by"]
-        names = [name.strip(" \t\r\n\"'") for name in heading[0].split(by)]
-        hidden = {number for number, name in enumerate(names) if may_hide(name)}
-        if not hidden:
-            continue
-        field = re.compile(_SPLIT.format(by=re.escape(by)))
-        while line := _next_row(text, start, by, len(names), field):
-            parts.append(text[done:start])
-            parts.append(by.join(_show(cell, n in hidden) for n, cell in enumerate(line)))
-            end = text.find("\n", start)
-            done = start = len(text) if end < 0 else end
-            start = done = min(len(text), done)
-            if done < len(text):
-                parts.append("\n")
-                start = done = done + 1
+    folded = fold(text)
+    while hint := _HINT.search(folded, start):
+        first = text.rfind("\n", start, hint.start()) + 1 or start
+        end = _line_end(text, hint.start())
+        start = end
+        columns = _find_columns(folded[first:end]) if end - first < _LONGEST_HEADING else None
+        while columns and start < len(text):
+            end = _line_end(text, start + 1)
+            row = text[start + 1 : end]
+            time = _TIME.match(row)
+            begin = time.end() if time else 0
+            cells = columns.find(row[begin:], end == len(text))
+            if cells is None or end - start > _LONGEST_ROW:
+                break
+            for left, right in cells:
+                parts += [text[done : start + 1 + begin + left], MARK]
+                done = start + 1 + begin + right
+            start = end
     return "".join([*parts, text[done:]])
 
 
-def _next_row(text: str, start: int, by: str, count: int, field: re.Pattern[str]) -> list[str]:
-    """The cells of a row, if it has as many as the heading; the last row may be cut."""
-    if start >= len(text):
-        return []
+def _line_end(text: str, start: int) -> int:
     end = text.find("\n", start)
-    end = len(text) if end < 0 else end
-    if end - start > 1 << 16:
-        return []
-    cells: list[str] = []
-    at = start
-    while at <= end:
-        cell = field.match(text, at, end)
-        stop = cell.end() if cell else at
-        if stop < end and text[stop] != by:
-            stop = text.find(by, stop, end)
-            stop = end if stop < 0 else stop
-        cells.append(text[at:stop])
-        at = stop + 1
-    is_cut = end == len(text) and len(cells) > 1
-    return cells if len(cells) == count or is_cut else []
+    return len(text) if end < 0 else end
 
 
-def _show(cell: str, is_hidden: bool) -> str:
-    text = cell.strip()
-    if not is_hidden or not text.strip("-: \"'"):
-        return cell
-    return cell.replace(text, MARK)
+def _find_columns(line: str) -> _Columns | None:
+    """The columns below this line, if it is a heading with a sensitive name."""
+    time = _TIME.match(line)
+    heading = line[time.end() if time else 0 :].rstrip("\r")
+    for by in ("|", "\t", ",", ";"):
+        names = [name.strip() for name in heading.split(by)]
+        if len(names) > 1 and all(_NAME.fullmatch(name) for name in names if name or by != "|"):
+            hidden = {number for number, name in enumerate(names) if _may_hide(name)}
+            return _Divided(by, len(names), hidden) if hidden else None
+    cells = [(found.start(), found.end()) for found in _CELL.finditer(heading)]
+    names = [heading[begin:end] for begin, end in cells]
+    if len(cells) > 1 and all(_WORDS.fullmatch(name) for name in names):
+        hidden = {number for number, name in enumerate(names) if _may_hide(name)}
+        is_setting = hidden == {0} and not all(name[0].isupper() for name in names)
+        return _Aligned(cells, hidden) if hidden and not is_setting else None
+    return None
+
+
+def _may_hide(name: str) -> bool:
+    name = name.strip("\"'")
+    return may_hide(name) or may_hide(name.replace(" ", "_"))
+
+
+class _Divided:
+    """Columns with a sign between them."""
+
+    def __init__(self, by: str, count: int, hidden: set[int]) -> None:
+        self._by, self._count, self._hidden = by, count, hidden
+        self._field = re.compile(_SPLIT.format(by=re.escape(by)))
+
+    def find(self, row: str, is_last: bool) -> list[Cell] | None:
+        """The cells of a row that has as many as the heading; the last row may be cut."""
+        if _RULE.fullmatch(row.rstrip("\r")):
+            return []
+        cells: list[Cell] = []
+        at = 0
+        while at <= len(row):
+            cell = self._field.match(row, at)
+            stop = cell.end() if cell else at
+            if stop < len(row) and row[stop] != self._by:
+                stop = row.find(self._by, stop)
+                stop = len(row) if stop < 0 else stop
+            cells.append((at, stop))
+            at = stop + 1
+        if len(cells) != self._count and not (is_last and len(cells) > 1):
+            return None
+        found = [_strip(row, cell) for number, cell in enumerate(cells) if number in self._hidden]
+        return [cell for cell in found if _is_shown(row, cell)]
+
+
+class _Aligned:
+    """Columns by position, whose values may be longer than their heading."""
+
+    def __init__(self, headings: list[Cell], hidden: set[int]) -> None:
+        self._headings, self._hidden = headings, hidden
+
+    def find(self, row: str, is_last: bool) -> list[Cell] | None:
+        """The cells with the number of a hidden column, or below its heading."""
+        del is_last
+        row = row.rstrip("\r")
+        cells = [(found.start(), found.end()) for found in _CELL.finditer(row)]
+        if _RULE.fullmatch(row) and cells:
+            return []
+        hidden = [
+            cell
+            for number, cell in enumerate(cells)
+            if (number in self._hidden and len(cells) == len(self._headings))
+            or self._is_below(cell)
+        ]
+        if len(cells) < 2 and (not hidden or not row[:1].isspace()):
+            return None
+        if any(_may_hide(row[begin:end]) for begin, end in hidden):  # a list of settings
+            return None
+        return [cell for cell in hidden if _is_shown(row, cell)]
+
+    def _is_below(self, cell: Cell) -> bool:
+        return any(
+            cell[0] < self._headings[number][1] and cell[1] > self._headings[number][0]
+            for number in self._hidden
+        )
+
+
+def _strip(row: str, cell: Cell) -> Cell:
+    inner = row[cell[0] : cell[1]]
+    left = len(inner) - len(inner.lstrip())
+    return cell[0] + left, cell[0] + left + len(inner.strip())
+
+
+def _is_shown(row: str, cell: Cell) -> bool:
+    text = row[cell[0] : cell[1]]
+    return bool(text.strip("-: \"'")) and text != MARK

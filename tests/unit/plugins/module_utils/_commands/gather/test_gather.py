@@ -49,6 +49,7 @@ LOG = f"""\
 2026-01-01T00:00:03Z Authorization: Bearer {PLANTED}
 2026-01-01T00:00:04Z nvapi-{PLANTED}-xyz hf_{PLANTED}AbCdEfGhIj0123456789
 2026-01-01T00:00:05Z key: {PEM}
+2026-01-01T00:00:06Z connected with x9-{PLANTED}, also after {PLANTED}-of-an-annotation
 2026-01-01T00:00:06Z the model is loaded
 """
 
@@ -61,7 +62,7 @@ class Scene:
         cluster.kinds |= KINDS
         self.add("NIMPipeline", "rag")
         env = [
-            {"name": "NGC_API_KEY", "value": f"x-{PLANTED}"},
+            {"name": "NGC_API_KEY", "value": f"x9-{PLANTED}"},
             {"name": "HTTPS_PROXY", "value": f"http://u:{PLANTED}@proxy.example:3128"},
             {"name": "PORT", "value": "8000"},
         ]
@@ -79,7 +80,7 @@ class Scene:
             status={"conditions": [{"message": f"login with password={PLANTED} failed"}]},
             annotations={
                 "kubectl.kubernetes.io/last-applied-configuration": json.dumps({"x": PLANTED}),
-                "example.com/token": PLANTED,
+                "example.com/token": f"{PLANTED}-of-an-annotation",
             },
         )
         self.add("NIMCache", "models", spec={"source": {"ngc": {"authSecret": "ngc-api"}}})

@@ -396,6 +396,15 @@ STAYS = [
     "topologyKey: zone\nkey: nvidia.com/gpu\nvalue: present",
     "sum by (key) value: 3",
     "INFO 3 tokens/s, 12 tokens, TTFT 3 ms per token",
+    "| events in every pass | x |\n| no events | y |",
+    "_add_secret(container, driver)\nreturn _with_resources(container, driver)",
+    "NAME   READY   STATUS    AGE\nllm    1/1     Running   3d",
+    "# tokens per second\n#   are low\n# max_tokens: 5\n# x: y",
+    '"""Hides a credential."""\n\nfrom x import y',
+    "{max_tokens: 5,\n  model: a b\n  c}",
+    "x: &a 1\nmodel: *a\ncat <<EOF\nx: y\nEOF",
+    "[INFO] listening, on [port 8000\nmodel: a b c\n",
+    "mo\u0434\u0435\u043b\u044c: x, \u043a\u043b\u044e\u0447: y",
 ]
 
 
