@@ -16,6 +16,8 @@ UNTESTED = {
     "_commands/gather/known_formats.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/named_values.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/sensitive_names.py": "a part of redact.py, whose formats test_secret_formats.py lists",
+    "_commands/gather/value_ends.py": "a part of redact.py, whose formats test_secret_formats.py lists",
+    "_commands/gather/look_alikes.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/tables.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_components/gpu_stack/upgrade/names.py": "constants",
     "_engine/generated_keys.py": "one constant; _cluster/test_private_keys.py uses it",
@@ -40,6 +42,7 @@ OF_FOLDERS = {
     "test_products.py": "every field of every kind: what becomes large with another",
     "test_secret_documents.py": "documents of random shape, in which gather leaves no secret",
     "test_secret_formats.py": "the formats in which gather finds secrets",
+    "test_secret_snippets.py": "texts as programs print them, in which gather leaves no secret",
     "test_takeover.py": "a kind takes over objects of the reference operator",
 }
 """Test file -> what it tests, instead of one module."""
