@@ -14,7 +14,7 @@ import typing as t
 from dataclasses import replace
 
 from .._engine.desired import Child, Manifest
-from .._engine.drift import has_wanted
+from .._engine.kept_lists import has_meaning
 from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
 
 _NO_ROOT: Manifest = {
@@ -48,7 +48,7 @@ def _change_for(template: Manifest, live: Manifest) -> Change:
         return _kept(pod, running)
 
     before = with_pod(template, keep(pod_of(template)))
-    return keep if running and has_wanted(live, without_scaling(before)) else _hardened
+    return keep if running and has_meaning(live, without_scaling(before)) else _hardened
 
 
 def _changed(manifest: Manifest, path: Path, change: Change) -> Manifest:

@@ -53,6 +53,16 @@ def keep_lists(child: Child, live: Manifest) -> Child:
     )
 
 
+def has_meaning(live: t.Any, want: t.Any) -> bool:
+    """Whether ``live`` contains everything in ``want``, in lists that mean the same.
+
+    `has_wanted` for the template of a workload, before anything decides what to apply of it.
+    """
+    ordered = keep_order(want, live)
+    kept = _keep(ordered, live, {})
+    return has_wanted(live, kept.manifest if kept else ordered)
+
+
 def _in_order(child: Child, live: Manifest) -> Child:
     want = child.manifest.get("spec")
     ordered = keep_order(want, live.get("spec"))

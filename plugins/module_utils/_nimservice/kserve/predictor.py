@@ -18,7 +18,7 @@ from ..._components.pod import find_container
 from ..._components.probes import Handler
 from ..._components.rollout import ROLLING_UPDATE
 from ..._engine.desired import Manifest
-from ..._engine.drift import has_wanted
+from ..._engine.kept_lists import has_meaning
 from ..._engine.list_order import keep_order
 from ..._engine.metadata import Labels
 from ..app import NIMServiceApp
@@ -128,7 +128,7 @@ def _as_before(app: NIMServiceApp, predictor: Fields, live: Fields) -> Fields:
         for where in ("initContainers", "containers")
     }
     before = predictor | {where: items for where, items in kept.items() if items}
-    return before if has_wanted(live["spec"], keep_order(before, live["spec"])) else predictor
+    return before if has_meaning(live["spec"], before) else predictor
 
 
 def _with_group_env(app: NIMServiceApp, container: Fields, live: Fields, where: str) -> Fields:

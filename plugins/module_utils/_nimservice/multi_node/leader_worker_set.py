@@ -12,8 +12,7 @@ import typing as t
 from dataclasses import replace
 
 from ..._engine.desired import Manifest
-from ..._engine.drift import has_wanted
-from ..._engine.list_order import keep_order
+from ..._engine.kept_lists import has_meaning
 from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import leader_env, worker_env
@@ -108,7 +107,7 @@ def _as_before(groups: dict[str, t.Any], live: Manifest | None) -> dict[str, t.A
     if not running or any("serviceAccountName" in pod for pod in pods):
         return groups
     lean = groups | {template: _without_additions(groups[template]) for template in _TEMPLATES}
-    return lean if has_wanted(running, keep_order(lean, running)) else groups
+    return lean if has_meaning(running, lean) else groups
 
 
 def _without_additions(template: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -148,8 +148,12 @@ def test_a_takeover_restarts_no_pods(case: str) -> None:
 
 
 @pytest.mark.skipif(not RELEASES, reason="the releases' objects, ../shared, are not here")
+@pytest.mark.parametrize("root_user", ["allow", "forbid"])
 @pytest.mark.parametrize("release", RELEASES or [Path()], ids=lambda path: path.stem)
-def test_taking_over_from_a_release_replaces_only_pods_that_lack_something(release: Path) -> None:
+def test_taking_over_from_a_release_replaces_only_pods_that_lack_something(
+    release: Path, root_user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIMOPS_ROOT_USER", root_user)
     items = json.loads(release.read_text())
     facts = Facts(items)
     simulated = simulate([item for item in items if is_served(item)], facts.ask)

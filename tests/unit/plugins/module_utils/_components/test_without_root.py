@@ -186,6 +186,18 @@ def test_running_pods_stay_as_they_are(live: Json) -> None:
     assert has_wanted(running["spec"]["template"], template)
 
 
+def test_pods_with_variables_in_another_order_stay_as_they_are() -> None:
+    """As at a takeover from some releases of the reference operator."""
+
+    def with_env(*names: str) -> Json:
+        env = [{"name": name, "value": "x"} for name in names]
+        return deployment(containers=[{"name": "a", "image": "a", "env": env}])
+
+    wanted = with_env("A", "B")
+    assert without_root(Child(wanted), with_env("B", "A")).manifest == wanted
+    assert without_root(Child(wanted), with_env("B", "C")).manifest != wanted
+
+
 @pytest.mark.parametrize("live", LIVE_CASES.values(), ids=LIVE_CASES.keys())
 @pytest.mark.parametrize("change", ["image", "label"])
 def test_what_replaces_them_brings_it(live: Json, change: str) -> None:

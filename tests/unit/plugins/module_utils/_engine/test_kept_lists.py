@@ -7,7 +7,10 @@ import copy
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
-from ansible_collections.nimops.nim.plugins.module_utils._engine.kept_lists import keep_lists
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kept_lists import (
+    has_meaning,
+    keep_lists,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
 
 A, A2, B = ({"name": "A", "value": "1"}, {"name": "A", "value": "2"}, {"name": "B", "value": "3"})
@@ -82,6 +85,17 @@ def test_another_order_is_kept_and_applied():
     served = deployment([A, B]) | {"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}
     child = Child(served)
     assert keep_lists(child, deployment([B, A])) is child
+
+
+@pytest.mark.parametrize(
+    ("live", "same"),
+    [([A, B], True), ([B, A], True), ([B, A, A], True), ([A2, B], False), ([A], False)],
+)
+def test_a_template_has_the_meaning_of_another(live, same):
+    want = deployment([A, B])
+    before = copy.deepcopy(want)
+    assert has_meaning(deployment(live), want) is same
+    assert want == before
 
 
 def test_what_we_have_applied_is_applied_again():
