@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+"""A string without an end reaches to that of the text, so no part is read twice."""
 
 
 def cut_nesting(text: bytes, depth: int) -> bytes:
-    """The text with `null` instead of all lists and maps below ``depth``."""
+    """The text with `null` instead of all lists and maps below ``depth``.
+
+    Of a text that is cut off there, that part is left out.
+    """
     kept, level, start = list[bytes](), 0, 0
     for token in _TOKEN.finditer(text):
         mark = token[0]
@@ -24,4 +28,4 @@ def cut_nesting(text: bytes, depth: int) -> bytes:
             if level == depth:
                 kept.append(b"null")
                 start = token.end()
-    return b"".join([*kept, text[start:]])
+    return b"".join(kept if level > depth else [*kept, text[start:]])

@@ -239,12 +239,9 @@ class Client:
     ) -> Json:
         data = self._call(method, path, *args, **options)
         try:
-            answer = json.loads(data)
+            answer = _parse(data)
         except ValueError:
             answer = None
-        except RecursionError:
-            # Nobody needs so much of it; `oversized.py` reports it.
-            answer = json.loads(cut_nesting(data, _MAX_DEPTH))
         if not isinstance(answer, dict):
             raise ApiError(0, f"the API server's answer to {method} {path} is not JSON")
         if not whole and _MARKER in data:
@@ -390,3 +387,11 @@ def _explain(status: int, body: bytes) -> str:
     except (TypeError, ValueError, KeyError):
         text = body.decode(errors="replace").strip()[:_MAX_PLAIN_ERROR]
         return f"HTTP {status}: {text}" if text else f"HTTP {status}"
+
+
+def _parse(data: bytes) -> t.Any:
+    """The answer; of one that no interpreter can parse, what `oversized.py` needs to report it."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        return json.loads(cut_nesting(data, _MAX_DEPTH))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 import typing as t
 
 import pytest
@@ -28,3 +29,13 @@ def test_more_than_an_interpreter_parses() -> None:
     with pytest.raises(RecursionError):
         json.loads(text)
     assert json.loads(cut_nesting(text, 10))["kind"] == "A"
+
+
+@pytest.mark.parametrize("text", [b'"', b'"' + b'\\"' * 40_000, b'["a", "\\'])
+def test_a_text_that_is_cut_off_is_read_once(text: bytes) -> None:
+    start = time.process_time()
+    assert cut_nesting(text, 10) == text
+    once = time.process_time() - start
+    start = time.process_time()
+    cut_nesting(text * 4, 10)
+    assert time.process_time() - start < 40 * max(once, 0.005)

@@ -102,6 +102,12 @@ def test_the_user_sees_the_message_of_the_api_server(client, cluster, refused, c
         pytest.param(500, "x" * 9999, "HTTP 500: " + "x" * 300, id="long"),
         pytest.param(302, "", "HTTP 302", id="redirects are not followed"),
         pytest.param(200, "<html>", f"the API server's answer to GET {POD} is not JSON", id="HTML"),
+        pytest.param(
+            200,
+            '{"a": ' + "[" * 200_000 + '"',
+            f"the API server's answer to GET {POD} is not JSON",
+            id="deep, and cut off",
+        ),
         pytest.param(200, "[]", f"the API server's answer to GET {POD} is not JSON", id="list"),
     ],
 )
