@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.errors import TOO_LARGE, NimError
 from .._engine.api_resources import is_served
 from .._engine.desired import Manifest
 from .._engine.drift import has_wanted
 from .._engine.field_ownership import own_entry, unwanted_fields
 from .._engine.metadata import Labels
+from .._engine.oversized import stub_error
 
 CACHE_STATE = "nimops.nim/cache-state"
 """Annotation by which a NIMCache triggers its users' reconciles; its value is a `state_note`."""
@@ -54,6 +56,15 @@ def _is_unchanged(live: Manifest, want: Manifest) -> bool:
     fields = (own_entry(live) or {}).get("fieldsV1") or {}
     is_verbatim = is_served(want)
     return has_wanted(live, want, is_verbatim=is_verbatim) and not unwanted_fields(fields, want)
+
+
+def find_cache_excess(cache: Manifest) -> NimError | None:
+    """Why a NIMCache is too large to be used, None if it is not."""
+    if not (excess := stub_error(cache)):
+        return None
+    name = cache["metadata"]["name"]
+    message = f"NIMCache {name} is too large to be served: {excess}"
+    return NimError(message, reason=f"NIMCache{TOO_LARGE}")
 
 
 def state_note(name: str, state: str) -> str:

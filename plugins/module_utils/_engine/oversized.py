@@ -39,6 +39,11 @@ def is_stub(resource: Json) -> bool:
     return "spec" not in resource and ANNOTATION in (resource["metadata"].get("annotations") or {})
 
 
+def stub_error(resource: Json) -> NimError | None:
+    """Why only a stub of a resource is known, None if it is whole: its size does not matter."""
+    return _explain_stub(resource) if is_stub(resource) else None
+
+
 def find_excess(resource: Json) -> NimError | None:
     """Why a custom resource is too large to be served, None if it is not."""
     if is_stub(resource):

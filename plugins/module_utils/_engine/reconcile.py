@@ -245,8 +245,10 @@ def _subject_of(resource: Json) -> Json | None:
 def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
     if _is_over(kind, resource):
         return Desired()
+    excess = find_excess(resource)
     if kind.finalize and is_deleted(resource):
-        return kind.finalize(kind.app(_subject_of(resource) or resource, observed))
-    if excess := find_excess(resource):
+        subject = without_spec(resource) if excess else resource
+        return kind.finalize(kind.app(subject, observed))
+    if excess:
         raise excess
     return kind.desired(kind.app(resource, observed))

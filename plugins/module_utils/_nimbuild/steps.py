@@ -12,14 +12,15 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
-from .._base.errors import TOO_LARGE, NimError
+from .._base.errors import NimError
+from .._components.nim_metadata import find_cache_excess
 from .._components.pod import has_ended, is_pod_ready
 from .._components.pod_faults import why_ended, why_not_ready
 from .._components.policy import POD_LABELS, key_faults, refuse, root_faults
 from .._components.pvc import pvc_name
 from .._engine.desired import Manifest, StatusPatch
 from .._engine.observed import Observed
-from .._engine.oversized import find_excess, is_stub
+from .._engine.oversized import is_stub
 from .._engine.ownership import ownership_of, refuse_foreign
 from .._profiles.manifest_pod import LOG, follow_pod
 from .._profiles.model_manifest import Profile, manifest_map_name, parse_manifest
@@ -85,19 +86,17 @@ def next_step(app: NIMBuildApp) -> Step:
     state = (cache.get("status") or {}).get("state")
     if state != READY:
         return Step("cache failed" if state == FAILED else "cache awaited", kept=pods)
-    take = _read_manifest if app.is_built else _build
     try:
-        _refuse_stub(app, cache)
-        return take(app, cache)
+        return _use(app, cache)
     except NimError as error:
         # Keep a pod that is unreadable or foreign, for inspection.
         return Step("problem", kept=pods, problem=error)
 
 
-def _refuse_stub(app: NIMBuildApp, cache: Manifest) -> None:
-    if is_stub(cache):
-        message = f"NIMCache {app.cache_name} is too large to be served: {find_excess(cache)}"
-        raise NimError(message, reason=f"NIMCache{TOO_LARGE}")
+def _use(app: NIMBuildApp, cache: Manifest) -> Step:
+    if excess := find_cache_excess(cache):
+        raise excess
+    return (_read_manifest if app.is_built else _build)(app, cache)
 
 
 def is_pvc_lost(app: NIMBuildApp, cache: Manifest) -> bool:

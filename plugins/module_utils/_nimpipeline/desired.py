@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._engine.desired import Child, Desired
 from .app import NIMPipelineApp
-from .entries import SERVICE, is_too_large, served_entries
+from .entries import SERVICE, find_service_excess, served_entries
 from .nim_service import build_nim_service
 
 
@@ -19,7 +19,7 @@ def desired(app: NIMPipelineApp) -> Desired:
     children = [
         Child(build_nim_service(app, entry))
         for name, entry in served_entries(app).items()
-        if not is_too_large(app, name)
+        if not find_service_excess(app, name)
     ]
     unwanted = [(SERVICE, name) for name in leftovers(app)]
     return Desired(children, unwanted, are_independent=True)

@@ -9,8 +9,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from .._base.errors import TOO_LARGE
-from .._engine.oversized import find_excess, is_stub
+from .._base.errors import TOO_LARGE, NimError
+from .._engine.oversized import stub_error
 from .app import NIMPipelineApp
 
 Resource = t.Mapping[str, t.Any]
@@ -75,10 +75,10 @@ def served_entries(app: NIMPipelineApp) -> dict[str, Entry]:
     return {name: entry for name, entry in enabled_entries(app).items() if entry.has_valid_name}
 
 
-def is_too_large(app: NIMPipelineApp, name: str) -> bool:
-    """Whether a NIMService of the pipeline is only known as a stub."""
+def find_service_excess(app: NIMPipelineApp, name: str) -> NimError | None:
+    """Why a NIMService of the pipeline is too large, None if it is not."""
     live = app.live(SERVICE, name)
-    return live is not None and is_stub(live) and app.controls(live)
+    return stub_error(live) if live and app.controls(live) else None
 
 
 def find_problems(app: NIMPipelineApp) -> list[Problem]:
@@ -88,7 +88,7 @@ def find_problems(app: NIMPipelineApp) -> list[Problem]:
     large = (
         Problem(entry, f"{SERVICE}{TOO_LARGE}", f"{entry.where}: {SERVICE} {name}: {excess}")
         for name, entry in served_entries(app).items()
-        if is_too_large(app, name) and (excess := find_excess(app.live(SERVICE, name) or {}))
+        if (excess := find_service_excess(app, name))
     )
     return [*(problem for problem in found if problem), *large]
 

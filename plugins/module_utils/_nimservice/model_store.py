@@ -8,11 +8,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from .._base.errors import TOO_LARGE, NimError
+from .._base.errors import NimError
+from .._components.nim_metadata import find_cache_excess
 from .._components.pod import without_empty
 from .._components.pvc import claim_at_deletion, pvc_name
 from .._engine.conditions import find_condition
-from .._engine.oversized import find_excess, is_stub
 from .app import NIMServiceApp
 
 Fields = dict[str, t.Any]
@@ -102,9 +102,8 @@ def _cache_store(app: NIMServiceApp) -> Store | Unusable:
     cache = app.live("NIMCache", name)
     if cache is None:
         return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
-    if is_stub(cache):
-        message = f"NIMCache {name} is too large to be served: {find_excess(cache)}"
-        return Unusable(f"NIMCache{TOO_LARGE}", message, failed=True)
+    if excess := find_cache_excess(cache):
+        return Unusable(excess.reason, str(excess), failed=True)
     if unusable := _why_unusable(name, cache):
         return unusable
     pvc = ((cache["spec"].get("storage") or {}).get("pvc")) or {}

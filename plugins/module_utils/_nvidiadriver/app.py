@@ -21,7 +21,7 @@ from .._components.gpu_stack.nodes import Nodes, owner_of
 from .._components.gpu_stack.upgrade.reads import upgrade_step
 from .._components.gpu_stack.upgrade.step import Step
 from .._engine.desired import Manifest
-from .._engine.oversized import find_excess, is_stub
+from .._engine.oversized import is_stub, stub_error
 from .owners import Owners
 from .spec import DriverSpec
 
@@ -65,7 +65,7 @@ class DriverApp(StackApp):
                 "no ClusterPolicy object found in the cluster: a driver needs the rest of the GPU"
                 " stack, and driver.useNvidiaDriverCRD of its ClusterPolicy"
             )
-        if is_stub(self.policy) and (excess := find_excess(self.policy)):
+        if excess := stub_error(self.policy):
             name = self.policy["metadata"]["name"]
             return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
         has_sandboxes = bool(self._of_policy("sandboxWorkloads", "enabled"))

@@ -17,7 +17,7 @@ from .._components.gpu_stack.nodes import GPU_PRESENT, OWNER, labels_of, owner_o
 from .._components.gpu_stack.upgrade.names import ENABLED
 from .._components.names import MAX_LABEL, check_name
 from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
-from .._engine.oversized import find_excess, is_stub
+from .._engine.oversized import is_stub, stub_error
 from .spec import DriverSpec
 
 CONFLICTING = "ConflictingNodeSelector"
@@ -127,8 +127,8 @@ def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
 
 def _fault_of(driver: Manifest) -> NimError | None:
     """Why an NVIDIADriver cannot have nodes, whatever its spec; None if it can."""
-    if is_stub(driver):
-        return find_excess(driver)
+    if excess := stub_error(driver):
+        return excess
     try:
         check_name({**driver, "kind": "NVIDIADriver"}, MAX_LABEL)
     except NimError as error:

@@ -70,14 +70,12 @@ _BEFORE_ELEMENT = ("<", ";", ":", "c", "C", "\\", '"', "'")
 _ELEMENT_START = re.compile(r"(?P<attributes>[^<>&\n\\]{0,400}?)(?P<end>/?(?:>|&gt;|\\+u003[eE]))")
 _ATTRIBUTE_NAME = re.compile(rf"(?i)\b(?:{_NAME_KEYS})=\\*[\"']\Z")
 _NAMED_ELEMENT = re.compile(r"\\*[\"'][^<>]{0,200}>(?=[^<\s])")
-_PAIR_BEFORE = re.compile(
+_PAIR_NAME = (
     rf"(?i)(?<![\w.-])(?:{_NAME_KEYS})(?:\\*[\"'])?(?:\s{{0,20}}[:=]\s{{0,20}}|>)(?:\\*[\"'])?"
-    r"(?:/(?:[\w.~-]{1,40}/){0,8})?\Z"
+    r"(?:/(?:[\w.~-]{1,40}/){0,8})?"
 )
-_PAIR_AFTER = re.compile(
-    rf"(?i)(?<![\w.-])(?:{_NAME_KEYS})(?:\\*[\"'])?(?:\s{{0,20}}[:=]\s{{0,20}}|>)(?:\\*[\"'])?"
-    r"(?:/(?:[\w.~-]{1,40}/){0,8})?(?P<name>[\w.-]+)"
-)
+_PAIR_BEFORE = re.compile(_PAIR_NAME + r"\Z")
+_PAIR_AFTER = re.compile(_PAIR_NAME + r"(?P<name>[\w.-]+)")
 _PAIR_SIGNS, _ASSIGNS = "\"'\\ \t\n", (":", "=", ">", "/")
 _BOUNDARY = re.compile(r"[{}]|\n[ \t]*-[ \t]|<(?!/?(?:name|value|key)>)")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*\n?|[ \t]#[^\n]*")
