@@ -118,7 +118,7 @@ type plan struct {
 	// filter adds the selector; edit looks at the answer.
 	filter, edit bool
 	// isPrimary says that it is about kinds of watches.yaml, isObject that it is about one object, and
-	// isInformer that the runtime keeps what it is told.
+	// isInformer that the runtime caches the answer.
 	isPrimary, isObject, isInformer bool
 	body                            []byte
 	// patch says that the body is no longer the object that was to be written, but a merge patch.
@@ -192,7 +192,7 @@ func (p *Proxy) plan(r *http.Request) *plan {
 	return made
 }
 
-// planObject has large objects of watches.yaml reduced for whoever asks, also in answers to writes.
+// planObject reduces large objects of watches.yaml for every client, also in answers to writes.
 func (p *Proxy) planObject(r *http.Request, object request.Object) *plan {
 	if !p.options.Primaries.HasGroup(object.Collection.Group) {
 		return &plan{}

@@ -114,7 +114,7 @@ func TestDeferredOnesFollowAsStubs(t *testing.T) {
 }
 
 func TestEventsHaveStubs(t *testing.T) {
-	for name, headers := range map[string][]string{"the runtime": nil, "somebody else": {"User-Agent", "Python"}} {
+	for name, headers := range map[string][]string{"the runtime": nil, "another client": {"User-Agent", "Python"}} {
 		for _, spread := range []time.Duration{0, time.Hour} {
 			t.Run(fmt.Sprint(name, spread), func(t *testing.T) {
 				api := newPrimary(listOf(""))

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// Annotation tells of an excess, as JSON. Only the proxy sets it: what a resource has is removed.
+	// Annotation describes an excess, as JSON. Only the proxy sets it: what a resource has is removed.
 	Annotation = "nimops.nim/oversized"
 	// MaxBytes is the default of Limits.Bytes, and MAX_BYTES of the collection.
 	MaxBytes = 256 << 10
@@ -86,7 +86,7 @@ func (l Limits) Reduce(object []byte) []byte {
 	return build(object, metadata, status, found)
 }
 
-// genuine returns an object without our annotation, which somebody else has set: nobody may pass a
+// genuine returns an object without our annotation, which only a user can have set: no user may pass a
 // resource off as a stub.
 func genuine(object []byte) []byte {
 	if !bytes.Contains(object, []byte(Annotation)) {

@@ -106,12 +106,13 @@ func TestWhatIsTooLargeIsAStub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, text := reduce(t, c.given.text())
-			var told excess
-			if err := json.Unmarshal([]byte(found.Metadata.Annotations[Annotation]), &told); err != nil {
+			var reported excess
+			if err := json.Unmarshal([]byte(found.Metadata.Annotations[Annotation]), &reported); err != nil {
 				t.Fatal(err, text)
 			}
-			if told.Field != c.want || told.Limit != limits.Bytes || told.Bytes <= limits.Bytes || told.Bytes%1024 != 0 || told.FieldBytes < 3000 {
-				t.Errorf("%+v", told)
+			if reported.Field != c.want || reported.Limit != limits.Bytes || reported.Bytes <= limits.Bytes ||
+				reported.Bytes%1024 != 0 || reported.FieldBytes < 3000 {
+				t.Errorf("%+v", reported)
 			}
 			if found.Spec != nil || found.Metadata.ManagedFields != nil || found.Metadata.UID != "u" || found.Metadata.ResourceVersion != "7" {
 				t.Errorf("%.300s", text)

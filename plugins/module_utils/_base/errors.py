@@ -9,7 +9,7 @@ FORBIDDEN, NAME_RESERVED, NAME_TAKEN = "Forbidden", "NameReserved", "NameTaken"
 TOO_LARGE = "TooLarge"
 FINAL = {FORBIDDEN, NAME_RESERVED, NAME_TAKEN, TOO_LARGE}
 """Reasons that retrying cannot fix: only another spec, or another operator configuration, can.
-What has `NAME_TAKEN` is looked at again now and then, as no watch tells when the name is free."""
+A resource with `NAME_TAKEN` is reconciled again now and then, as no watch reports a free name."""
 
 
 class NimError(Exception):

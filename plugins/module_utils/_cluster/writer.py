@@ -89,7 +89,7 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
         if error:
             _sort_error(patch, error, raced, refusals)
     done += writes.apply([item for item in manifests if item["kind"] == _ON_NODES])
-    # What is behind it all is told first.
+    # The root cause comes first.
     for manifest, found, error in sorted(done, key=lambda tried: isinstance(tried[2], _WaitsError)):
         if error:
             _sort_error(manifest, error, raced, refusals)

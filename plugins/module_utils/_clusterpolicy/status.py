@@ -93,7 +93,7 @@ def _refusals(app: PolicyApp, outcome: Outcome) -> str:
 
 
 def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome) -> None:
-    """Where only another spec, or another cluster, can help, nobody tries again."""
+    """A failure that only another spec, or another cluster, can end is final."""
     obstacle = find_obstacle(app)
     reason = obstacle.reason if obstacle and obstacle.reason != CONFLICT else _FAILED
     if outcome.is_final:

@@ -35,7 +35,7 @@ def build_autoscaler(
 def keep_aimed(app: App, children: t.Iterable[Child]) -> list[Child]:
     """The children, without an autoscaler while this resource has no workload for it.
 
-    It would scale whatever somebody else makes by that name.
+    It would scale a workload of another owner by that name.
     """
     children = list(children)
     made = {(child.manifest["kind"], child.manifest["metadata"]["name"]) for child in children}

@@ -55,9 +55,9 @@ def build_claim(
 def refuse_foreign_claim(
     app: App, pvc: t.Mapping[str, t.Any], name: str, workload: Manifest | None, field: str
 ) -> None:
-    """NimError if the PVC of a derived name is somebody else's.
+    """NimError if the PVC of a derived name has another owner.
 
-    One that the spec's ``field`` names is an input, whoever made it. One that the ``workload``
+    One that the spec's ``field`` names is an input, with any owner. One that the ``workload``
     mounts already stays in use.
     """
     live = app.live("PersistentVolumeClaim", name)

@@ -4,7 +4,7 @@
 """Whose traffic pods would get by their labels, while `NIMOPS_POD_LABELS` restricts labels.
 
 A Service or an InferencePool selects pods by labels, and some labels are the name of the resource.
-Only labels that running pods do not have yet count: who selects those of running pods wants them.
+Only labels that running pods do not have yet count: a selector of running pods is meant for them.
 """
 
 from __future__ import annotations

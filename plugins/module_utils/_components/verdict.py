@@ -124,7 +124,7 @@ def report(builder: StatusBuilder, verdict: Verdict) -> None:
 
 
 def refuse(builder: StatusBuilder, subject: str, status: Fields, error: NimError) -> Verdict:
-    """Report why a resource is not even looked at; all other fields stay as they are."""
+    """Report why a resource is not reconciled; all other fields stay as they are."""
     verdict = failed(error.reason, str(error))
     report(builder, verdict)
     builder.events += events_of(subject, status, verdict)

@@ -117,7 +117,7 @@ class Desired:
 class Refusal:
     """An object that was not written: we refused it (a conflict), or the API server did.
 
-    ``reason``: `NAME_TAKEN` if it is somebody else's, or names an object that is; else empty.
+    ``reason``: `NAME_TAKEN` if it has another owner, or names an object that has; else empty.
     """
 
     kind: str
@@ -152,7 +152,7 @@ class Outcome:
 
     @property
     def is_contested(self) -> bool:
-        """Whether somebody else has an object by a name of ours, which no watch tells of."""
+        """Whether another owner has an object by a name of ours, which no watch reports."""
         reasons = {refusal.reason for refusal in self.refusals}
         return NAME_TAKEN in reasons or (self.is_final and self.failure_reason == NAME_TAKEN)
 

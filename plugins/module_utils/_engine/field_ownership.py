@@ -20,7 +20,7 @@ Fields = dict[str, t.Any]
 
 _OTHERS_FIELDS = {"f:metadata", "f:status"}
 _OF_ITS_CONTROLLER: Fields = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
-"""Fields of a child that belong to whoever reconciles it: a NIMService of a pipeline."""
+"""Fields of a child that its own controller writes: a NIMService of a pipeline has one."""
 _POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
 _HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
 """Annotations that the reference operator sets with each write."""

@@ -58,7 +58,7 @@ def find_excess(resource: Json) -> NimError | None:
 
 
 def without_spec(resource: Json) -> dict[str, t.Any]:
-    """The resource with an empty spec, to finalize what is too large to be looked at."""
+    """The resource with an empty spec, to finalize one that is too large to be read."""
     return {**resource, "spec": {}}
 
 
@@ -72,10 +72,10 @@ def _written(resource: Json) -> dict[str, t.Any]:
 
 def _explain_stub(resource: Json) -> NimError:
     """The proxy's findings; without it, users can write what is read here."""
-    told: t.Any = None
+    parsed: t.Any = None
     with contextlib.suppress(TypeError, ValueError, RecursionError):
-        told = json.loads(resource["metadata"]["annotations"][ANNOTATION])
-    found = told if isinstance(told, dict) else {}
+        parsed = json.loads(resource["metadata"]["annotations"][ANNOTATION])
+    found = parsed if isinstance(parsed, dict) else {}
     field = printable(str(found.get("field") or "spec"), _MAX_FIELD)
     size, largest, depth, limit = (
         value if isinstance(value := found.get(key), int) and 0 <= value < 1 << 40 else 0

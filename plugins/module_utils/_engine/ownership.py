@@ -32,13 +32,13 @@ def ownership_of(live: Manifest | None, cr: Resource) -> Ownership:
 
 
 def is_marked(live: Manifest) -> bool:
-    """Whether an object has the label of the operator; only who may change it can have set that."""
+    """Whether an object has the operator's label, which takes the permission to change it."""
     labels = live["metadata"].get("labels") or {}
     return bool(labels.get(MANAGED_BY_LABEL) == MANAGED_BY)
 
 
 def refuse_foreign(live: Manifest | None, cr: Resource, what: str, field: str = "") -> Ownership:
-    """`ownership_of`; NimError if ``what``, such as Pod x, belongs to somebody else.
+    """`ownership_of`; NimError if ``what``, such as Pod x, belongs to another owner.
 
     ``field`` gives it another name; by default it is named after the custom resource.
     """

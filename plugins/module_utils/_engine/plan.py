@@ -70,7 +70,7 @@ def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     """Compare the desired children with the observed objects.
 
     Children that are being deleted are left alone; objects that are not ours are refused, not
-    overwritten, and children that refer to them stay as they are, too. Then nothing is ended, and
+    overwritten, and children that refer to them also stay as they are. Then nothing is ended, and
     no object of others is changed. Only objects that this custom resource controls are ever
     deleted.
     """

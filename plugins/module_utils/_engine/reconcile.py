@@ -204,7 +204,7 @@ def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None
 def _period(
     known: tuple[Json, Json, datetime], assessment: Assessment, outcome: Outcome, cluster: Cluster
 ) -> str:
-    """When to look again at a resource with this new status; empty: when something tells."""
+    """When to reconcile a resource with this new status again; empty: at the next event."""
     if outcome.raced:
         return _AFTER_RACE
     if outcome.is_contested:
@@ -233,7 +233,7 @@ def _is_over(kind: AnyKind, resource: Json) -> bool:
 
 
 def _subject_of(resource: Json) -> Json | None:
-    """The resource as far as it may be looked at; None if it is too large.
+    """The resource as far as it may be read; None if it is too large.
 
     To finalize it takes no spec.
     """

@@ -6,8 +6,8 @@
 ``NIMOPS_REGISTRIES`` lists the allowed registries: comma-separated host patterns (``*`` by default,
 empty for none), so that air-gapped clusters do not wait for answers that never come. It also
 applies to redirect targets of a registry and to its token service; `egress` describes the other
-limits. A private address must be named by a pattern, not only be allowed by ``*``: whoever writes
-an image would otherwise have the operator connect to any port of a node or a pod.
+limits. A private address must be named by a pattern, not only be allowed by ``*``: the author of
+an image reference would otherwise make the operator connect to any port of a node or a pod.
 
 Credentials are sent to two places only: the registry that they are for, and the token service that
 this registry names. Redirects to other hosts do not carry them.

@@ -34,7 +34,7 @@ DEFAULT_IDLE_SECONDS = 3600
 CHECK_SECONDS = 2.0
 PATIENCE_SECONDS = 15.0
 REST_SECONDS = 0.1
-# How often the memory is looked at while several runs share it, or while clients wait for it.
+# How often the memory is measured while several runs share it, or while clients wait for it.
 LOOK_SECONDS = 0.05
 FORWARDED = frozenset(getattr(signal, name) for name in client.FORWARDED)
 STATE_VARIABLE = "_PREFORK_STATE"
@@ -351,7 +351,7 @@ class Parent:
     def _mind_memory(self) -> None:
         """Keep what one run may take free: for the oldest, so that it ends and leaves its memory to the next.
 
-        Runs that were started together may grow together. Then only the oldest goes on, and the others stand still.
+        Runs that were started together may grow together. Then only the oldest continues, and the others stand still.
         """
         now = time.monotonic()
         if not self._minds_memory() or now - self.looked < LOOK_SECONDS:

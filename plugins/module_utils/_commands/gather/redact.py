@@ -94,7 +94,7 @@ _NEEDLESS_ESCAPE = re.compile(
 
 
 def _unfold(match: re.Match[str]) -> str:
-    """Join the lines of a string in which there are other escapes, too."""
+    """Join the lines of a string that also has other escapes."""
     line = match.string[max(0, match.start() - 100) : match.start()].rpartition("\n")[2]
     return "" if '\\"' in line or "\\n" in line else match[0]
 
