@@ -42,7 +42,7 @@ def find_missing_limits(client: Client, namespace: str) -> t.Iterator[str]:
             raise
         return
     yield (
-        "no policy limits the operator's account: an attacker with its token can become any account,"
-        " with a Secret of type service-account-token. Apply admission.yaml of the release:"
+        "no policy limits the operator's account: an attacker with its token can become any"
+        " account, with a Secret of type service-account-token. Apply admission.yaml of the release:"
         " docs/operate/install.md#olm"
     )
