@@ -43,6 +43,7 @@ def find_missing_limits(client: Client, namespace: str) -> t.Iterator[str]:
         return
     yield (
         "no policy limits the operator's account: an attacker with its token can become any"
-        " account, with a Secret of type service-account-token. Apply admission.yaml of the release:"
+        " account, with a Secret of type service-account-token."
+        " Apply admission.yaml of the release:"
         " docs/operate/install.md#olm"
     )
