@@ -32,12 +32,18 @@ def kubectl(*arguments: str) -> str:
     return done.stdout
 
 
+def is_child(item: Json) -> bool:
+    """Whether the reference wrote the object itself: a Service of KServe only has its labels."""
+    owners = item["metadata"].get("ownerReferences") or []
+    return all(owner["apiVersion"].startswith("apps.nvidia.com/") for owner in owners)
+
+
 def without_hash(namespace: str, kinds: str) -> list[str]:
     found = json.loads(kubectl("get", kinds, "-n", namespace, "-l", SELECTOR, "-o", "json"))
     return [
         f"{item['kind']}/{item['metadata']['name']}"
         for item in found["items"]
-        if HASH not in (item["metadata"].get("annotations") or {})
+        if HASH not in (item["metadata"].get("annotations") or {}) and is_child(item)
     ]
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import tempfile
+import time
 import typing as t
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,6 +50,11 @@ _MAX_REPEATED = 256 << 10
 """Bytes of a body that is sent once more. The API server closes the connection if one is too large
 for it, often before its answer can be read."""
 _BODY_TOO_LARGE = 413
+_BUSY = (429, 500, 502, 503, 504)
+"""Statuses after which a request is repeated if the answer has a Retry-After, as client-go does:
+while the API server limits its load, or changes the storage of a CRD."""
+_REPEATS = 5
+_MAX_WAIT_SECONDS = 2
 _MAX_DEPTH = 100
 _MARKER = PREFIX.encode()
 
@@ -301,6 +307,12 @@ class Client:
                 # The runtime's proxy breaks a connection now and then. All requests are the same
                 # when repeated: a write names the version, or the object, that it is about.
                 response, data = send()
+            for _repeat in range(_REPEATS):
+                seconds = _retry_after(response, path)
+                if seconds is None:
+                    break
+                time.sleep(seconds)
+                response, data = send()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ApiError(
                 0, f"the API server {server.host} cannot be reached: {explain(error)}"
@@ -308,6 +320,17 @@ class Client:
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data, response.headers
+
+
+def _retry_after(response: t.Any, path: str) -> int | None:
+    """Seconds after which the API server wants the request again; None if it does not.
+
+    A PodDisruptionBudget can hold an eviction for minutes: the next pass repeats that.
+    """
+    after = response.headers.get("Retry-After") or ""
+    if response.status not in _BUSY or path.endswith("/eviction"):
+        return None
+    return min(int(after[:9]), _MAX_WAIT_SECONDS) if after.isdecimal() else None
 
 
 def _encode(body: Json) -> bytes:

@@ -218,8 +218,11 @@ class Takeover:
         """
         reference = t.cast(Installation, now.reference)
         before = self._snapshot()
-        if not now.is_reconciling:
-            self._forget_version(now)
+        if now.is_reconciling and now.foreign_definitions:
+            # They have dropped what ours wrote to statuses, and it would not write that again.
+            active = t.cast(Installation, now.ours)
+            self._stop(active)
+            self._release_lease(active)
         ours = self._start_ours(now)
         for webhook in now.webhooks:
             self._delete_webhook(webhook)
@@ -266,11 +269,18 @@ class Takeover:
         home = self._our_namespace(now)
         if self._order.manifests:
             self._say(f"installing our operator: {len(self._order.manifests)} objects")
-            for item in sorted(self._order.manifests, key=_rank):
-                self._apply(item)
             deployment = t.cast(Json, self._our_deployment())
         else:
             deployment = t.cast(Installation, now.ours).deployment
+        manifests = sorted(self._order.manifests, key=_rank)
+        for item in manifests:
+            if item["kind"] == CRD:
+                self._apply(item)
+        if not now.is_reconciling or now.foreign_definitions:
+            self._forget_version(now)
+        for item in manifests:
+            if item["kind"] != CRD:
+                self._apply(item)
         name = deployment["metadata"]["name"]
         live = self._client.get(api_path("Deployment", home, name))
         ours = Installation(t.cast(Json, live), is_ours=True)
@@ -344,9 +354,13 @@ class Takeover:
             self._delete(path, lease["metadata"]["uid"])
 
     def _forget_version(self, now: Situation) -> None:
-        """Clear `status.operatorVersion`, which each resource gets again once it is reconciled."""
+        """Clear `status.operatorVersion`, which each resource gets again once it is reconciled.
+
+        CRDs of the reference hide a stored version, and ours show it again: so our CRDs are there
+        first, and each status is written, whatever it shows.
+        """
         for resource in now.resources:
-            if (resource.get("status") or {}).get("operatorVersion"):
+            if resource.get("status"):
                 metadata = resource["metadata"]
                 path = api_path(resource["kind"], metadata.get("namespace"), metadata["name"])
                 body = {"status": {"operatorVersion": None}}

@@ -247,6 +247,50 @@ def test_a_connection_that_breaks_is_tried_once_again(cluster, tmp_path, monkeyp
     assert len(broken) == 2
 
 
+def busy(answer, seconds="1", status=429):
+    """As the API server answers while it changes the storage of a CRD, or limits its load."""
+    body = {"kind": "Status", "message": "storage is (re)initializing", "code": status}
+    return answer(status, body, {"Retry-After": seconds})
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    seconds = []
+    monkeypatch.setattr("time.sleep", seconds.append)
+    return seconds
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_request_is_repeated_when_the_api_server_asks_for_it(
+    client, cluster, answer, slept, status
+):
+    cluster.put(POD, {"metadata": {"name": "llm"}})
+    cluster.refuse["GET", POD] = [busy(answer, status=status), busy(answer, "9" * 5000, status)]
+    assert client.get(POD)["metadata"]["name"] == "llm"
+    assert slept == [1, 2]
+    assert len(cluster.server.requests) == 3
+
+
+def test_an_api_server_that_stays_busy_is_an_error(client, cluster, answer, slept):
+    cluster.refuse["GET", POD] = [busy(answer)] * 20
+    assert str(refusal(lambda: client.get(POD))) == "storage is (re)initializing"
+    assert len(cluster.server.requests) == 6
+
+
+@pytest.mark.parametrize("seconds", ["Wed, 21 Oct 2026 07:28:00 GMT", "-1", "", "nan"])
+def test_an_odd_time_to_wait_is_an_error(client, cluster, answer, slept, seconds):
+    cluster.refuse["GET", POD] = [busy(answer, seconds)]
+    refusal(lambda: client.get(POD))
+    assert slept == []
+
+
+def test_an_eviction_is_not_repeated(client, cluster, answer, slept):
+    """Its Retry-After is about a PodDisruptionBudget; the next pass tries again."""
+    cluster.refuse["POST", f"{POD}/eviction"] = [busy(answer, "10")]
+    assert refusal(lambda: client.evict(POD, "llm", "nim")).status == 429
+    assert slept == []
+
+
 @pytest.fixture
 def breaking(tmp_path, kubeconfig_text):
     """A server that closes each connection in the middle of the body: (client, what it got)."""

@@ -397,6 +397,45 @@ def test_ours_with_definitions_of_the_reference_is_not_taken_over(world, handle,
     assert not found.is_taken_over
 
 
+def test_a_version_that_definitions_of_the_reference_hide_does_not_count(
+    world, handle, taken, manifests
+):
+    """A stored version is visible again once the CRDs are ours: it is of the last takeover."""
+    back = handle()
+    back.give_back(back.look(), taken)
+    world.cluster.server.requests.clear()
+    path, hidden = api_path("NIMService", "nim", "llm"), handle(manifests)
+    now = hidden.look()
+    del now.resources[0]["status"]["operatorVersion"]
+    hidden.take_over(now)
+    written = [
+        asked.path
+        for asked in world.cluster.server.requests
+        if asked.method == "PATCH" and asked.path.endswith(("/nimservices", "-manager", "/status"))
+    ]
+    assert [text.rpartition("/")[2] for text in written][:3] == [
+        "nimservices",
+        "status",
+        "nimops-controller-manager",
+    ]
+    assert written[1] == f"{path}/status"
+
+
+def test_an_operator_whose_status_was_dropped_starts_again(world, handle, taken, manifests):
+    """An active operator does not reconcile again only because its CRDs are back."""
+    world.cluster.put(f"{CRDS}/nimservices", taken.definitions[0])
+    del world.cluster.objects[api_path("NIMService", "nim", "llm")]["status"]["operatorVersion"]
+    world.is_idle = True
+
+    def wake():
+        world.is_idle = world.is_idle and world.replicas()["nimops-controller-manager"] > 0
+
+    world.also = wake
+    again = handle(manifests, seconds=2)
+    again.take_over(again.look())
+    assert handle().look().is_taken_over
+
+
 def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifests):
     path = api_path("NIMService", "nim", "llm")
     contested, ready = {"type": "Contested", "status": "True"}, {"type": "Ready", "status": "True"}
