@@ -19,7 +19,7 @@ started_at() {
 }
 
 is_running() {
-	[[ -e $record ]] && read -r pid time <"$record" && [[ $(started_at "$pid") == "$time" ]]
+	[[ -e $record ]] && read -r pid time <"$record" && [[ $time && $(started_at "$pid") == "$time" ]]
 }
 
 start() {
