@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
     reconcile_once,
@@ -27,8 +26,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     RESOURCES_SPEC,
     ResourcesAction,
 )
-
-Json = dict[str, t.Any]
 
 
 class ActionModule(ResourcesAction):

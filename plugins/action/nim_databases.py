@@ -12,6 +12,7 @@ from ansible import constants
 from ansible.errors import AnsibleError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.databases.needed import (
     NeededDatabase,
@@ -33,8 +34,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     RESOURCES_SPEC,
     ResourcesAction,
 )
-
-Json = dict[str, t.Any]
 
 _COLLECTION = "community.postgresql"
 _LOGIN_SPEC: Json = {

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ansible.release import __version__ as ansible_version
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.archive import Archive
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.gather import (
@@ -30,8 +31,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     collection_version,
     raise_on_signals,
 )
-
-Json = dict[str, t.Any]
 
 _SUFFIX = ".tar.gz"
 

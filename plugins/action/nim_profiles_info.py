@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.manifest_lookup import (
     ImageLookup,
@@ -33,8 +34,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     raise_on_signals,
     read_texts,
 )
-
-Json = dict[str, t.Any]
 
 
 class ActionModule(CommandAction):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.backup import (
     Backup,
     sort_backup,
@@ -31,8 +32,6 @@ from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CommandAction,
     read_objects,
 )
-
-Json = dict[str, t.Any]
 
 
 class ActionModule(CommandAction):

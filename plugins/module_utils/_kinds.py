@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 
 from ._base.errors import NimError
-from ._engine.desired import Manifest
+from ._base.types import Manifest
 from ._engine.kind import AnyKind
 from ._engine.observed import Read
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import typing as t
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
@@ -25,8 +25,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile impor
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
-
-Json = dict[str, t.Any]
 
 _LAST_RUN = "last-run"
 

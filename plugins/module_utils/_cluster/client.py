@@ -17,7 +17,7 @@ import tempfile
 import time
 import typing as t
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -25,6 +25,7 @@ from .._base.errors import ApiError
 from .._base.json_nesting import cut_nesting
 from .._base.json_size import show_size
 from .._base.reserved_keys import PREFIX, remove_reserved_keys
+from .._base.types import Json
 from .._http.tls import unify_verification
 from .._http.transport import explain
 
@@ -62,8 +63,6 @@ _ACCEPT_METADATA = "application/json;as=PartialObjectMetadata%s;g=meta.k8s.io;v=
 _ACCEPT_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _SHOWN_METADATA = ("name", "namespace", "uid", "labels", "ownerReferences", "deletionTimestamp")
 """Excludes annotations: `kubectl apply` stores the whole applied object there."""
-
-Json = dict[str, t.Any]
 
 
 @dataclass(frozen=True)
@@ -278,41 +277,25 @@ class Client:
         if query:
             url += f"?{urlencode(query)}"
 
-        def send() -> tuple[t.Any, bytes]:
-            response = server.pool.request(
-                method,
-                url,
-                body=content,
-                headers=headers,
-                timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-                retries=False,
-                preload_content=False,
-            )
-            try:
-                return response, t.cast(bytes, response.read(limit))
-            finally:
-                response.close()
-
         content = None if body is None else _encode(body)
+        request = partial(
+            server.pool.request,
+            method,
+            url,
+            body=content,
+            headers=headers,
+            timeout=urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
+            retries=False,
+            preload_content=False,
+        )
         try:
-            try:
-                response, data = send()
-            except urllib3.exceptions.ProtocolError as error:
-                if content is not None and len(content) > _MAX_REPEATED:
-                    raise ApiError(
-                        _BODY_TOO_LARGE,
-                        f"the connection broke while {show_size(len(content))} were sent, which may"
-                        f" be too large: {explain(error)}",
-                    ) from error
-                # The runtime's proxy breaks a connection now and then. All requests are the same
-                # when repeated: a write names the version, or the object, that it is about.
-                response, data = send()
+            response, data = _send(request, limit, len(content or b""))
             for _repeat in range(_REPEATS):
                 seconds = _retry_after(response, path)
                 if seconds is None:
                     break
                 time.sleep(seconds)
-                response, data = send()
+                response, data = _send(request, limit, len(content or b""))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ApiError(
                 0, f"the API server {server.host} cannot be reached: {explain(error)}"
@@ -320,6 +303,29 @@ class Client:
         if response.status >= 300:
             raise ApiError(response.status, _explain(response.status, data))
         return data, response.headers
+
+
+def _send(request: t.Callable[[], t.Any], limit: int | None, size: int) -> tuple[t.Any, bytes]:
+    """The response to a request with a body of ``size`` bytes, and at most ``limit`` of its own."""
+    try:
+        return _read(request(), limit)
+    except urllib3.exceptions.ProtocolError as error:
+        if size > _MAX_REPEATED:
+            raise ApiError(
+                _BODY_TOO_LARGE,
+                f"the connection broke while {show_size(size)} were sent, which may be too large:"
+                f" {explain(error)}",
+            ) from error
+        # The runtime's proxy breaks a connection now and then. All requests are the same when
+        # repeated: a write names the version, or the object, that it is about.
+        return _read(request(), limit)
+
+
+def _read(response: t.Any, limit: int | None) -> tuple[t.Any, bytes]:
+    try:
+        return response, t.cast(bytes, response.read(limit))
+    finally:
+        response.close()
 
 
 def _retry_after(response: t.Any, path: str) -> int | None:

@@ -11,6 +11,7 @@ import json
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.digests import ASSUMED, answer_digest
 from .._engine.node_rows import row_of_node
@@ -19,7 +20,6 @@ from .._engine.outlines import outline
 from .._engine.pod_rows import is_unready
 from .._engine.sealed import seal
 
-Json = dict[str, t.Any]
 Find = t.Callable[[str], "Json | None"]
 Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""

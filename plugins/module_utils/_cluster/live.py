@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from .._base.environment import count_from
 from .._base.errors import ApiError
 from .._base.reserved_keys import refuse_reserved_keys
+from .._base.types import Json
 from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read
@@ -26,8 +27,6 @@ from .recall import recall, recall_fact
 from .settings import read_settings
 from .status_writer import refetch, write_report
 from .writer import execute_plan
-
-Json = dict[str, t.Any]
 
 SLOW_REQUEUE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 """Overrides the minimum interval in seconds, for clusters where a run costs more."""

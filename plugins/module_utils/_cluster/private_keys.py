@@ -9,6 +9,7 @@ import base64
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Json
 from .._engine.generated_keys import GENERATED_KEY
 
 try:
@@ -20,8 +21,6 @@ except ImportError as error:
     CRYPTOGRAPHY_IMPORT_ERROR = str(error)
 
 _BITS = 2048
-
-Json = dict[str, t.Any]
 
 
 def generate_keys(manifests: t.Sequence[Json]) -> list[Json]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 
 from .._base.errors import ApiError
+from .._base.types import Json
 from .._engine.api_resources import api_path
 from .._engine.digests import answer_digest
 from .._engine.node_rows import nodes_of_table
@@ -24,8 +25,6 @@ from .._http.model_server import fetch
 from .._http.timeouts import Patience
 from .._profiles.model_manifest import LOG_LIMIT
 from .client import Client
-
-Json = dict[str, t.Any]
 
 FindSecret = t.Callable[[str, str], "Json | None"]
 

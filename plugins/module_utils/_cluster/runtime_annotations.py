@@ -13,14 +13,13 @@ import typing as t
 from datetime import UTC, datetime
 
 from .._base.errors import ApiError
+from .._base.types import Json
 from .._engine.api_resources import KINDS, api_path
 from .._engine.desired import Event
 from .._engine.metadata import FIELD_MANAGER
 from .._engine.runtime_annotations import out_of_range
 from .client import Client
 from .status_writer import event_of
-
-Json = dict[str, t.Any]
 
 
 def remove_harmful_annotations(

@@ -14,6 +14,7 @@ import copy
 import typing as t
 from datetime import UTC, datetime
 
+from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
 from .._engine.digests import answer_digest
@@ -24,7 +25,6 @@ from .._engine.status import SLOW_REQUEUE_SECONDS
 from .facts import LISTS, SINGLE, is_in, key_of_read, shown
 from .settings import read_settings
 
-Json = dict[str, t.Any]
 Ask = t.Callable[[Read], t.Any]
 
 _NOW = datetime(2000, 1, 1, tzinfo=UTC)

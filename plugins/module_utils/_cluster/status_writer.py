@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import typing as t
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from .._base.errors import ApiError
+from .._base.types import Json
 from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Event
 from .._engine.metadata import FIELD_MANAGER
@@ -23,8 +23,6 @@ _HOME_OF_EVENTS = "default"
 """The namespace for events of cluster-scoped objects: kubectl looks for them there."""
 _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object name has at most 253 characters; a dot and a digest follow the prefix."""
-
-Json = dict[str, t.Any]
 
 
 def write_report(

@@ -14,10 +14,9 @@ from .._base.reserved_keys import (
     refuse_reserved_keys,
     remove_reserved_keys,
 )
+from .._base.types import Json
 from .._engine.api_resources import KINDS, api_path
 from .client import Client
-
-Json = dict[str, t.Any]
 
 
 def find_subject(client: Client, given: Json, *, strict: bool = True) -> Json | None:

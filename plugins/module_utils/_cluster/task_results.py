@@ -8,14 +8,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-import typing as t
 from dataclasses import dataclass, field
 
+from .._base.types import Json
 from .._engine.api_resources import key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.plan import Plan
-
-Json = dict[str, t.Any]
 
 _NO_SUCH_KIND = re.compile(r"Failed to find exact match for (?P<version>\S+)\.(?P<kind>\w+) by ")
 _NO_SUCH_PATH = "404 page not found"

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from .._base.errors import ApiError, NimError
+from .._base.types import Json
 from .._engine.api_resources import ObjectKey, api_path, identity, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.metadata import FIELD_MANAGER
@@ -27,7 +28,6 @@ from .private_keys import generate_keys
 from .reader import secret_finder
 from .task_results import is_race, refusal_text
 
-Json = dict[str, t.Any]
 Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
 """A manifest, and what the API server has made of it, or its refusal."""
 

@@ -9,6 +9,7 @@ import posixpath
 import typing as t
 from dataclasses import dataclass, field
 
+from .._base.types import Manifest
 from .._components.gpu_stack import scripts
 from .._components.gpu_stack.kept import keep_texts
 from .._components.gpu_stack.nodes import DEPLOY
@@ -24,7 +25,6 @@ from .._components.gpu_stack.pods import (
     set_env,
     set_path,
 )
-from .._engine.desired import Manifest
 from .app import PolicyApp
 
 PART_OF = "app.kubernetes.io/part-of"

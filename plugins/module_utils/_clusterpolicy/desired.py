@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.cluster import POLICIES
 from .._components.gpu_stack.upgrade.step import Step
 from .._engine.api_resources import key_of
-from .._engine.desired import Child, Desired, Field, Manifest, Patch, Policy
+from .._engine.desired import Child, Desired, Field, Patch, Policy
 from .._engine.metadata import controller_of
 from .app import PolicyApp
 from .obstacles import find_obstacle

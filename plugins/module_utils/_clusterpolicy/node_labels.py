@@ -8,9 +8,10 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from .._base.types import Manifest
 from .._components.gpu_stack.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS, labels_of, owner_of
 from .._components.gpu_stack.upgrade.names import ENABLED
-from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
+from .._engine.desired import ABSENT, Field, Patch, Policy
 from .._engine.label_selector import is_label_value
 from .spec import Policy as Spec
 

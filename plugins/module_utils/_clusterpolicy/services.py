@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from .._components.gpu_stack.component import Fields
-from .._engine.desired import Manifest
+from .._base.types import Fields, Manifest
 from .app import PolicyApp
 
 _TIMING = ("interval", "scrapeTimeout")

@@ -10,7 +10,8 @@ from functools import cached_property
 
 from .._base.errors import NimError
 from .._base.quantity import is_count_or_percentage
-from .._components.gpu_stack.component import Component, Fields, parse_component
+from .._base.types import Fields
+from .._components.gpu_stack.component import Component, parse_component
 from .._components.gpu_stack.driver import Driver
 from .._components.gpu_stack.driver_files import Sources
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._base.types import Manifest
 from .._components.gpu_stack.permissions import Names
-from .._engine.desired import Manifest
 from .app import PolicyApp
 from .spec import Policy
 

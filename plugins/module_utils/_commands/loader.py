@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.reserved_keys import explain_reserved_keys, find_reserved_keys
+from .._base.types import Json
 from .._base.yaml_text import load_yaml
 from .._engine.api_resources import KINDS, SERVED_GROUPS, identity
 from .._engine.oversized import find_excess
 from .._engine.served_kinds import SERVED
 from .schema import apply_defaults, drop_nulls, find_faults, schema_of
-
-Json = dict[str, t.Any]
 
 _MAX_FAULTS = 20
 

@@ -16,9 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from .._base.errors import NimError
+from .._base.types import Json
 from .._kinds import kind_names
-
-Json = dict[str, t.Any]
 
 FOLDER = Path(__file__).parent.parent / "_schemas"
 """One file per kind, written by hack/generate_schemas.py."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .._engine.api_resources import KINDS, manifest, object_key
 from .._engine.conditions import RECONCILING, STALLED, find_condition
-from .._engine.desired import Manifest
 from .._engine.metadata import (
     MANAGED_BY,
     MANAGED_BY_LABEL,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .._engine.desired import Child, Manifest
+from .._base.types import Fields, Manifest
+from .._engine.desired import Child
 from .app import App
 from .pod import without_empty
-
-Fields = t.Mapping[str, t.Any]
 
 
 def build_autoscaler(

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._engine.desired import Manifest
+from .._base.types import Fields, Manifest
 from .._engine.metadata import Labels
 from .app import OPERATOR_VERSION_ANNOTATION, App
 from .pod import without_empty
 from .rollout import ROLLING_UPDATE
-
-Fields = t.Mapping[str, t.Any]
 
 
 def build_deployment(

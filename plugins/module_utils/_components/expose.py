@@ -8,13 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
-from .._engine.desired import Manifest
+from .._base.types import Fields, Manifest
 from . import ingress, routes
 from .app import App
 from .policy import INGRESS_ANNOTATIONS, POD_LABELS, key_faults
 from .verdict import reason_of
-
-Fields = t.Mapping[str, t.Any]
 
 DEFAULT_PORT = 8000
 

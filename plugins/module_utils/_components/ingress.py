@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .._engine.desired import Manifest
+from .._base.types import Fields, Manifest
 from .app import App
-
-Fields = t.Mapping[str, t.Any]
 
 
 def build_ingress(app: App, spec: Fields, annotations: t.Mapping[str, str] | None) -> Manifest:

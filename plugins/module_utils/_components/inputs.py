@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import typing as t
 
+from .._base.types import Fields
 from .._engine.digests import digest_key, read_digest
 from .._engine.metadata import Labels, hash_name
 from .._engine.observed import Read
@@ -23,7 +24,6 @@ RECORD_ANNOTATION = "nimops.nim/last-applied-inputs"
 RESTART_ANNOTATION = "nimops.nim/restarted-for-inputs"
 """Of pods: which change of inputs they were started after; absent if there was none."""
 
-Fields = t.Mapping[str, t.Any]
 Record = dict[str, list[str]]
 """input → [version, digest]"""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import TOO_LARGE, NimError
+from .._base.types import Manifest
 from .._engine.api_resources import is_served
-from .._engine.desired import Manifest
 from .._engine.drift import has_wanted
 from .._engine.field_ownership import own_entry, unwanted_fields
 from .._engine.metadata import Labels

@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from .._base.printable import printable
+from .._base.types import Fields
 from .pod import has_ended
 
 _MAX_TEXT, _MAX_PODS, _MAX_ENDS = 400, 3, 5
@@ -32,8 +33,6 @@ _CHANGING = re.compile(
     r"(?<=:)\d+(?=->)|(?<!sha256:)\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 )
 """Parts of messages that differ with each try: source ports, IDs of containers and requests."""
-
-Fields = t.Mapping[str, t.Any]
 
 
 def explain_pods(pods: t.Iterable[Fields]) -> str:

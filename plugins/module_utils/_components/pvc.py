@@ -9,8 +9,8 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.quantity import parse_quantity
+from .._base.types import Manifest
 from .._engine.api_resources import object_identity
-from .._engine.desired import Manifest
 from .._engine.ownership import refuse_foreign
 from .._engine.references import references_of
 from .app import App

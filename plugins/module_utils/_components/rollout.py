@@ -14,6 +14,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from .._base.types import Fields
 from .._engine.conditions import find_condition
 
 DEADLINE_REASON = "ProgressDeadlineExceeded"
@@ -22,8 +23,6 @@ ROLLING_UPDATE = {
     "type": "RollingUpdate",
     "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 0},
 }
-
-Fields = t.Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._engine.desired import Manifest
+from .._base.types import Manifest
 from .._engine.metadata import Labels, merge_missing
 from .app import App
 

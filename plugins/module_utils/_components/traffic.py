@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 from fnmatch import fnmatchcase
 
-from .._engine.desired import Manifest
+from .._base.types import Manifest
 from .._engine.kind import Access
 from .._engine.metadata import controller_of
 from .._engine.observed import Read, read_objects

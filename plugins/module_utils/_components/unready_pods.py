@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.observed import Read, read_pods
 from .app import App
 from .pod_faults import describe, explain_pods
-
-Fields = t.Mapping[str, t.Any]
 
 _MAX_LABEL = 63
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import NimError
+from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.desired import Event, Outcome, Refusal
 from .._engine.status_builder import StatusBuilder
@@ -19,8 +20,6 @@ _REASONS = {"HorizontalPodAutoscaler": "HPAFailed", "InferenceService": "Deploym
 _DEFAULT_REASON = "{kind}Failed"
 _OTHERS = ("PersistentVolumeClaim",)
 """Kinds whose refusal has no reason of its own."""
-
-Fields = t.Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)

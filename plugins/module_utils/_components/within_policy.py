@@ -9,8 +9,9 @@ import functools
 import typing as t
 from dataclasses import replace
 
+from .._base.types import Fields, Manifest
 from .._engine.api_resources import KINDS
-from .._engine.desired import Child, Desired, Manifest
+from .._engine.desired import Child, Desired
 from .app import App
 from .policy import (
     EXPOSED_SERVICES,
@@ -26,7 +27,6 @@ from .traffic import traffic_faults
 from .without_root import without_root
 
 AppT = t.TypeVar("AppT", bound=App)
-Fields = t.Mapping[str, t.Any]
 
 _HANDLERS = ("httpGet", "tcpSocket")
 _OPAQUE = "spec.expose.router.eppConfig.config"

@@ -13,7 +13,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from .._engine.desired import Child, Manifest
+from .._base.types import Manifest
+from .._engine.desired import Child
 from .._engine.kept_lists import has_meaning
 from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
 

@@ -13,9 +13,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import FINAL, NAME_TAKEN, NimError
+from .._base.types import Manifest
 from .observed import Observed
-
-Manifest = dict[str, t.Any]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ import hashlib
 import json
 import typing as t
 
+from .._base.types import Fields
 from .observed import Read
-
-Fields = t.Mapping[str, t.Any]
 
 _COST, _BLOCK, _LENGTH = 2**14, 8, 12
 """Parameters of scrypt: 16 MiB and some 40 ms for each."""

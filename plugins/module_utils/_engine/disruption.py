@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
 from .label_selector import selector_of
 
-Manifest = t.Mapping[str, t.Any]
 
-
-def budgets_of(pod: Manifest, budgets: t.Iterable[Manifest]) -> list[Manifest]:
+def budgets_of(pod: Fields, budgets: t.Iterable[Fields]) -> list[Fields]:
     """The budgets that select a pod."""
     metadata = pod["metadata"]
     return [budget for budget in budgets if _selects(budget, metadata)]
 
 
-def why_held(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
+def why_held(pod: Fields, budgets: t.Iterable[Fields]) -> str:
     """Why the API server does not evict a pod now; empty if it would.
 
     As there: a pod that has ended, or is pending, goes without being asked about.
@@ -32,7 +31,7 @@ def why_held(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
     return next((why for budget in found if (why := _why_none_allowed(budget))), "")
 
 
-def never_lets_go(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
+def never_lets_go(pod: Fields, budgets: t.Iterable[Fields]) -> str:
     """Why waiting does not help a pod that is held, and what would; empty if it may help."""
     found = budgets_of(pod, budgets)
     if len(found) > 1:
@@ -40,31 +39,31 @@ def never_lets_go(pod: Manifest, budgets: t.Iterable[Manifest]) -> str:
     return next((why for budget in found if (why := _why_never(budget))), "")
 
 
-def name_of_budget(budget: Manifest) -> str:
+def name_of_budget(budget: Fields) -> str:
     """Kind, namespace and name."""
     metadata = budget["metadata"]
     return f"PodDisruptionBudget {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def _selects(budget: Manifest, metadata: Manifest) -> bool:
+def _selects(budget: Fields, metadata: Fields) -> bool:
     if budget["metadata"].get("namespace") != metadata.get("namespace"):
         return False
     selector = selector_of((budget.get("spec") or {}).get("selector"))
     return selector is not None and selector.selects(metadata.get("labels"))
 
 
-def _names(budgets: t.Iterable[Manifest]) -> str:
+def _names(budgets: t.Iterable[Fields]) -> str:
     return " and ".join(sorted(name_of_budget(budget) for budget in budgets))
 
 
-def _why_none_allowed(budget: Manifest) -> str:
+def _why_none_allowed(budget: Fields) -> str:
     if _count(budget, "disruptionsAllowed") > 0:
         return ""
     healthy, wanted = _count(budget, "currentHealthy"), _count(budget, "desiredHealthy")
     return f"{name_of_budget(budget)} allows none now ({healthy} healthy, {wanted} wanted)"
 
 
-def _why_never(budget: Manifest) -> str:
+def _why_never(budget: Fields) -> str:
     """A budget whose wish for healthy pods leaves out none of those that there should be.
 
     The disruption controller computes both, whatever the fields of the spec.
@@ -78,7 +77,7 @@ def _why_never(budget: Manifest) -> str:
     )
 
 
-def _limit(budget: Manifest) -> str:
+def _limit(budget: Fields) -> str:
     spec = budget.get("spec") or {}
     for field in ("maxUnavailable", "minAvailable"):
         if spec.get(field) is not None:
@@ -86,6 +85,6 @@ def _limit(budget: Manifest) -> str:
     return "minAvailable: 1"
 
 
-def _count(budget: Manifest, field: str) -> int:
+def _count(budget: Fields, field: str) -> int:
     found = (budget.get("status") or {}).get(field)
     return found if isinstance(found, int) else 0

@@ -13,11 +13,9 @@ from __future__ import annotations
 import typing as t
 
 from .._base.quantity import is_same_quantity
+from .._base.types import Fields
 from .api_resources import is_served
 from .field_ownership import own_entry, unwanted_fields
-
-Manifest = t.Mapping[str, t.Any]
-Fields = dict[str, t.Any]
 
 _QUANTITY_PARENTS = {"limits", "requests", "sizeLimit", "target", "divisor", "tolerance"}
 
@@ -59,7 +57,7 @@ def _has_items(live: t.Any, want: list[t.Any], parents: tuple[str, ...], is_verb
     )
 
 
-def has_drifted(live: Manifest, want: Manifest) -> bool:
+def has_drifted(live: Fields, want: Fields) -> bool:
     """Whether the object must be applied."""
     entry = own_entry(live)
     is_verbatim = is_served(want)

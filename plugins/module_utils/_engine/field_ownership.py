@@ -13,13 +13,11 @@ from __future__ import annotations
 import json
 import typing as t
 
+from .._base.types import Fields, FieldsV1
 from .metadata import FIELD_MANAGER, MANAGED_BY_LABEL
 
-Manifest = t.Mapping[str, t.Any]
-Fields = dict[str, t.Any]
-
 _OTHERS_FIELDS = {"f:metadata", "f:status"}
-_OF_ITS_CONTROLLER: Fields = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
+_OF_ITS_CONTROLLER: FieldsV1 = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
 """Fields of a child that its own controller writes: a NIMService of a pipeline has one."""
 _POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
 _HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
@@ -28,7 +26,7 @@ _FIELDS_OF_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
 """OpenShift keeps adding its registry's Secrets to every ServiceAccount."""
 
 
-def own_entry(live: Manifest) -> dict[str, t.Any] | None:
+def own_entry(live: Fields) -> dict[str, t.Any] | None:
     """Our entry in the object's managedFields, None if we never applied it."""
     return next(
         (
@@ -42,13 +40,13 @@ def own_entry(live: Manifest) -> dict[str, t.Any] | None:
     )
 
 
-def unwanted_fields(fields: Fields, want: t.Any) -> Fields:
+def unwanted_fields(fields: FieldsV1, want: t.Any) -> FieldsV1:
     """The part of a FieldsV1 set that ``want`` does not have.
 
     A leaf counts; an inner node counts only if nothing below it is kept. List items are found by
     the keys that the set names (``k:{"name":"x"}``) or by value (``v:"x"``).
     """
-    left: Fields = {}
+    left: FieldsV1 = {}
     for name, below in fields.items():
         if name == ".":
             continue
@@ -79,13 +77,13 @@ def _descend(name: str, want: t.Any) -> tuple[bool, t.Any]:
     return True, None
 
 
-def _key_matches(item: Manifest, key: str, value: t.Any) -> bool:
+def _key_matches(item: Fields, key: str, value: t.Any) -> bool:
     """Compare a list key, which the API server may default: a port's protocol is TCP when unset."""
     return bool(item.get(key, "TCP" if key == "protocol" else None) == value)
 
 
 def adopt_fields(
-    live: Manifest, want: Manifest, applied: Manifest | None = None
+    live: Fields, want: Fields, applied: Fields | None = None
 ) -> list[dict[str, t.Any]] | None:
     """The managedFields that make us own what we must correct; None if there is nothing to adopt.
 
@@ -119,7 +117,7 @@ def adopt_fields(
     return [*others, _entry(want, fields, (own or {}).get("time") or time)]
 
 
-def _entry(want: Manifest, fields: Fields, time: str | None) -> dict[str, t.Any]:
+def _entry(want: Fields, fields: FieldsV1, time: str | None) -> dict[str, t.Any]:
     entry = {
         "manager": FIELD_MANAGER,
         "operation": "Apply",
@@ -130,7 +128,7 @@ def _entry(want: Manifest, fields: Fields, time: str | None) -> dict[str, t.Any]
     return entry | ({"time": time} if time else {})
 
 
-def is_of_reference(entry: Manifest) -> bool:
+def is_of_reference(entry: Fields) -> bool:
     """Whether the reference operator has written this entry of managedFields as an update."""
     if entry.get("operation") != "Update" or entry.get("subresource"):
         return False
@@ -138,9 +136,9 @@ def is_of_reference(entry: Manifest) -> bool:
     return not _HASHES.isdisjoint(metadata.get("f:annotations") or {})
 
 
-def _adoptable(entry: Manifest, want: Manifest) -> Fields:
+def _adoptable(entry: Fields, want: Fields) -> FieldsV1:
     """The fields of one managedFields entry that we adopt."""
-    fields: Fields = entry.get("fieldsV1") or {}
+    fields: FieldsV1 = entry.get("fieldsV1") or {}
     if entry.get("manager") == FIELD_MANAGER or entry.get("subresource"):
         return {}
     metadata = fields.get("f:metadata", {})
@@ -156,7 +154,7 @@ def _adoptable(entry: Manifest, want: Manifest) -> Fields:
     return added | ({"f:spec": spec} if spec else {})
 
 
-def _adoptable_spec(spec: Fields, want: Manifest) -> Fields:
+def _adoptable_spec(spec: FieldsV1, want: Fields) -> FieldsV1:
     """The part that we adopt of what somebody added below `spec`.
 
     It excludes a pod template's metadata, and the address that a load balancer controller sets on a
@@ -168,13 +166,13 @@ def _adoptable_spec(spec: Fields, want: Manifest) -> Fields:
     return _without_pod_metadata(kept)
 
 
-def _without_pod_metadata(fields: Fields) -> Fields:
+def _without_pod_metadata(fields: FieldsV1) -> FieldsV1:
     """The fields without the metadata of pod templates.
 
     A template is at `spec.template`; a LeaderWorkerSet has two, one level deeper. The predictor of
     an InferenceService counts as one, as it has labels and annotations of its own.
     """
-    kept: Fields = {}
+    kept: FieldsV1 = {}
     for key, below in fields.items():
         if not key.endswith(("f:template", "Template", "f:predictor")):
             kept[key] = below
@@ -185,21 +183,21 @@ def _without_pod_metadata(fields: Fields) -> Fields:
     return kept
 
 
-def _union(left: Fields, right: Fields) -> Fields:
+def _union(left: FieldsV1, right: FieldsV1) -> FieldsV1:
     merged = dict(left)
     for key, below in right.items():
         merged[key] = _union(merged[key], below) if key in merged else below
     return merged
 
 
-def _only_in(fields: Fields, want: Manifest, applied: Manifest) -> Fields:
+def _only_in(fields: FieldsV1, want: Fields, applied: Fields) -> FieldsV1:
     """The fields of a set that ``want`` has and ``applied`` does not."""
     return _minus(unwanted_fields(fields, applied), unwanted_fields(fields, want))
 
 
-def _minus(fields: Fields, taken: Fields) -> Fields:
+def _minus(fields: FieldsV1, taken: FieldsV1) -> FieldsV1:
     """The set without ``taken``, and without inner nodes that this leaves empty."""
-    left: Fields = {}
+    left: FieldsV1 = {}
     for key, below in fields.items():
         if key not in taken:
             left[key] = below

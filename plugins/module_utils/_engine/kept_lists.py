@@ -12,13 +12,12 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, replace
 
+from .._base.types import Fields, Manifest
 from .api_resources import is_served
-from .desired import Child, Manifest
+from .desired import Child
 from .drift import has_wanted
 from .field_ownership import own_entry
 from .list_order import keep_order
-
-Fields = t.Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ import typing as t
 from dataclasses import dataclass, field
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .api_resources import GROUP, ApiResource
-from .desired import Assessment, Desired, Manifest, Outcome
+from .desired import Assessment, Desired, Outcome
 from .observed import Observed, Read
 
 AppT = t.TypeVar("AppT")

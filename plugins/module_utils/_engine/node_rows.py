@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .conditions import find_condition
-
-Manifest = dict[str, t.Any]
 
 _STATUS, _RUNTIME = "Status", "Container-Runtime"
 _CORDONED = "SchedulingDisabled"

@@ -14,9 +14,8 @@ import typing as t
 from dataclasses import asdict, dataclass, replace
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .api_resources import object_key
-
-Manifest = dict[str, t.Any]
 
 TKGS = "TKGS"
 _ORCHESTRATORS = (

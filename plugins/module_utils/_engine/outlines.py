@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-Manifest = dict[str, t.Any]
+from .._base.types import Manifest
 
 _OF_POD = ("nodeName", "nodeSelector", "resourceClaims", "tolerations")
 _OF_CONTAINER = ("name", "resources")

@@ -17,6 +17,7 @@ import typing as t
 from .._base.errors import TOO_LARGE, NimError
 from .._base.json_size import json_size, show_size
 from .._base.printable import printable
+from .._base.types import Fields
 
 MAX_BYTES = 256 << 10
 """The JSON of a resource without what users do not write: its status and managedFields."""
@@ -28,10 +29,8 @@ _MAX_STEPS = 8
 _MAX_KEY = 63
 _MAX_FIELD = 512
 
-Json = t.Mapping[str, t.Any]
 
-
-def is_stub(resource: Json) -> bool:
+def is_stub(resource: Fields) -> bool:
     """Whether this stands in for a resource that is too large.
 
     The annotation on a resource with a spec means nothing: anyone may set it.
@@ -39,12 +38,12 @@ def is_stub(resource: Json) -> bool:
     return "spec" not in resource and ANNOTATION in (resource["metadata"].get("annotations") or {})
 
 
-def stub_error(resource: Json) -> NimError | None:
+def stub_error(resource: Fields) -> NimError | None:
     """Why only a stub of a resource is known, None if it is whole: its size does not matter."""
     return _explain_stub(resource) if is_stub(resource) else None
 
 
-def find_excess(resource: Json) -> NimError | None:
+def find_excess(resource: Fields) -> NimError | None:
     """Why a custom resource is too large to be served, None if it is not."""
     if is_stub(resource):
         return _explain_stub(resource)
@@ -57,12 +56,12 @@ def find_excess(resource: Json) -> NimError | None:
     return _explain_size(field, size, largest, MAX_BYTES)
 
 
-def without_spec(resource: Json) -> dict[str, t.Any]:
+def without_spec(resource: Fields) -> dict[str, t.Any]:
     """The resource with an empty spec, to finalize one that is too large to be read."""
     return {**resource, "spec": {}}
 
 
-def _written(resource: Json) -> dict[str, t.Any]:
+def _written(resource: Fields) -> dict[str, t.Any]:
     """What users write of a resource."""
     found = {key: value for key, value in resource.items() if key != "status"}
     metadata = resource["metadata"]
@@ -70,7 +69,7 @@ def _written(resource: Json) -> dict[str, t.Any]:
     return found
 
 
-def _explain_stub(resource: Json) -> NimError:
+def _explain_stub(resource: Fields) -> NimError:
     """The proxy's findings; without it, users can write what is read here."""
     parsed: t.Any = None
     with contextlib.suppress(TypeError, ValueError, RecursionError):
@@ -121,7 +120,9 @@ def _depth_of(value: t.Any) -> int:
     return depth
 
 
-def _find_field(resource: Json, measure: t.Callable[[t.Any], int], share: float) -> tuple[str, int]:
+def _find_field(
+    resource: Fields, measure: t.Callable[[t.Any], int], share: float
+) -> tuple[str, int]:
     """The path to the field of the largest measure, and that.
 
     It goes down as long as a part has more than this share of the whole.

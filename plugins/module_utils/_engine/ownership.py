@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NAME_TAKEN, NimError
+from .._base.types import Manifest
 from .api_resources import is_served
-from .desired import Child, Manifest, Refusal
+from .desired import Child, Refusal
 from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, hash_name, is_controlled_by
 
 Resource = t.Mapping[str, t.Any]

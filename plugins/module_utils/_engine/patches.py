@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .api_resources import reference_to
-from .desired import ABSENT, Field, Manifest, Patch, Policy
+from .desired import ABSENT, Field, Patch, Policy
 from .metadata import FIELD_MANAGER
 
 _AS_IT_IS: t.Final = object()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field, fields
 
+from .._base.types import Manifest
 from .api_resources import ObjectKey, identity, identity_of, reference_to
-from .desired import Child, Desired, Manifest, Refusal
+from .desired import Child, Desired, Refusal
 from .drift import has_drifted, has_wanted
 from .field_ownership import adopt_fields
 from .kept_lists import keep_lists

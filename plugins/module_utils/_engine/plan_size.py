@@ -9,7 +9,7 @@ import typing as t
 
 from .._base.errors import TOO_LARGE, NimError
 from .._base.json_size import MAX_OBJECT_BYTES, json_size, name_largest, show_size
-from .desired import Manifest
+from .._base.types import Manifest
 from .plan import Plan
 
 MAX_PLAN_BYTES = 4 << 20

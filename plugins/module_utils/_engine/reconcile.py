@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
+from .._base.types import Json
 from .desired import Assessment, Desired, Event, Outcome
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
@@ -21,8 +22,6 @@ from .plan import Plan, make_plan
 from .plan_size import refuse_large
 from .rivals import report_rival
 from .status import finish_status, requeue_period, told_period
-
-Json = dict[str, t.Any]
 
 _CONFLICT_TRIES = 4
 _AFTER_RACE = "1s"

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
 from .api_resources import ObjectKey, identity, object_identity
 
-Manifest = t.Mapping[str, t.Any]
-ManifestT = t.TypeVar("ManifestT", bound=Manifest)
+ManifestT = t.TypeVar("ManifestT", bound=Fields)
 
 _NAMES = {
     "claimName": "PersistentVolumeClaim",
@@ -80,7 +80,7 @@ class Reference(t.NamedTuple):
     path: str
 
 
-def references_of(manifest: Manifest) -> t.Iterator[Reference]:
+def references_of(manifest: Fields) -> t.Iterator[Reference]:
     """All objects that an object names, but for its owners.
 
     An object of the same namespace is meant unless the reference says otherwise.
@@ -91,7 +91,7 @@ def references_of(manifest: Manifest) -> t.Iterator[Reference]:
             yield from _walk(key, value, key, home)
 
 
-def find_references(manifests: t.Sequence[Manifest]) -> dict[ObjectKey, dict[ObjectKey, str]]:
+def find_references(manifests: t.Sequence[Fields]) -> dict[ObjectKey, dict[ObjectKey, str]]:
     """Which of these objects each of them refers to, and by which field; one of them is enough.
 
     Also by labels: a Service refers to the workload whose pods it selects, a ServiceMonitor to the
@@ -117,7 +117,7 @@ def find_references(manifests: t.Sequence[Manifest]) -> dict[ObjectKey, dict[Obj
 
 
 def find_blocked(
-    manifests: t.Sequence[Manifest], refused: t.Collection[ObjectKey]
+    manifests: t.Sequence[Fields], refused: t.Collection[ObjectKey]
 ) -> dict[ObjectKey, tuple[ObjectKey, str]]:
     """Which of these objects refer to refused ones, directly or not: to which, and by which field.
 
@@ -139,7 +139,7 @@ def find_blocked(
     return blocked
 
 
-def find_needed(manifests: t.Sequence[Manifest]) -> dict[ObjectKey, list[ObjectKey]]:
+def find_needed(manifests: t.Sequence[Fields]) -> dict[ObjectKey, list[ObjectKey]]:
     """Which of these objects must be there before each of them, as it refers to them, or they do.
 
     A Service that only the cluster reaches may come before its pods; what shows it to others waits
@@ -157,7 +157,7 @@ def find_needed(manifests: t.Sequence[Manifest]) -> dict[ObjectKey, list[ObjectK
     }
 
 
-def _is_inner_service(manifest: Manifest) -> bool:
+def _is_inner_service(manifest: Fields) -> bool:
     way = (manifest.get("spec") or {}).get("type") or "ClusterIP"
     return manifest["kind"] == "Service" and way == "ClusterIP"
 
@@ -210,7 +210,7 @@ def _walk(key: str, value: t.Any, path: str, home: str) -> t.Iterator[Reference]
             yield from _walk(key, item, f"{path}[{index}]", home)
 
 
-def _named(key: str, value: Manifest, path: str, home: str) -> t.Iterator[Reference]:
+def _named(key: str, value: Fields, path: str, home: str) -> t.Iterator[Reference]:
     """The object that a map names, if it says of which kind, or stands in a field of one kind."""
     name, kind = value.get("name"), value.get("kind") or _OBJECTS.get(key)
     if isinstance(name, str) and name and isinstance(kind, str):
@@ -219,7 +219,7 @@ def _named(key: str, value: Manifest, path: str, home: str) -> t.Iterator[Refere
         yield Reference(object_identity(kind, where, name), f"{path}.name")
 
 
-def _selected(manifest: Manifest, others: t.Sequence[Manifest]) -> t.Iterator[Reference]:
+def _selected(manifest: Fields, others: t.Sequence[Fields]) -> t.Iterator[Reference]:
     """The others that an object selects by labels."""
     is_monitor = manifest["kind"] == "ServiceMonitor"
     if not is_monitor and manifest["kind"] not in ("InferencePool", "Service"):
@@ -233,7 +233,7 @@ def _selected(manifest: Manifest, others: t.Sequence[Manifest]) -> t.Iterator[Re
             yield Reference(identity(other), _SELECTOR)
 
 
-def _templates(spec: t.Any) -> list[Manifest]:
+def _templates(spec: t.Any) -> list[Fields]:
     """The templates of the pods of a workload."""
     if not isinstance(spec, dict):
         return []
@@ -242,6 +242,6 @@ def _templates(spec: t.Any) -> list[Manifest]:
     return [item for item in found if isinstance(item, dict)]
 
 
-def _has_labels(item: Manifest, wanted: t.Mapping[str, t.Any]) -> bool:
+def _has_labels(item: Fields, wanted: t.Mapping[str, t.Any]) -> bool:
     labels = (item.get("metadata") or {}).get("labels") or {}
     return wanted.items() <= labels.items()

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 from datetime import datetime
 
+from .._base.types import Json
 from .conditions import condition, drop_condition, find_condition
 from .desired import Assessment, Event
 from .field_ownership import is_of_reference, own_entry
@@ -20,8 +21,6 @@ CONTESTED = "Contested"
 _REASON = "AnotherOperator"
 _RECENT_SECONDS = 120
 _KEPT_SECONDS = 600
-
-Json = dict[str, t.Any]
 
 
 def report_rival(

@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass
 from urllib.parse import quote
 
 from .._base.errors import NimError
-
-Fields = t.Mapping[str, t.Any]
+from .._base.types import Fields
 
 _OPEN, _CLOSE = "<", ">"
 OTHER = "<other>"

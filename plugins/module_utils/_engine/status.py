@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
 from datetime import datetime
 
+from .._base.types import Json
 from .conditions import STALLED, drop_condition, find_condition, stamp
 from .desired import Assessment
 
@@ -16,8 +16,6 @@ _MAX_SLOW_REQUEUE = 300
 _UNHEARD_REQUEUE, _TOLD_REQUEUE = 5, 30
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
-
-Json = dict[str, t.Any]
 
 
 def finish_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:

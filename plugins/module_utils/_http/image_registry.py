@@ -26,6 +26,7 @@ import re
 import typing as t
 from urllib.parse import urlencode, urlsplit
 
+from .._base.types import Json
 from .._engine.observed import LATER
 from .addresses import literal_of, zone_of
 from .egress import Answer, Egress, scheme_of
@@ -61,8 +62,6 @@ _BASIC = re.compile(r"\bBasic\b", re.IGNORECASE)
 _NAMING = re.compile(r"[a-z0-9]")
 _PORT = re.compile(r":[\d*?]*\s*$")
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
-
-Json = dict[str, t.Any]
 
 
 class RegistryError(Exception):

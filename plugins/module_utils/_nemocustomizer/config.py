@@ -12,14 +12,13 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.json_yaml import read_json_yaml, sort_keys
+from .._base.types import Fields
 from .._base.yaml_text import dump_yaml
 from .._components.env import stored_env
 from .._components.nemo.app import NemoApp
 from .._components.nemo.fields import text_of
 from .._components.nemo.status import TEXT_REASON
 from .._components.pod import image_reference, pull_secrets
-
-Fields = t.Mapping[str, t.Any]
 
 TRAINING_KEY = "training"
 _MODEL_KEYS = {

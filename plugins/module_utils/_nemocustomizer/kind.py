@@ -10,6 +10,7 @@ import typing as t
 from functools import cached_property
 
 from .._base.json_yaml import is_same_data
+from .._base.types import Manifest
 from .._components.env import EnvVar, env, field_env, secret_env
 from .._components.inputs import Input, Missing
 from .._components.nemo.app import Claim, Items, NemoApp
@@ -18,7 +19,6 @@ from .._components.nemo.fields import text_of
 from .._components.nemo.kind import nemo_kind
 from .._components.nemo.probes import probe, startup
 from .._components.nemo.telemetry import telemetry_env
-from .._engine.desired import Manifest
 from .._engine.kind import Access, Rule
 from .._engine.metadata import Labels
 from .._engine.observed import Read, read_object

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Json, Manifest
 from .._components.env import EnvVar, env, merge_env, normalize_env, secret_env
 from .._components.gpu import (
     GPU,
@@ -18,7 +19,6 @@ from .._components.gpu import (
     with_gpus,
 )
 from .._components.pod import http_probe, without_empty
-from .._engine.desired import Manifest
 from .._engine.metadata import Labels, merge_missing, operator_labels
 from .app import NIMBuildApp
 from .names import BUILD_CONTAINER
@@ -31,8 +31,6 @@ _TOOL_ANNOTATIONS = (
     "nimops.nim/",
 )
 """Annotations that kubectl, the runtime and other reconciles set on the NIMBuild itself."""
-
-Json = dict[str, t.Any]
 
 
 def build_engine_pod(

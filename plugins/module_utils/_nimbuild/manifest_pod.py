@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._engine.api_resources import manifest
-from .._engine.desired import Manifest
 from .._engine.metadata import operator_labels
 from .._profiles.manifest_pod import print_command
 from .._profiles.model_manifest import MAX_KEPT, NOT_FOUND, ModelManifest, dump_manifest

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Json, Manifest
 from .._components.pod import (
     container_security,
     image_reference,
@@ -17,14 +18,11 @@ from .._components.pod import (
 )
 from .._components.pvc import pvc_name
 from .._engine.api_resources import manifest
-from .._engine.desired import Manifest
 from .._engine.metadata import owner_reference
 from .app import NIMBuildApp
 
 STORE = "/model-store"
 _VOLUME = "nim-cache-volume"
-
-Json = dict[str, t.Any]
 
 
 def build_pod(

@@ -9,7 +9,8 @@ import json
 import typing as t
 
 from .._base.errors import NimError
-from .._engine.desired import Manifest, StatusPatch
+from .._base.types import Manifest
+from .._engine.desired import StatusPatch
 from .._profiles.model_manifest import INPUT_TAG, ModelManifest, Profile
 from .app import NIMBuildApp
 

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from .._base.types import Manifest
 from .._components.pvc import pvc_name
 from .._components.traffic import selector_reads
-from .._engine.desired import Manifest
 from .._engine.observed import Read, read_nodes, read_object
 from .._engine.oversized import is_stub
 from .._profiles.manifest_pod import read_log_of

@@ -13,12 +13,13 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.nim_metadata import find_cache_excess
 from .._components.pod import has_ended, is_pod_ready
 from .._components.pod_faults import why_ended, why_not_ready
 from .._components.policy import POD_LABELS, key_faults, refuse, root_faults
 from .._components.pvc import pvc_name
-from .._engine.desired import Manifest, StatusPatch
+from .._engine.desired import StatusPatch
 from .._engine.observed import Observed
 from .._engine.oversized import is_stub
 from .._engine.ownership import ownership_of, refuse_foreign

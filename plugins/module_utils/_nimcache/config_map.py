@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .._engine.desired import Manifest
+from .._base.types import Manifest
 from .._profiles.model_manifest import ModelManifest, dump_manifest
 from .app import NIMCacheApp
 from .names import MANIFEST_KEY

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Json, Manifest
 from .._components.certificates import (
     ca_init_container,
     ca_init_mounts,
@@ -25,7 +26,6 @@ from .._components.pod import (
     without_empty,
 )
 from .._components.pvc import pvc_name
-from .._engine.desired import Manifest
 from .app import NIMCacheApp
 from .names import CONTAINER
 from .pods import placement, resources_of
@@ -36,8 +36,6 @@ _TTL_SECONDS = 600
 _STORE = "/model-store"
 _VOLUME, _SCRATCH = "nim-cache-volume", "scratch"
 _PROFILES, _ALL = "--profiles", "--all"
-
-Json = dict[str, t.Any]
 
 
 class _Download(t.NamedTuple):

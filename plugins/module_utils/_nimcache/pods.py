@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import typing as t
-
+from .._base.types import Json
 from .._components.pod import without_empty
 from .app import NIMCacheApp
 from .names import SERVICE_ACCOUNT
 from .source import source_of
 
 _GPU_NODES = {"feature.node.kubernetes.io/pci-10de.present": "true"}
-
-Json = dict[str, t.Any]
 
 
 def resources_of(app: NIMCacheApp) -> Json:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from .._base.types import Manifest
 from .._components.pod import container_security, pod_security, seccomp
-from .._engine.desired import Manifest
 from .._profiles.manifest_pod import print_command
 from .._profiles.model_manifest import NO_PULLER, NOT_FOUND
 from .app import NIMCacheApp

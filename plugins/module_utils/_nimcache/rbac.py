@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .._engine.api_resources import manifest
-from .._engine.desired import Child, Manifest
+from .._engine.desired import Child
 from .._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
 from .app import NIMCacheApp
 from .names import ROLE, ROLE_BINDING, SERVICE_ACCOUNT

@@ -8,11 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.nim_metadata import CACHE_STATE, state_note
 from .._components.pvc import pvc_name
 from .._engine.api_resources import key_of
 from .._engine.conditions import find_condition
-from .._engine.desired import Annotation, Assessment, Event, Manifest, Outcome
+from .._engine.desired import Annotation, Assessment, Event, Outcome
 from .._engine.observed import LATER
 from .._engine.status_builder import StatusBuilder
 from .._profiles.model_manifest import INPUT_TAG, list_profiles

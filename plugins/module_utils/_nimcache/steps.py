@@ -14,9 +14,9 @@ import typing as t
 from dataclasses import dataclass, field, replace
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.pvc import build_pvc, pvc_name, refuse_foreign_claim
 from .._engine.conditions import find_condition
-from .._engine.desired import Manifest
 from .._engine.ownership import belongs_to_namesake, ownership_of
 from .._profiles.model_manifest import Profile
 from .._profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Manifest
 from .._components.env import env, merge_env
 from .._engine.api_resources import manifest
-from .._engine.desired import Manifest
 from .._engine.metadata import owner_reference
 from .app import NIMPipelineApp
 from .entries import SERVICE, Entry

@@ -12,8 +12,8 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.nim_metadata import keep_hash
-from .._engine.desired import Manifest
 from .._engine.metadata import hash_name
 from .app import NIMServiceApp
 

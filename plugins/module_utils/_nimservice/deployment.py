@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+from .._base.types import Manifest
 from .._components import deployment
 from .._components.rollout import build_strategy, lacks_pods
-from .._engine.desired import Manifest
 from .._engine.observed import Read
 from .app import NIMServiceApp
 from .model_store import Store

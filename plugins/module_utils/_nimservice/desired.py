@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 
 from .._base.errors import TOO_LARGE, NimError
+from .._base.types import Manifest
 from .._components.autoscaler import keep_aimed
 from .._components.dra.applied import workload_child
 from .._components.names import check_name
@@ -20,7 +21,7 @@ from .._components.rbac import (
     constraint_rule,
 )
 from .._components.within_policy import within_policy
-from .._engine.desired import Child, Desired, Manifest
+from .._engine.desired import Child, Desired
 from .._engine.metadata import operator_labels
 from .app import NIMServiceApp
 from .deployment import build_deployment

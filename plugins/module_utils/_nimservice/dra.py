@@ -8,12 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.dra.faults import check_resources, check_single_requests
 from .._components.dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
 from .._components.dra.statuses import claim_statuses
 from .._components.dra.templates import resolve_spec, template_specs
 from .._components.nim_metadata import keep_hash
-from .._engine.desired import Manifest
 from .._engine.observed import Read, read_object, read_objects
 from .app import NIMServiceApp
 from .compute_domain import domain_name, domain_template

@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-import typing as t
-
+from .._base.types import Fields
 from .app import NIMServiceApp
 from .expose.routing import has_ingress, routed_host
 from .expose.service import service_name
 from .kserve.status import cluster_url, external_url, is_of_namespace
 from .workload import live_workload
-
-Manifest = t.Mapping[str, t.Any]
 
 
 def cluster_endpoint(app: NIMServiceApp) -> str:
@@ -61,11 +58,11 @@ def missing_endpoint(app: NIMServiceApp) -> str:
     return f"{which} endpoint not available, nimservice {app.name}" if which else ""
 
 
-def _own(app: NIMServiceApp, live: Manifest | None) -> Manifest | None:
+def _own(app: NIMServiceApp, live: Fields | None) -> Fields | None:
     return live if app.controls(live) else None
 
 
-def _serves(service: Manifest, port: int) -> bool:
+def _serves(service: Fields, port: int) -> bool:
     return any(
         item.get("name") == "api" and item.get("port") == port
         for item in service.get("ports") or []
@@ -77,7 +74,7 @@ def _host(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _rule_host(ingress: Manifest, service: str) -> str:
+def _rule_host(ingress: Fields, service: str) -> str:
     """The host of the first rule that routes to the Service."""
     for rule in (ingress.get("spec") or {}).get("rules") or []:
         backends = [
@@ -89,8 +86,8 @@ def _rule_host(ingress: Manifest, service: str) -> str:
     return ""
 
 
-def _balancer_address(live: Manifest) -> str:
+def _balancer_address(live: Fields) -> str:
     """The host name or address that the cluster's load balancer has assigned."""
     balancer = (live.get("status") or {}).get("loadBalancer") or {}
-    given: Manifest = next(iter(balancer.get("ingress") or []), {})
+    given: Fields = next(iter(balancer.get("ingress") or []), {})
     return str(given.get("hostname") or given.get("ip") or "")

@@ -9,13 +9,12 @@ import typing as t
 from dataclasses import dataclass
 
 from .._base.errors import NimError
+from .._base.types import Json
 from .._components.nim_metadata import find_cache_excess
 from .._components.pod import without_empty
 from .._components.pvc import claim_at_deletion, pvc_name
 from .._engine.conditions import find_condition
 from .app import NIMServiceApp
-
-Fields = dict[str, t.Any]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Store:
     cache that the user chose, or an empty string.
     """
 
-    source: Fields
+    source: Json
     sub_path: str = ""
     cache: t.Mapping[str, t.Any] | None = None
     profile: str = ""
@@ -92,7 +91,7 @@ def pvc_at_deletion(app: NIMServiceApp) -> str:
     return claim_at_deletion(app, pvc_name(app.resource), "the models")
 
 
-def _pvc_source(app: NIMServiceApp, name: str) -> Fields:
+def _pvc_source(app: NIMServiceApp, name: str) -> Json:
     fields = {"claimName": name, "readOnly": app.spec.storage.get("readOnly")}
     return {"persistentVolumeClaim": without_empty(fields)}
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from .._base.types import Manifest
 from .._components import autoscaler
-from .._engine.desired import Manifest
 from .app import NIMServiceApp
 
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from .._base.types import Manifest
 from .._components.service_monitor import build_service_monitor
-from .._engine.desired import Manifest
 from .app import NIMServiceApp
 
 _PATHS = {"api": "/v1/metrics", "metrics": "/metrics"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from functools import cached_property
 
+from .._base.types import Fields
 from .._components import expose
 
-Fields = t.Mapping[str, t.Any]
 Items = t.Sequence[Fields]
 
 DEFAULT_RAY_PORT = 6379

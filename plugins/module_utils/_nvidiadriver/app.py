@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.app import StackApp
 from .._components.gpu_stack.cluster import (
     NODES,
@@ -20,7 +21,6 @@ from .._components.gpu_stack.driver import DAEMON_SETS
 from .._components.gpu_stack.nodes import Nodes, owner_of
 from .._components.gpu_stack.upgrade.reads import upgrade_step
 from .._components.gpu_stack.upgrade.step import Step
-from .._engine.desired import Manifest
 from .._engine.oversized import is_stub, stub_error
 from .owners import Owners
 from .spec import DriverSpec

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.component import Component
 from .._components.gpu_stack.driver import (
     COMPONENT,
@@ -26,7 +27,6 @@ from .._components.gpu_stack.kept import keep_texts
 from .._components.gpu_stack.nodes import DEPLOY, short_kernel
 from .._components.gpu_stack.pods import APP, Item
 from .._components.gpu_stack.scripts import TEXTS
-from .._engine.desired import Manifest
 from .app import DriverApp
 from .pools import OS_LABEL, account_name, selector_of
 

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.driver_pool import CLUSTER_RULES
 from .._components.gpu_stack.permissions import permissions, role_names
 from .._components.gpu_stack.upgrade.scene import Node
 from .._components.gpu_stack.upgrade.step import Step, switch_off
-from .._engine.desired import Child, Desired, Manifest, Patch
+from .._engine.desired import Child, Desired, Patch
 from .app import DriverApp
 from .daemonset import build_daemon_set
 from .owners import give_up, mark

@@ -13,10 +13,11 @@ import typing as t
 from functools import cached_property
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.nodes import GPU_PRESENT, OWNER, labels_of, owner_of
 from .._components.gpu_stack.upgrade.names import ENABLED
 from .._components.names import MAX_LABEL, check_name
-from .._engine.desired import ABSENT, Field, Manifest, Patch, Policy
+from .._engine.desired import ABSENT, Field, Patch, Policy
 from .._engine.oversized import is_stub, stub_error
 from .spec import DriverSpec
 

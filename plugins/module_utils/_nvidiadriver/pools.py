@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._base.errors import NimError
+from .._base.types import Manifest
 from .._components.gpu_stack.driver_pool import Pool
 from .._components.gpu_stack.nodes import (
     KERNEL,
@@ -17,7 +18,6 @@ from .._components.gpu_stack.nodes import (
     labels_of,
     system_of,
 )
-from .._engine.desired import Manifest
 from .app import DriverApp
 
 OS_LABEL = "nvidia.com/node.os-version"

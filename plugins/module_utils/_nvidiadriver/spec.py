@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from .._base.errors import NimError
+from .._base.types import Fields
 from .._components.gpu_stack.cluster import NOT_SERVED
-from .._components.gpu_stack.component import Component, Fields, parse_component
+from .._components.gpu_stack.component import Component, parse_component
 from .._components.gpu_stack.driver import Driver
 from .._components.gpu_stack.driver_files import Sources
 from .._components.gpu_stack.nodes import OWNER

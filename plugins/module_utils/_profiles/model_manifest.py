@@ -16,6 +16,7 @@ from functools import cached_property
 
 from .._base.bounded_yaml import read_bounded
 from .._base.errors import NimError
+from .._base.types import Json
 from .._base.yaml_text import dump_yaml
 
 NOT_FOUND = "model_manifest.yaml not found"
@@ -57,8 +58,6 @@ _CRITERIA = "profile_selection_criteria"
 _V1_FIELDS = ("model", "release", "tags", "container_url")
 _V2_FIELDS = ("id", "tags")
 _EXCERPT = 200
-
-Json = dict[str, t.Any]
 
 
 @dataclass(frozen=True)

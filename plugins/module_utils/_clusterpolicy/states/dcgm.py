@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import permissions, role_names
 from ..._components.gpu_stack.pods import (
     DIRECTORY,
@@ -19,7 +20,6 @@ from ..._components.gpu_stack.pods import (
     put_envs,
     use_host_network,
 )
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
 from ..services import build_stack_service

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import cluster_role, permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     CREATE,
@@ -25,7 +26,6 @@ from ..._components.gpu_stack.pods import (
     set_env,
     use_host_network,
 )
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
 from ..services import build_stack_monitor, build_stack_service

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import READ_NODES, permissions, role_names
 from ..._components.gpu_stack.pods import (
     CREATE,
@@ -25,7 +26,6 @@ from ..._components.gpu_stack.pods import (
     use_host_network,
 )
 from ..._components.gpu_stack.scripts import DEVICE_PLUGIN_ENTRYPOINT
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
     Workload,

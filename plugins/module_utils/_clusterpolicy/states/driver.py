@@ -9,6 +9,7 @@ import contextlib
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._components.gpu_stack import scripts
 from ..._components.gpu_stack.component import Component
 from ..._components.gpu_stack.driver import (
@@ -30,7 +31,7 @@ from ..._components.gpu_stack.driver_pool import (
 from ..._components.gpu_stack.images import precompiled_image, with_os
 from ..._components.gpu_stack.nodes import KERNEL, short_kernel
 from ..._components.gpu_stack.permissions import permissions, role_names
-from ..._engine.desired import Child, Manifest
+from ..._engine.desired import Child
 from ..._engine.metadata import controller_of
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set

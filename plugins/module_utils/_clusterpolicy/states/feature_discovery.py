@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import READ_NODES, permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     DIRECTORY,
@@ -23,7 +24,6 @@ from ..._components.gpu_stack.pods import (
     put_envs,
     use_host_network,
 )
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
     PART_OF,

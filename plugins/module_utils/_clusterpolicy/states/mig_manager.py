@@ -9,6 +9,7 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.printable import printable
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     CREATE,
@@ -30,7 +31,6 @@ from ..._components.gpu_stack.pods import (
     use_host_network,
 )
 from ..._components.gpu_stack.scripts import MIG_MANAGER_ENTRYPOINT
-from ..._engine.desired import Manifest
 from ..._engine.label_selector import is_label_value
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit

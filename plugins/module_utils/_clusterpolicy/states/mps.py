@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import role_names
 from ..._components.gpu_stack.pods import (
     BOTH_WAYS,
@@ -20,7 +21,6 @@ from ..._components.gpu_stack.pods import (
     pull_secrets,
     use_host_network,
 )
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
     Workload,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..app import PolicyApp
 from ..services import build_stack_monitor, build_stack_service
 from ..state import State

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.observed import Read, list_key
 from ..app import PolicyApp
 from ..state import State

@@ -9,6 +9,7 @@ import posixpath
 import typing as t
 from dataclasses import dataclass, replace
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import permissions, role_names, rule
 from ..._components.gpu_stack.pods import (
     BOTH_WAYS,
@@ -30,7 +31,6 @@ from ..._components.gpu_stack.pods import (
     use_host_network,
 )
 from ..._components.gpu_stack.scripts import TOOLKIT_ENTRYPOINT
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
     DRIVER_VALIDATION,

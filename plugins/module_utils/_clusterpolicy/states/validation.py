@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.gpu_stack.permissions import (
     READ_NODES,
     WATCH_DAEMON_SETS,
@@ -33,7 +34,6 @@ from ..._components.gpu_stack.pods import (
     use_host_network,
 )
 from ..._components.gpu_stack.scripts import VALIDATOR_MAIN, VALIDATOR_STOP
-from ..._engine.desired import Manifest
 from ..app import PolicyApp
 from ..daemonset import (
     DRIVER_VALIDATION,

@@ -10,6 +10,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.live import LiveCluster
 from ..._engine.api_resources import ObjectKey as Key
@@ -22,8 +23,6 @@ from ..._kinds import kind_of
 from ..loader import to_apply
 from ..plan.preview import MANAGER, path_of, refused
 from ..text import name_of
-
-Json = dict[str, t.Any]
 
 READY, FAILED = "Ready", "Failed"
 

@@ -10,11 +10,10 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._base.types import Json
 from ..._components.nemo.database import Database
 from ..._kinds import kind_names
 from ..schema import schema_of
-
-Json = dict[str, t.Any]
 
 _MAX_BYTES = 63  # PostgreSQL cuts off what is longer
 _FORBIDDEN = re.compile("[\"'%\\\\\x00-\x1f\x7f]")

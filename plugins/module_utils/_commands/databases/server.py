@@ -14,9 +14,9 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._base.types import Json
 from .needed import NeededDatabase
 
-Json = dict[str, t.Any]
 RunModule = t.Callable[[str, Json], Json]
 """Runs a module of community.postgresql by its short name; its result, also a failed one."""
 

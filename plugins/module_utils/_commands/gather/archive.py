@@ -11,6 +11,8 @@ import typing as t
 import zlib
 from pathlib import PurePosixPath
 
+from ..._base.types import Json
+
 INDEX = "index.json"
 
 _BLOCK = 512
@@ -22,8 +24,6 @@ _MAX_NOTES = 200
 _LEAST_CUT = 4 << 10
 _SHRINK_FACTORS = (8, 4, 2, 1)
 """Compression ratios to try for logs; 1 always fits."""
-
-Json = dict[str, t.Any]
 
 
 class Archive:

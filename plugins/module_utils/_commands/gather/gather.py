@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._engine.api_resources import KINDS, SERVED_GROUPS, collection_path
 from ..._engine.served_kinds import SERVED
@@ -37,7 +38,6 @@ from .support_views import (
     sort_events,
 )
 
-Json = dict[str, t.Any]
 Say = t.Callable[[str], None]
 
 _HEAD_BYTES, _END_BYTES, _END_LINES = 1 << 20, 4 << 20, (5000, 500, 50)

@@ -16,6 +16,7 @@ import json
 import re
 import typing as t
 
+from ..._base.types import Json
 from .command_lines import hide_here_documents, hide_in_arguments, hide_in_command_lines
 from .known_formats import hide_known_formats
 from .look_alikes import drop_invisible
@@ -29,8 +30,6 @@ from .sensitive_names import (
     may_hide,
 )
 from .tables import hide_columns
-
-Json = dict[str, t.Any]
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _SECRET = re.compile(

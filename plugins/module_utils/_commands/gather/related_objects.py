@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Json
 from ..._engine.api_resources import identity
-
-Json = dict[str, t.Any]
 
 _NAMED = {
     "authSecret": "Secret",

@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..._base.types import Json
 from ..._engine.api_resources import is_served
-
-Json = dict[str, t.Any]
 
 _CONTAINERS = (
     ("initContainers", "initContainerStatuses"),

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._components.gpu_stack.nodes import (
     GPU_PRESENT,
     GPU_PRODUCTS,
@@ -21,7 +22,6 @@ from ..._components.gpu_stack.nodes import (
     OS_VERSION,
     OperatingSystem,
 )
-from ..._engine.desired import Manifest
 
 SYSTEM = "ubuntu24.04"
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from ..._components.gpu_stack.upgrade import names
 
-Json = dict[str, t.Any]
-
 DEPLOY = "nvidia.com/gpu.deploy."
 DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
     "driver",

@@ -9,12 +9,11 @@ import typing as t
 from dataclasses import dataclass, replace
 
 from ..._base.printable import printable
+from ..._base.types import Json
 from ..._components.pod_faults import why_not_ready
 from ..._engine.conditions import find_condition
 from .components import DRIVER, PLUGIN, TOOLKIT, Component
 from .log_causes import explain_log, explain_pull, lacks_runtime
-
-Json = dict[str, t.Any]
 
 _STATUSES = ("initContainerStatuses", "containerStatuses")
 _MAX_TEXT = 400

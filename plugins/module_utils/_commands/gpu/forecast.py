@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import asdict, dataclass, field
 
+from ..._base.types import Json
 from ..._components.gpu_stack.upgrade import names
 from ..._components.gpu_stack.upgrade.controller import take_step
 from ..._components.gpu_stack.upgrade.pods import name_of_pod
@@ -19,8 +20,6 @@ from ..._components.gpu_stack.upgrade.scene import Scene
 from ..._components.gpu_stack.upgrade.services import Services, node_of
 from ..._components.gpu_stack.upgrade.step import Step
 from .world import World, gpus_of
-
-Json = dict[str, t.Any]
 
 _MAX_STEPS = 20_000
 _MAX_WAITS = 5

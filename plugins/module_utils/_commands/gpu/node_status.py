@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from ..._base.printable import printable
+from ..._base.types import Json
 from ..._components.gpu_stack.upgrade import names
 from ..._components.gpu_stack.upgrade.scene import Node, parse_seconds
 from ..._components.gpu_stack.upgrade.services import node_of
@@ -21,8 +22,6 @@ from ..._engine.conditions import find_condition
 from .components import COMPONENTS, DEPLOY, DRIVER, TOOLKIT, VALIDATOR, Component
 from .diagnosis import Diagnosis, diagnose
 from .log_causes import explain_log
-
-Json = dict[str, t.Any]
 
 READY, WAITING, FAILED, UPGRADING, OFF = "Ready", "Waiting", "Failed", "Upgrading", "Off"
 _RANK = (FAILED, WAITING, UPGRADING, OFF, READY)

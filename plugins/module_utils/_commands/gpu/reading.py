@@ -9,6 +9,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
 from ..._components.gpu_stack.cluster import in_order
@@ -21,8 +22,6 @@ from .components import COMPONENTS
 from .log_causes import MAX_LOG
 from .node_status import Log
 from .world import World
-
-Json = dict[str, t.Any]
 
 _POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
 _DRIVERS = collection_path("nvidia.com/v1alpha1", "nvidiadrivers")

@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._base.quantity import parse_quantity
+from ..._base.types import Json
 from ..._cluster.simulated import grow
 from ..._components.gpu_stack.upgrade import names
 from ..._components.gpu_stack.upgrade.pods import claims_of, is_of_daemon_set
@@ -26,8 +27,6 @@ from ..._engine.disruption import budgets_of, why_held
 from ..._engine.label_selector import Selector, parse_selector
 from ..._engine.metadata import controller_of
 from ..._engine.patches import merge_patch_of
-
-Json = dict[str, t.Any]
 
 _DRIVERS = parse_selector(names.DRIVER_PODS, "")
 _VALIDATORS = parse_selector(names.VALIDATOR_PODS, "")

@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..._base.types import Json
 from ..._base.yaml_text import dump_yaml
 from ..._cluster.simulated import Ask
 from ..._components.app import OPERATOR_VERSION_ANNOTATION
@@ -26,8 +27,6 @@ from ..._engine.plan import make_plan
 from ..._engine.sealed import has_sealed
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
-
-Json = dict[str, t.Any]
 
 CREATE, CHANGE, ADOPT, DELETE = "create", "change", "adopt", "delete"
 

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
 from ..._cluster.simulated import Ask
@@ -20,8 +21,6 @@ from ..._kinds import kind_names
 from ..loader import stored, to_apply
 from ..render.simulation import SimulationResult, simulate
 from .diff import Change, find_changes
-
-Json = dict[str, t.Any]
 
 MANAGER = "nimops.nim.apply"
 """Our field manager for custom resources, which are the user's; children have the operator's."""

@@ -11,6 +11,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import ApiError, NimError
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
 from ..._components.pod import pull_secrets
@@ -24,8 +25,6 @@ from ..._nimcache.source import wanted_model
 from ..._profiles.manifest_pod import read_log_of
 from ..._profiles.model_manifest import ModelManifest
 from ..._profiles.profile_selection import discover_gpus
-
-Json = dict[str, t.Any]
 
 MANAGER = "nimops.nim.profiles"
 _PAUSES = (0.5, 1.0, 2.0)

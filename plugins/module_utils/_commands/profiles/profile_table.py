@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
+from ..._base.types import Json
 from ..._profiles.model_manifest import ModelManifest, Profile
 from ..._profiles.profile_selection import (
     GPU_PRODUCT_LABEL,
@@ -19,8 +20,6 @@ from ..._profiles.profile_selection import (
     short_id,
 )
 from ..text import write_table
-
-Json = dict[str, t.Any]
 
 _WISHES = {
     "engine": "engine",

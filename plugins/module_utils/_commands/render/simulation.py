@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.types import Json
 from ..._cluster.simulated import Ask, SimulatedCluster
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import identity, is_served
@@ -22,8 +23,6 @@ from ..._engine.observed import Observed
 from ..._engine.plan import Plan
 from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
-
-Json = dict[str, t.Any]
 
 SIMULATED_UID_PREFIX = "00000000-thought-of:"
 """Prefix of the uid of a custom resource that exists in no cluster."""

@@ -9,13 +9,12 @@ import typing as t
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from ..._base.types import Json
 from ..._components.gpu import GPU
 from ..._engine.api_resources import identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import controller_of
 from ..text import write_table
-
-Json = dict[str, t.Any]
 
 WORKLOADS = ("Deployment", "LeaderWorkerSet", "InferenceService")
 """The kinds that run the pods of a NIMService."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.types import Json
 from ..._base.yaml_text import dump_yaml
-
-Json = dict[str, t.Any]
 
 CRD = "CustomResourceDefinition"
 WEBHOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from ..._base.errors import ApiError, NimError
 from ..._base.printable import printable
+from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
@@ -42,8 +43,6 @@ from .snapshot import (
     not_ready,
     take_snapshot,
 )
-
-Json = dict[str, t.Any]
 
 MANAGER = "nimops.nim.takeover"
 """Our field manager for operators and definitions."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from ..._base.errors import NimError
 from ..._base.printable import printable
-
-Json = dict[str, t.Any]
+from ..._base.types import Json
 
 LEASE = "a0715c6e.nvidia.com"
 """The leader election Lease of both operators."""

@@ -10,12 +10,11 @@ import typing as t
 from collections import Counter
 from dataclasses import dataclass
 
+from ..._base.types import Json
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import identity, is_served, object_identity
 from ..plan.diff import TEMPLATES
 from ..text import name_of
-
-Json = dict[str, t.Any]
 
 POD = "Pod"
 _WORKLOAD_LABELS = {

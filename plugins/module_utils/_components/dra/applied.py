@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._engine.desired import Child, Manifest
+from ..._base.types import Manifest
+from ..._engine.desired import Child
 
 Items = list[dict[str, t.Any]]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Fields
 from .selectors import select
-
-Fields = t.Mapping[str, t.Any]
 
 DEFAULT_CLASS = "gpu.nvidia.com"
 

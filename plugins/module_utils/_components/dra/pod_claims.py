@@ -9,9 +9,9 @@ import typing as t
 from collections import Counter
 from dataclasses import dataclass
 
+from ..._base.types import Fields
 from ..._engine.metadata import hash_name
 
-Fields = t.Mapping[str, t.Any]
 Items = list[dict[str, t.Any]]
 
 CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"

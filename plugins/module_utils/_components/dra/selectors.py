@@ -10,9 +10,8 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.quantity import canonical_quantity
+from ..._base.types import Fields
 from .faults import check_version
-
-Fields = t.Mapping[str, t.Any]
 
 DEFAULT_DRIVER = "gpu.nvidia.com"
 MAX_SELECTORS = 32

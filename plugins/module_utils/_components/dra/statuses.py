@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Fields
 from .pod_claims import CLAIM, PodClaim
 
-Manifest = t.Mapping[str, t.Any]
 Status = dict[str, t.Any]
 
 _POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 _DELETED = "deleted"
 
 
-def state_of(claim: Manifest) -> str:
+def state_of(claim: Fields) -> str:
     """Comma-joined: deleted, pending or allocated, reserved."""
     status, states = claim.get("status") or {}, []
     if claim["metadata"].get("deletionTimestamp"):
@@ -28,7 +28,7 @@ def state_of(claim: Manifest) -> str:
     return ",".join(states) or "pending"
 
 
-def claim_statuses(claims: t.Iterable[PodClaim], live: t.Sequence[Manifest]) -> list[Status]:
+def claim_statuses(claims: t.Iterable[PodClaim], live: t.Sequence[Fields]) -> list[Status]:
     """An entry for each claim of the pods, in their order; claims that do not exist have none.
 
     ``live`` are all ResourceClaims of the namespace.
@@ -61,7 +61,7 @@ def has_vanishing_claims(statuses: t.Iterable[Status], replicas: int) -> bool:
     )
 
 
-def _made(claim: PodClaim, live: t.Sequence[Manifest]) -> Status:
+def _made(claim: PodClaim, live: t.Sequence[Fields]) -> Status:
     """The claims created for this claim of the pods, oldest first."""
     mine = [
         item
@@ -72,5 +72,5 @@ def _made(claim: PodClaim, live: t.Sequence[Manifest]) -> Status:
     return {"resourceClaimStatuses": [_told(item) for item in mine]} if mine else {}
 
 
-def _told(claim: Manifest) -> Status:
+def _told(claim: Fields) -> Status:
     return {"name": claim["metadata"]["name"], "state": state_of(claim)}

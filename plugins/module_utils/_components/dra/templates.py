@@ -8,12 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Fields
 from ..._engine.drift import has_wanted
 from ..._engine.metadata import Labels, controller_of, is_controlled_by
 from .devices import device_claim
 from .pod_claims import template_name
-
-Fields = t.Mapping[str, t.Any]
 
 REFUSED = "ResourceClaimTemplateFailed"
 

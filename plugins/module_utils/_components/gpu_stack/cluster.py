@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.observed import Observed, Read, read_node_rows, read_objects, read_presence
 
 POLICIES = read_objects("ClusterPolicy", "")

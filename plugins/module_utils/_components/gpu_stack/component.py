@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.types import Fields
 from ..env import EnvVar
 
 _PULL_POLICIES = ("Always", "Never", "IfNotPresent")
-
-Fields = t.Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import copy
 import typing as t
 from dataclasses import dataclass, field
 
+from ..._base.types import Fields
 from ..._engine.observed import read_labelled
 from ..env import field_env
-from .component import Component, Fields
+from .component import Component
 from .driver_files import Files
 from .pods import (
     BOTH_WAYS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..app import App
 from . import scripts
 from .driver import MAIN, MANAGER, Driver, Images, Scripts, build_driver_pod

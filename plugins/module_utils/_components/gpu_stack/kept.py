@@ -15,7 +15,7 @@ import hashlib
 import json
 import typing as t
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.drift import has_wanted
 from ..._engine.field_ownership import own_entry
 from .pods import Container, Item, containers_of, set_env

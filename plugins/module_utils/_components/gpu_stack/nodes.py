@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 
 GPU_PRESENT = "nvidia.com/gpu.present"
 GPU_PRODUCTS = tuple(

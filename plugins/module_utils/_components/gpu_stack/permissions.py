@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..app import App
 from ..rbac import constraint_rule
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from ..._engine.desired import Manifest, Outcome
+from ..._base.types import Manifest
+from ..._engine.desired import Outcome
 from ..._engine.observed import Observed
 
 

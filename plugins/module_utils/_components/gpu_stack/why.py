@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.observed import Read, read_unready
 from ..app import App
 from ..pod_faults import why_not_ready

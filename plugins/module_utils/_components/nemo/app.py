@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from functools import cached_property
 
-from ..._engine.desired import Manifest
+from ..._base.types import Fields, Manifest
 from ..._engine.metadata import Labels
 from ..._engine.observed import Read
 from ..app import App
@@ -22,7 +22,6 @@ from ..inputs import Input, Missing, missing_input
 from ..pod import group_id, image_reference, user_id
 from .database import Database, url_secret
 
-Fields = t.Mapping[str, t.Any]
 Items = list[dict[str, t.Any]]
 
 PORT_API = "api"

@@ -9,7 +9,8 @@ import typing as t
 from dataclasses import replace
 
 from ..._base.errors import NimError
-from ..._engine.desired import Child, Desired, Manifest
+from ..._base.types import Fields, Manifest
+from ..._engine.desired import Child, Desired
 from ..._engine.metadata import Labels
 from ..._engine.observed import Read, read_child, read_object, read_presence, read_sealed
 from .. import autoscaler, deployment
@@ -36,8 +37,6 @@ from ..traffic import selector_reads
 from ..unready_pods import pods_of, unready_reads
 from ..within_policy import within_policy
 from .app import PORT_API, NemoApp
-
-Fields = t.Mapping[str, t.Any]
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
 _SCHEDULING = ("nodeSelector", "tolerations", "affinity")

@@ -13,7 +13,7 @@ from ipaddress import IPv6Address
 from urllib.parse import quote
 
 from ..._base.errors import NimError
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.sealed import SealedText
 from ..app import App
 from ..env import EnvVar, secret_env

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._base.yaml_text import dump_yaml
-from ..._engine.desired import Manifest
 from ..._engine.field_ownership import own_entry
 from ..._engine.metadata import Labels, hash_name
 from ..app import NIMServiceApp

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.deployment import build_deployment, pod_template
 from ..._components.env import normalize_env
 from ..._components.pod import image_reference, pull_secrets, without_empty
 from ..._components.rbac import build_role
-from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
 from ..pod.containers import pull_policy
 from .config import config_annotations, config_map_ref, picker_name

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.nim_metadata import keep_hash
 from ..._components.pod import without_empty
-from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
 from ..expose.service import served_by
 from ..workload import selector_labels

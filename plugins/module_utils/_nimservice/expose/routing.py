@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
+from ..._base.types import Manifest
 from ..._components import expose as exposure
 from ..._components import routes
-from ..._engine.desired import Manifest
 from ..app import NIMServiceApp
 from ..spec import Expose, Spec
 from .service import service_name

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from ..._base.types import Manifest
 from ..._components import service
-from ..._engine.desired import Manifest
 from ..._engine.metadata import controller_of
 from ..._engine.ownership import ownership_of
 from ..app import NIMServiceApp

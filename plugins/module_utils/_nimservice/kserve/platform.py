@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Manifest
 from ..._components.nim_metadata import PARENT_HASH_ANNOTATION
-from ..._engine.desired import Manifest
 from ..._engine.metadata import controller_of
 from ..._engine.observed import Read, read_object
 from ..app import NIMServiceApp

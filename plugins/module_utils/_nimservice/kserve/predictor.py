@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._base.types import Json, Manifest
 from ..._components.app import OPERATOR_VERSION_LABEL
 from ..._components.env import drop_env
 from ..._components.nim_metadata import (
@@ -17,7 +18,6 @@ from ..._components.nim_metadata import (
 from ..._components.pod import find_container
 from ..._components.probes import Handler
 from ..._components.rollout import ROLLING_UPDATE
-from ..._engine.desired import Manifest
 from ..._engine.kept_lists import has_meaning
 from ..._engine.list_order import keep_order
 from ..._engine.metadata import Labels
@@ -41,8 +41,6 @@ from .scaling import build_scaling
 
 _VISIBILITY_LABEL = "networking.kserve.io/visibility"
 _KNATIVE_STARTUP_FAILURES = 30
-
-Fields = dict[str, t.Any]
 
 
 def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Manifest:
@@ -80,7 +78,7 @@ def _annotations(app: NIMServiceApp, mode: str, live: Manifest | None) -> Labels
     }
 
 
-def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Fields:
+def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
     live = live_template(app)
     is_deployed = is_standard(mode)
     probes = model_probes(app.spec) if is_deployed else _build_knative_probes(app)
@@ -94,7 +92,7 @@ def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Fields:
     return _as_before(app, {"labels": labels, "annotations": annotations, **pod}, live)
 
 
-def _for_knative(app: NIMServiceApp, pod: Fields) -> Fields:
+def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
     """Knative sets replicas and users of pods, and identifies ports by number."""
     model, *sidecars = pod["containers"]
     unnamed = [
@@ -106,7 +104,7 @@ def _for_knative(app: NIMServiceApp, pod: Fields) -> Fields:
     return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
 
 
-def _build_knative_probes(app: NIMServiceApp) -> Fields:
+def _build_knative_probes(app: NIMServiceApp) -> Json:
     numbers = app.spec.expose.ports
 
     def by_number(path: str) -> Handler:
@@ -117,7 +115,7 @@ def _build_knative_probes(app: NIMServiceApp) -> Fields:
     return model_probes(app.spec, by_number, _KNATIVE_STARTUP_FAILURES)
 
 
-def _as_before(app: NIMServiceApp, predictor: Fields, live: Fields) -> Fields:
+def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
     """The predictor as the reference operator builds it, while nothing else changes.
 
     The reference gives init containers and sidecars the variables of groups. Removing them restarts
@@ -131,7 +129,7 @@ def _as_before(app: NIMServiceApp, predictor: Fields, live: Fields) -> Fields:
     return before if has_meaning(live["spec"], before) else predictor
 
 
-def _with_group_env(app: NIMServiceApp, container: Fields, live: Fields, where: str) -> Fields:
+def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str) -> Json:
     """The container with all the group variables that the reference gave it, if it did."""
     env = find_container(live, container["name"], where).get("env") or []
     names = {item["name"] for item in group_env(app)}

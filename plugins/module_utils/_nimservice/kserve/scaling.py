@@ -10,10 +10,9 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.quantity import parse_quantity
+from ..._base.types import Fields
 from ..._components.pod import without_empty
 from ..app import NIMServiceApp
-
-Fields = t.Mapping[str, t.Any]
 
 _TARGETS = {
     "Utilization": "averageUtilization",

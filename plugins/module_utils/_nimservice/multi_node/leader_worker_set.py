@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.kept_lists import has_meaning
 from ..app import NIMServiceApp
 from ..model_store import Store

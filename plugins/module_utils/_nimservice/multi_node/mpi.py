@@ -9,7 +9,7 @@ import typing as t
 from pathlib import Path
 
 from ..._base.errors import NimError
-from ..._engine.desired import Manifest
+from ..._base.types import Manifest
 from ..._engine.generated_keys import GENERATED_KEY
 from ..app import NIMServiceApp
 from ..workload import groups_of

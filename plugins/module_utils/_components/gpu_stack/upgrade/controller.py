@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ...._base.types import Manifest
 from ...._engine.desired import Eviction
 from ...._engine.disruption import budgets_of, never_lets_go, why_held
 from ...pod import has_ended, is_pod_ready
@@ -29,8 +30,6 @@ from .policy import Evicting, UpgradePolicy
 from .scene import Node, Scene
 from .slots import count_slots
 from .step import NodeStep, Step, driver_of, release, short
-
-Manifest = dict[str, t.Any]
 
 VALIDATION_SECONDS = 600
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ...._base.types import Manifest
 from ...._engine.disruption import never_lets_go
 from . import names
 from .pods import name_of_pod, of_gpus
 from .scene import Node, Scene
 from .services import Replica, Service
-
-Manifest = dict[str, t.Any]
 
 
 def why_never(scene: Scene, node: Node) -> str:

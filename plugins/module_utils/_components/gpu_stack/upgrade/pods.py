@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ...._base.types import Manifest
 from ...._engine.metadata import controller_of
 from ...pod import has_ended
 from .names import SKIP_DRAIN
 from .policy import Evicting
 
-Manifest = dict[str, t.Any]
 Claims = t.Mapping[tuple[str, str], Manifest]
 
 _MIRROR = "kubernetes.io/config.mirror"

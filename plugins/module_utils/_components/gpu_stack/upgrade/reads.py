@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 from datetime import datetime
 
+from ...._base.types import Manifest
 from ...._engine.observed import OPERATOR, Observed, Read, read_objects, read_outlines, read_time
 from . import names
 from .controller import take_step
@@ -21,8 +22,6 @@ from .revisions import Revisions
 from .scene import Node, Scene, drivers_by_node
 from .services import GROUP_PODS, Services, node_of
 from .step import Step, switch_off
-
-Manifest = dict[str, t.Any]
 
 GUARD = "upgrade_guard"
 _VALIDATORS = names.VALIDATOR_PODS

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
+from ...._base.types import Manifest
 from ...._engine.conditions import find_condition
 from ...._engine.metadata import controller_of
 from ...pod import is_pod_ready, phase_of
@@ -16,8 +17,6 @@ from . import names
 from .pods import is_leaving
 from .revisions import Revisions
 from .services import Services
-
-Manifest = dict[str, t.Any]
 
 NOBODY = ""
 """As the owner of nodes: no NVIDIADriver."""

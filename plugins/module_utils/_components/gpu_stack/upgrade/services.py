@@ -11,11 +11,11 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ...._base.types import Manifest
 from ...._engine.conditions import find_condition
 from ...pod import has_ended, is_pod_ready
 from .pods import is_leaving
 
-Manifest = dict[str, t.Any]
 Name = tuple[str, str]
 
 _NAME = "app.kubernetes.io/name"

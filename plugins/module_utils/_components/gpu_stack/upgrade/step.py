@@ -16,8 +16,6 @@ from ...._engine.desired import ABSENT, Eviction, Field, Patch, Policy
 from . import names
 from .scene import Driver, Node, Scene
 
-Manifest = dict[str, t.Any]
-
 _MAX_WHY = 500
 _OWN_ANNOTATIONS = (names.SINCE, names.WHY)
 _LIMITS = (names.JOBS_SINCE, names.VALIDATION_SINCE)
