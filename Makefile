@@ -91,7 +91,7 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@MYPYPATH=tests/fuzz $(BIN)/mypy -p nimops_fuzz
 	@MYPYPATH=hack/image:sandbox $(BIN)/mypy -p nimops_image
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nimservice/multi_node/scripts/*.sh .ci/run
+	@$(BIN)/shellcheck hack/*.sh hack/image/*.sh plugins/module_utils/_nim/service/multi_node/scripts/*.sh .ci/run
 	@$(BIN)/ansible-lint --offline
 
 # pytest-ansible runs a task in pytest's own process, and finds the collection through Ansible's loader, not PYTHONPATH.

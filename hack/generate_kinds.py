@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Write the files that name our kinds, from the declarations in plugins/module_utils/_*/kind.py.
+"""Write the files that name our kinds, from the declarations in plugins/module_utils/_*/*/kind.py.
 
 These are: watches.yaml and its parts, a role for each kind, the RBAC of the operator and of users,
 the lists of config/*/kustomization.yaml, and the tables of kinds of the engine and the plugins.
@@ -87,10 +87,8 @@ def load() -> Kinds:
     sys.modules[PACKAGE] = package
     sys.dont_write_bytecode = True
     declared, abouts, folders = [], {}, {}
-    for file in sorted(UTILS.glob("_*/kind.py")):
-        folder = file.parent.name
-        if folder == "_engine":
-            continue
+    for file in sorted(UTILS.glob("_*/*/kind.py")):
+        folder = ".".join(file.parent.relative_to(UTILS).parts)
         module = importlib.import_module(f"{PACKAGE}.{folder}.kind")
         kind = module.KIND
         declared.append(kind)
@@ -155,7 +153,7 @@ def registry(kinds: Kinds) -> str:
         "from functools import cache\n"
         "from importlib import import_module\n\n"
         "from ._base.errors import NimError\n"
-        "from ._engine.desired import Manifest\n"
+        "from ._base.types import Manifest\n"
         "from ._engine.kind import AnyKind\n"
         "from ._engine.observed import Read\n\n"
         f"_FOLDERS = {{\n{rows}}}\n\n\n"
@@ -801,7 +799,7 @@ def account_rules(kinds: Kinds) -> str:
 
 def account_policy(kinds: Kinds) -> str:
     """The policy on the operator's account: what it checks, and whose objects the account may write."""
-    shared = importlib.import_module(f"{PACKAGE}._components.nim_metadata").CACHE_NAMES
+    shared = importlib.import_module(f"{PACKAGE}._builders.nim_metadata").CACHE_NAMES
     near = [kind for kind in kinds.declared if kind.is_namespaced]
     far = [kind for kind in kinds.declared if not kind.is_namespaced]
     lists = {

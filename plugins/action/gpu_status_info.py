@@ -27,10 +27,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_warnings,
     read_world,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.step import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import (
     Step,
 )
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (

@@ -13,7 +13,7 @@ from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
-from ansible_collections.nimops.nim.plugins.module_utils._components.dra import devices as shape
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra import devices as shape
 
 DOCUMENTATION = r"""
 name: device_claim

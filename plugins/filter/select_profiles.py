@@ -11,10 +11,10 @@ from dataclasses import asdict
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
-from ansible_collections.nimops.nim.plugins.module_utils._profiles import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles import (
     profile_selection as selection,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     parse_manifest,
 )
 

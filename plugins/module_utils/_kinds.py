@@ -15,17 +15,17 @@ from ._engine.kind import AnyKind
 from ._engine.observed import Read
 
 _FOLDERS = {
-    "ClusterPolicy": "_clusterpolicy",
-    "NIMBuild": "_nimbuild",
-    "NIMCache": "_nimcache",
-    "NIMPipeline": "_nimpipeline",
-    "NIMService": "_nimservice",
-    "NVIDIADriver": "_nvidiadriver",
-    "NemoCustomizer": "_nemocustomizer",
-    "NemoDatastore": "_nemodatastore",
-    "NemoEntitystore": "_nemoentitystore",
-    "NemoEvaluator": "_nemoevaluator",
-    "NemoGuardrail": "_nemoguardrail",
+    "ClusterPolicy": "_gpu.clusterpolicy",
+    "NIMBuild": "_nim.build",
+    "NIMCache": "_nim.cache",
+    "NIMPipeline": "_nim.pipeline",
+    "NIMService": "_nim.service",
+    "NVIDIADriver": "_gpu.nvidiadriver",
+    "NemoCustomizer": "_nemo.customizer",
+    "NemoDatastore": "_nemo.datastore",
+    "NemoEntitystore": "_nemo.entitystore",
+    "NemoEvaluator": "_nemo.evaluator",
+    "NemoGuardrail": "_nemo.guardrail",
 }
 
 

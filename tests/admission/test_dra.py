@@ -15,16 +15,16 @@ import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.filter import device_claim as public
 from ansible_collections.nimops.nim.plugins.module_utils._base.quantity import canonical_quantity
-from ansible_collections.nimops.nim.plugins.module_utils._components.dra.applied import (
-    workload_child,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._components.dra.devices import (
-    device_claim,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.applied import (
+    workload_child,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.devices import (
+    device_claim,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from kubernetes import client, config
 
 NAMESPACE = "nimops-admission"

@@ -44,9 +44,9 @@ def files_of(kind: str) -> dict[str, str]:
     return {path: text for path, text in blocks().items() if kind in path and "samples" not in path}
 
 
-@pytest.mark.parametrize("kind", ["webservice", "fleetagent"])
-def test_a_kind_is_one_folder_and_one_crd_source(kind: str) -> None:
-    code, source = f"plugins/module_utils/_{kind}/kind.py", f"config/crd/src/{kind}.yaml"
+@pytest.mark.parametrize(("family", "kind"), [("_nim", "webservice"), ("_fleet", "fleetagent")])
+def test_a_kind_is_one_folder_and_one_crd_source(family: str, kind: str) -> None:
+    code, source = f"plugins/module_utils/{family}/{kind}/kind.py", f"config/crd/src/{kind}.yaml"
     files = files_of(kind)
     assert set(files) == {code, source}
     assert len(files[code].splitlines()) < MOST_LINES
@@ -105,7 +105,7 @@ def test_what_is_generated_is_checked_like_the_rest(project: Path) -> None:
         project,
         "mypy",
         "-p",
-        "ansible_collections.nimops.nim.plugins.module_utils._webservice.kind",
+        "ansible_collections.nimops.nim.plugins.module_utils._nim.webservice.kind",
     )
 
 

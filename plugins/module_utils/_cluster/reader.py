@@ -16,14 +16,13 @@ from .._base.types import Json
 from .._engine.api_resources import api_path
 from .._engine.digests import answer_digest
 from .._engine.node_rows import nodes_of_table
-from .._engine.observed import Read
+from .._engine.observed import LOG_LIMIT, Read
 from .._engine.outlines import outline
 from .._engine.pod_rows import unready_names
 from .._engine.sealed import seal
 from .._http.image_registry import download_protocol, may_ask_about
 from .._http.model_server import fetch
 from .._http.timeouts import Patience
-from .._profiles.model_manifest import LOG_LIMIT
 from .client import Client
 
 FindSecret = t.Callable[[str, str], "Json | None"]

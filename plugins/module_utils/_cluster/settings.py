@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._components.gpu_stack.settings import read_gpu_settings
-from .._components.policy import read_switches
+from .._builders.policy import read_switches
 
 
 def read_settings() -> dict[str, t.Any]:
@@ -22,6 +21,9 @@ def read_settings() -> dict[str, t.Any]:
         "child_events": os.environ.get("NIMOPS_CHILD_EVENTS", "").lower() == "true",
         "wait_image": os.environ.get("NIMOPS_WAIT_IMAGE", ""),
         "upgrade_guard": os.environ.get("NIMOPS_DRIVER_UPGRADE_GUARD", ""),
+        "gpu_namespace": os.environ.get("NIMOPS_GPU_NAMESPACE", ""),
+        "images": {
+            name: value for name, value in os.environ.items() if value and name.endswith("_IMAGE")
+        },
         **read_switches(os.environ),
-        **read_gpu_settings(os.environ),
     }

@@ -7,6 +7,6 @@ Belongs here: the types that a kind declares and returns, and the pass that read
 reports. That includes drift, field ownership, object ownership, conditions and status.
 
 Does not belong here: what a single kind wants (its own folder), manifests of children
-(`_components`), access to the API server (`_cluster`) and other servers (`_http`), and helpers that
-know nothing of Kubernetes objects (`_base`). No module here imports a kind or a component.
+(`_builders`), access to the API server (`_cluster`) and other servers (`_http`), and helpers that
+know nothing of Kubernetes objects (`_base`). No module here imports a builder or a family.
 """

@@ -40,6 +40,10 @@ RESOURCE, PLAN = "resource", "plan"
 """The custom resource and the result of `plan_for`, which travel with the answers."""
 
 
+LOG_LIMIT = 4 << 20
+"""Bytes to read of a pod's log; a manifest of a thousand profiles has some hundred KiB."""
+
+
 @dataclass(frozen=True)
 class Read:
     """One thing to read.

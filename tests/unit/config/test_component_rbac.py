@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.app import PolicyApp
-from ansible_collections.nimops.nim.plugins.module_utils._clusterpolicy.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.app import PolicyApp
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
 COMPONENT = Path(__file__).resolve().parents[3] / "config/components/gpu"

@@ -19,8 +19,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.rbac import build_rbac
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.rbac import build_rbac
 
 CONFIG = Path(__file__).resolve().parents[3] / "config"
 POLICY, BINDING = yaml.safe_load_all((CONFIG / "admission/operator_account.yaml").read_text())

@@ -15,8 +15,8 @@ import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import GROUP, KINDS
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.app import NIMServiceApp
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.desired import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import (
     FEATURES,
     desired,
 )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ..._base.errors import NimError
 from ..._base.types import Json
-from ..._components.nemo.database import Database
 from ..._kinds import kind_names
+from ..._nemo.database import Database
 from ..schema import schema_of
 
 _MAX_BYTES = 63  # PostgreSQL cuts off what is longer

@@ -13,7 +13,7 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..._components.gpu_stack.nodes import (
+from ..._gpu.nodes import (
     GPU_PRESENT,
     GPU_PRODUCTS,
     KERNEL,

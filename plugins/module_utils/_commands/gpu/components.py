@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ..._components.gpu_stack.upgrade import names
+from ..._gpu.upgrade import names
 
 DEPLOY = "nvidia.com/gpu.deploy."
 DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (

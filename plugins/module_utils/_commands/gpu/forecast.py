@@ -12,13 +12,13 @@ import typing as t
 from dataclasses import asdict, dataclass, field
 
 from ..._base.types import Json
-from ..._components.gpu_stack.upgrade import names
-from ..._components.gpu_stack.upgrade.controller import take_step
-from ..._components.gpu_stack.upgrade.pods import name_of_pod
-from ..._components.gpu_stack.upgrade.policy import UpgradePolicy
-from ..._components.gpu_stack.upgrade.scene import Scene
-from ..._components.gpu_stack.upgrade.services import Services, node_of
-from ..._components.gpu_stack.upgrade.step import Step
+from ..._gpu.upgrade import names
+from ..._gpu.upgrade.controller import take_step
+from ..._gpu.upgrade.pods import name_of_pod
+from ..._gpu.upgrade.policy import UpgradePolicy
+from ..._gpu.upgrade.scene import Scene
+from ..._gpu.upgrade.services import Services, node_of
+from ..._gpu.upgrade.step import Step
 from .world import World, gpus_of
 
 _MAX_STEPS = 20_000

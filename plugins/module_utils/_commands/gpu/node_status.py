@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 
 from ..._base.printable import printable
 from ..._base.types import Json
-from ..._components.gpu_stack.upgrade import names
-from ..._components.gpu_stack.upgrade.scene import Node, parse_seconds
-from ..._components.gpu_stack.upgrade.services import node_of
-from ..._components.gpu_stack.upgrade.step import Step
 from ..._engine.conditions import find_condition
+from ..._gpu.upgrade import names
+from ..._gpu.upgrade.scene import Node, parse_seconds
+from ..._gpu.upgrade.services import node_of
+from ..._gpu.upgrade.step import Step
 from .components import COMPONENTS, DEPLOY, DRIVER, TOOLKIT, VALIDATOR, Component
 from .diagnosis import Diagnosis, diagnose
 from .log_causes import explain_log

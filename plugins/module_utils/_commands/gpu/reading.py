@@ -12,12 +12,12 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
-from ..._components.gpu_stack.cluster import in_order
-from ..._components.gpu_stack.upgrade import names
-from ..._components.gpu_stack.upgrade.policy import UpgradePolicy, parse_policy
 from ..._engine.api_resources import api_path, collection_path
 from ..._engine.observed import read_objects, read_outlines
 from ..._engine.outlines import outline
+from ..._gpu.cluster import in_order
+from ..._gpu.upgrade import names
+from ..._gpu.upgrade.policy import UpgradePolicy, parse_policy
 from .components import COMPONENTS
 from .log_causes import MAX_LOG
 from .node_status import Log

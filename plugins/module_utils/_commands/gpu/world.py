@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 
 from ..._base.quantity import parse_quantity
 from ..._base.types import Json
+from ..._builders.pod import has_ended, is_pod_ready
 from ..._cluster.simulated import grow
-from ..._components.gpu_stack.upgrade import names
-from ..._components.gpu_stack.upgrade.pods import claims_of, is_of_daemon_set
-from ..._components.gpu_stack.upgrade.revisions import Revisions, hash_of
-from ..._components.gpu_stack.upgrade.scene import Node, Scene, drivers_by_node
-from ..._components.gpu_stack.upgrade.services import Services, node_of
-from ..._components.gpu_stack.upgrade.step import Step
-from ..._components.pod import has_ended, is_pod_ready
 from ..._engine.disruption import budgets_of, why_held
 from ..._engine.label_selector import Selector, parse_selector
 from ..._engine.metadata import controller_of
 from ..._engine.patches import merge_patch_of
+from ..._gpu.upgrade import names
+from ..._gpu.upgrade.pods import claims_of, is_of_daemon_set
+from ..._gpu.upgrade.revisions import Revisions, hash_of
+from ..._gpu.upgrade.scene import Node, Scene, drivers_by_node
+from ..._gpu.upgrade.services import Services, node_of
+from ..._gpu.upgrade.step import Step
 
 _DRIVERS = parse_selector(names.DRIVER_PODS, "")
 _VALIDATORS = parse_selector(names.VALIDATOR_PODS, "")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.types import Manifest
-from ..._components.gpu_stack.images import IMAGES, with_os
+from ..._gpu.images import IMAGES, with_os
 
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
 """The images of the GPU stack that there is one of for each operating system."""

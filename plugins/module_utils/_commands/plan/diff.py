@@ -13,9 +13,9 @@ from functools import cached_property
 
 from ..._base.types import Json
 from ..._base.yaml_text import dump_yaml
+from ..._builders.app import OPERATOR_VERSION_ANNOTATION
+from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION, PARENT_HASH_ANNOTATION
 from ..._cluster.simulated import Ask
-from ..._components.app import OPERATOR_VERSION_ANNOTATION
-from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION, PARENT_HASH_ANNOTATION
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import key_of
 from ..._engine.desired import Child, Desired

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
+from ..._builders.pod import pull_secrets
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
-from ..._components.pod import pull_secrets
 from ..._engine.api_resources import KINDS, api_path
 from ..._engine.observed import Observed, read_nodes, read_object
-from ..._nimcache.app import NIMCacheApp
-from ..._nimcache.names import CONTAINER
-from ..._nimcache.probe import Probe, probe_image, stored_manifest
-from ..._nimcache.probe_pod import build_probe_pod
-from ..._nimcache.source import wanted_model
-from ..._profiles.manifest_pod import read_log_of
-from ..._profiles.model_manifest import ModelManifest
-from ..._profiles.profile_selection import discover_gpus
+from ..._nim.cache.app import NIMCacheApp
+from ..._nim.cache.names import CONTAINER
+from ..._nim.cache.probe import Probe, probe_image, stored_manifest
+from ..._nim.cache.probe_pod import build_probe_pod
+from ..._nim.cache.source import wanted_model
+from ..._nim.profiles.manifest_pod import read_log_of
+from ..._nim.profiles.model_manifest import ModelManifest
+from ..._nim.profiles.profile_selection import discover_gpus
 
 MANAGER = "nimops.nim.profiles"
 _PAUSES = (0.5, 1.0, 2.0)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from ..._base.errors import NimError
 from ..._base.types import Json
-from ..._profiles.model_manifest import ModelManifest, Profile
-from ..._profiles.profile_selection import (
+from ..._nim.profiles.model_manifest import ModelManifest, Profile
+from ..._nim.profiles.profile_selection import (
     GPU_PRODUCT_LABEL,
     engine_of,
     filters_by_gpu,

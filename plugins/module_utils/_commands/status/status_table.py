@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from ..._base.types import Json
-from ..._components.gpu import GPU
+from ..._builders.gpu import GPU
 from ..._engine.api_resources import identity
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import controller_of

@@ -13,8 +13,8 @@ from functools import cached_property
 from ..._base.errors import ApiError, NimError
 from ..._base.printable import printable
 from ..._base.types import Json
+from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._cluster.client import Client
-from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.conditions import drop_condition

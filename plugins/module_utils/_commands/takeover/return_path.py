@@ -13,7 +13,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.types import Json
-from ..._components.nim_metadata import LAST_APPLIED_ANNOTATION
+from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import identity
 from ..text import name_of

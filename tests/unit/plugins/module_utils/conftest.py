@@ -177,7 +177,7 @@ class Nemo:
     @classmethod
     def made(cls, kind, spec=None, observed=None, status=None):
         """The desired objects, by kind."""
-        from ansible_collections.nimops.nim.plugins.module_utils._components.nemo.children import (
+        from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
             desired,
         )
 

@@ -11,18 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[4] / "plugins/module_utils"
-FLOORS = [
-    "_base",
-    "_engine",
-    "_components",
-    "_profiles",
-    "_http",
-    "_cluster",
-    "kinds",
-    "_kinds",
-    "_commands",
-]
-OF_KINDS = {file.parent.name for file in ROOT.glob("_*/kind.py")} - {"_engine"}
+FAMILIES = {file.parents[1].name for file in ROOT.glob("_*/*/kind.py")}
+KINDS = {".".join(file.parent.relative_to(ROOT).parts) for file in ROOT.glob("_*/*/kind.py")}
+FLOORS = ["_base", "_engine", "_builders", "families", "_http", "_cluster", "_kinds", "_commands"]
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in ROOT.rglob("*.py")
 }
@@ -44,7 +35,13 @@ def imports_of(module: str) -> set[str]:
 
 def floor_of(module: str) -> int:
     top = module.split(".", maxsplit=1)[0]
-    return FLOORS.index("kinds" if top in OF_KINDS else top)
+    return FLOORS.index("families" if top in FAMILIES else top)
+
+
+def kind_of(module: str) -> str | None:
+    """The folder of a kind that a module is in."""
+    folder = ".".join(module.split(".")[:2])
+    return folder if folder in KINDS else None
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
@@ -54,18 +51,20 @@ def test_nothing_above_is_imported(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", sorted(name for name in MODULES if name.split(".")[0] in OF_KINDS)
+    "module", sorted(name for name in MODULES if name.split(".")[0] in FAMILIES)
 )
-def test_kinds_do_not_know_each_other(module: str) -> None:
-    mine = module.split(".", maxsplit=1)[0]
-    tops = {other.split(".")[0] for other in imports_of(module)}
-    assert tops & (OF_KINDS - {mine}) == set()
+def test_families_and_kinds_do_not_know_their_siblings(module: str) -> None:
+    """A kind may import its family, a family what is below, and neither imports a kind."""
+    family = module.split(".", maxsplit=1)[0]
+    found = imports_of(module)
+    assert {other.split(".")[0] for other in found} & (FAMILIES - {family}) == set()
+    assert {kind for other in found if (kind := kind_of(other))} <= {kind_of(module)}
 
 
 def test_input_and_output_know_no_kind() -> None:
     for module in MODULES:
         if module.startswith(("_cluster.", "_http.")):
-            assert not {name.split(".")[0] for name in imports_of(module)} & (OF_KINDS | {"_kinds"})
+            assert not {name.split(".")[0] for name in imports_of(module)} & (FAMILIES | {"_kinds"})
 
 
 def test_there_is_no_circle() -> None:
@@ -90,10 +89,10 @@ def test_there_is_no_circle_of_folders_in_a_kind() -> None:
 
     def room(module: str) -> str:
         parts = module.split(".")
-        return ".".join(parts[:2])
+        return ".".join(parts[:3])
 
     for module in MODULES:
-        if module.split(".")[0] == "_nimservice":
+        if kind_of(module) == "_nim.service":
             mine = room(module)
             arrows.setdefault(mine, set()).update(
                 room(other) for other in imports_of(module) if room(other) != mine

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
     NOT_FOUND,

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
-from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import observe
 

@@ -12,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Api
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
 from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    LOG_LIMIT,
     Read,
     read_labelled,
     read_node_rows,
@@ -27,7 +28,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_unready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import LOG_LIMIT
 
 POD = "/api/v1/namespaces/nim/pods/p"
 

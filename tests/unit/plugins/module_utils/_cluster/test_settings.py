@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.settings import read_settings
-from ansible_collections.nimops.nim.plugins.module_utils._components.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import (
     forbids_root,
     host_path_faults,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.settings import read_settings
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
 VARIABLES = {
@@ -39,7 +39,11 @@ def test_settings_as_pure_code_reads_them(monkeypatch):
 
 def test_images(monkeypatch):
     monkeypatch.setenv("DCGM_IMAGE", "r.test/d:1")
-    assert read_settings()["images"]["DCGM_IMAGE"] == "r.test/d:1"
+    monkeypatch.setenv("GFD_IMAGE", "")
+    images = read_settings()["images"]
+    assert images["DCGM_IMAGE"] == "r.test/d:1"
+    assert "GFD_IMAGE" not in images
+    assert all(name.endswith("_IMAGE") for name in images)
 
 
 def test_switches(monkeypatch):

@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_objects,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._nimservice.kserve.mode import CONTROLLERS
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.mode import CONTROLLERS
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
 

@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import FINAL, TOO_LARGE
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -30,6 +29,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile impor
     look,
     reconcile,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
 Json = dict[str, t.Any]

@@ -9,9 +9,9 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._components.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import identity
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     Assessment,

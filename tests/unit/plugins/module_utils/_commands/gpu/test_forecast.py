@@ -8,15 +8,15 @@ import copy
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu import forecast
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.nodes import OWNER
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.scene import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
     Node,
 )
 from hypothesis import HealthCheck, given, settings

@@ -14,11 +14,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_stat
     with_logs,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World, gpus_of
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.controller import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.upgrade.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
 

@@ -11,7 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.images.images
     named_images,
     stack_images,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._components.gpu_stack.images import IMAGES
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAGES
 
 
 def test_the_stack_has_an_image_of_the_driver_for_each_system() -> None:

@@ -21,9 +21,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.mani
     read_stored,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.app import NIMCacheApp
-from ansible_collections.nimops.nim.plugins.module_utils._nimcache.probe_pod import build_probe_pod
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.probe_pod import build_probe_pod
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     BEGIN_MARK,
     END_MARK,
     NOT_FOUND,

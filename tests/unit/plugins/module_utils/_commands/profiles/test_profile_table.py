@@ -13,10 +13,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.prof
     list_offers,
     wish,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.model_manifest import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     parse_manifest,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._profiles.profile_selection import (
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.profile_selection import (
     select_profiles,
 )
 

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What all kinds of the GPU stack need of other kinds."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._engine.api_resources import ApiResource
+from .._engine.kind import Access, Rule
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+
+RESOURCES: t.Final = {
+    "ClusterRole": ApiResource(_RBAC, "clusterroles", is_namespaced=False),
+    "ClusterRoleBinding": ApiResource(_RBAC, "clusterrolebindings", is_namespaced=False),
+    "CustomResourceDefinition": ApiResource(
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        is_namespaced=False,
+        is_cached=False,
+    ),
+    "GPUCluster": ApiResource(
+        "nvidia.com/v1alpha1", "gpuclusters", is_namespaced=False, is_cached=False
+    ),
+}
+
+OF_UPGRADES = (
+    Access("ControllerRevision", "list", "which drivers are outdated"),
+    Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
+    Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
+    Access("Deployment", "list", "which NIMServices an upgrade of drivers concerns"),
+    Access("LeaderWorkerSet", "list", "which NIMServices an upgrade of drivers concerns"),
+)
+
+
+def of_permissions(whose: str) -> tuple[Access, ...]:
+    """For ServiceAccounts and what they may do; ``whose``: what runs as them."""
+    return (
+        Access("ServiceAccount", "read write delete", f"identities of {whose}"),
+        *(
+            Access(kind, "read write delete", "what they may do")
+            for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+        ),
+    )
+
+
+def of_constraints(why: str) -> Rule:
+    """For the SecurityContextConstraint that the pods' Roles grant."""
+    return Rule("security.openshift.io", "securitycontextconstraints", "use", why, is_local=True)

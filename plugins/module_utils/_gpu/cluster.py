@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What all kinds of the GPU stack look at in a cluster, and what keeps us from serving them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._base.errors import NimError
+from .._base.types import Manifest
+from .._engine.observed import Observed, Read, read_node_rows, read_objects, read_presence
+
+POLICIES = read_objects("ClusterPolicy", "")
+NVIDIA_DRIVERS = read_objects("NVIDIADriver", "")
+GPU_CLUSTERS = read_objects("GPUCluster", "")
+CLUSTER_VERSIONS, GPU_CLUSTER_KIND = (
+    read_presence("CustomResourceDefinition", "", name)
+    for name in ("clusterversions.config.openshift.io", "gpuclusters.nvidia.com")
+)
+NODES = read_node_rows()
+
+NOT_SERVED, CONFLICT = "NotServed", "Conflict"
+
+POLICY_CHANGE = "nimops.nim/cluster-policy"
+"""Annotation by which a ClusterPolicy triggers the reconciles of NVIDIADrivers."""
+
+
+def cluster_reads(observed: Observed) -> list[Read]:
+    """What decides whether anything is served; complete when all answers are there.
+
+    The runtime logs an error when a kind is listed that there is not.
+    """
+    found = [POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS]
+    return [*found, GPU_CLUSTERS] if observed.get(GPU_CLUSTER_KIND.key) is not None else found
+
+
+def in_order(policies: t.Iterable[Manifest]) -> list[Manifest]:
+    """ClusterPolicies, the one that is or would be active first; those being deleted at the end."""
+    return sorted(policies, key=lambda item: (_is_leaving(item), *_age(item)))
+
+
+def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
+    """The active ClusterPolicy: the oldest one that is not being deleted."""
+    return next((item for item in in_order(policies) if not _is_leaving(item)), None)
+
+
+def rival_cluster(observed: Observed) -> str:
+    """The name of a GPUCluster, which excludes policies; empty if there is none."""
+    found = observed.get(GPU_CLUSTERS.key) or []
+    return str(found[0]["metadata"]["name"]) if found else ""
+
+
+def is_openshift(observed: Observed) -> bool:
+    """Whether the cluster is OpenShift."""
+    return observed.get(CLUSTER_VERSIONS.key) is not None
+
+
+def find_obstacle(observed: Observed, *, has_sandboxes: bool) -> NimError | None:
+    """Why nothing is served in this cluster, None if there is no reason.
+
+    ``has_sandboxes``: whether the ClusterPolicy asks for workloads in virtual machines.
+    """
+    if rival := rival_cluster(observed):
+        return NimError(
+            f'conflicting GPUCluster resource "{rival}" detected; ClusterPolicy and GPUCluster'
+            " cannot co-exist",
+            reason=CONFLICT,
+        )
+    if has_sandboxes:
+        return NimError(
+            "sandboxWorkloads.enabled: workloads in virtual machines are not served by this"
+            " operator, and a part of the stack would be of no use: set it to false, or use"
+            " another operator (running workloads stay unchanged)",
+            reason=NOT_SERVED,
+        )
+    if is_openshift(observed):
+        return NimError(
+            "the GPU stack is not served on OpenShift: its drivers need the Driver Toolkit and"
+            " SecurityContextConstraints, which this operator does not make (running workloads"
+            " stay unchanged)",
+            reason=NOT_SERVED,
+        )
+    return None
+
+
+def _is_leaving(policy: Manifest) -> bool:
+    return bool(policy["metadata"].get("deletionTimestamp"))
+
+
+def _age(policy: Manifest) -> tuple[str, str]:
+    metadata = policy["metadata"]
+    return str(metadata.get("creationTimestamp") or ""), str(metadata["name"])

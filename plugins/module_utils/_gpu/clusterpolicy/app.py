@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a pass over a ClusterPolicy."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..._engine.desired import Patch
+from ..._engine.observed import read_presence
+from ..app import StackApp
+from ..cluster import NODES, POLICIES, active_policy
+from ..component import Component
+from ..images import resolve_image
+from ..nodes import Nodes, owner_of
+from ..upgrade import names
+from ..upgrade.policy import UpgradePolicy, parse_policy
+from ..upgrade.reads import upgrade_step
+from ..upgrade.scene import NOBODY, Node
+from ..upgrade.step import Step
+from .node_labels import labelled, node_patch
+from .spec import Policy
+
+SERVICE_MONITORS = read_presence(
+    "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
+)
+
+
+class PolicyApp(StackApp):
+    """A ClusterPolicy, what was observed around it, and how to build its children."""
+
+    @cached_property
+    def spec(self) -> Policy:
+        """The parsed spec."""
+        return Policy(self.resource.get("spec") or {})
+
+    # other policies
+
+    @property
+    def active(self) -> str:
+        """The name of the active policy: the oldest one that is not being deleted."""
+        policies = self.observed.get(POLICIES.key) or [self.resource]
+        return str((active_policy(policies) or self.resource)["metadata"]["name"])
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this is the active policy."""
+        return self.active == self.name
+
+    # the cluster
+
+    @property
+    def has_service_monitors(self) -> bool:
+        """Whether the cluster has ServiceMonitors."""
+        return self.observed.get(SERVICE_MONITORS.key) is not None
+
+    @cached_property
+    def node_patches(self) -> list[Patch]:
+        """What to set on nodes."""
+        return [node_patch(self.spec, node) for node in self.observed.get(NODES.key) or []]
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes, labelled."""
+        return Nodes([labelled(patch) for patch in self.node_patches])
+
+    @property
+    def upgrade_policy(self) -> UpgradePolicy | None:
+        """How drivers are upgraded, None if they are not; NimError if the spec is invalid."""
+        if not self.spec.upgrades_drivers:
+            return None
+        return parse_policy(self.spec.block("driver", "upgradePolicy"))
+
+    @property
+    def upgrade(self) -> Step:
+        """What an upgrade of drivers does now; NimError if the spec is invalid.
+
+        Nodes of an NVIDIADriver are its own affair.
+        """
+        owner = NOBODY if self.spec.uses_driver_resources else None
+        return upgrade_step(self.observed, self.namespace, self.upgrade_policy, owner)
+
+    @property
+    def has_driver_upgrade(self) -> bool:
+        """Whether an NVIDIADriver upgrades the driver of a node, or failed to."""
+        return self.spec.uses_driver_resources and any(
+            owner_of(node) and Node(node).state not in (names.UNKNOWN, names.DONE)
+            for node in self.observed.get(NODES.key) or []
+        )
+
+    # images
+
+    def image(self, component: Component, variable: str) -> str:
+        """The image of a component; NimError if the spec gives only a part of one."""
+        return resolve_image(component, variable, self.observed)
+
+    @property
+    def validator_image(self) -> str:
+        """The image of all validations."""
+        return self.image(self.spec.validator, "VALIDATOR_IMAGE")
+
+    @property
+    def uses_runtime_class(self) -> bool:
+        """Whether pods that use GPUs name the RuntimeClass."""
+        if self.spec.has_nri:
+            return False
+        return self.spec.has_cdi or self.nodes.runtime != "crio"

@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a ClusterPolicy wants: the objects of each state, and labels of nodes."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._engine.api_resources import key_of
+from ..._engine.desired import Child, Desired, Field, Patch, Policy
+from ..._engine.metadata import controller_of
+from ..cluster import POLICIES
+from ..upgrade.step import Step
+from .app import PolicyApp
+from .obstacles import find_obstacle
+from .order import STATES
+from .state import State
+from .states import driver
+from .states.driver import orphans, shared_child
+
+_POD_SECURITY = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "audit", "warn"))
+
+
+def desired(app: PolicyApp) -> Desired:
+    """All children, up to the state that fails; nodes are labelled all the same."""
+    if not app.is_active:
+        return Desired()
+    if obstacle := find_obstacle(app):
+        return Desired(failure=obstacle)
+    children: list[Child] = []
+    unwanted: list[tuple[str, str]] = []
+    orphaned = orphans(app) if app.spec.uses_driver_resources else []
+    failure = _find_fault(app)
+    for state in () if failure else STATES:
+        try:
+            _add(app, state, children, unwanted)
+        except NimError as error:
+            failure = NimError(f"Failed to reconcile {state.name}: {error}", reason=error.reason)
+            break
+    patches = _patches(app)
+    try:
+        upgrade = app.upgrade
+    except NimError as error:
+        upgrade, failure = Step(()), failure or error
+    return Desired(
+        children,
+        unwanted,
+        failure,
+        [*patches, *upgrade.patches],
+        upgrade.evictions,
+        home=app.namespace,
+        orphaned=orphaned,
+    )
+
+
+def is_served(app: PolicyApp, state: State) -> bool:
+    """Whether a state is enabled, and ours to make."""
+    return state.is_enabled(app.spec) and not _is_handed_over(app, state)
+
+
+def _is_handed_over(app: PolicyApp, state: State) -> bool:
+    """Whether resources of kind NVIDIADriver do what the state does."""
+    return state is driver.STATE and app.spec.uses_driver_resources
+
+
+def _find_fault(app: PolicyApp) -> NimError | None:
+    """Why fields of the spec exclude each other, None if they do not."""
+    if app.spec.has_nri:
+        for is_there, what in (
+            (app.spec.has_cdi, "CDI"),
+            (app.spec.toolkit.is_enabled, "the Container Toolkit"),
+        ):
+            if not is_there:
+                return NimError(
+                    "error validating clusterpolicy: the NRI Plugin cannot be enabled when"
+                    f" {what} is disabled"
+                )
+    return None
+
+
+def _add(
+    app: PolicyApp, state: State, children: list[Child], unwanted: list[tuple[str, str]]
+) -> None:
+    """The children of a state, and those that it does not want.
+
+    NimError if one cannot be built: then those before it are written, and nothing is deleted.
+    """
+    if _is_handed_over(app, state):
+        children.append(shared_child(app))
+        return
+    wanted = set()
+    if is_served(app, state):
+        for manifest in state.children(app):
+            wanted.add((manifest["kind"], manifest["metadata"]["name"]))
+            if not is_leaving(app, app.observed.get(key_of(manifest))):
+                is_left_alone = manifest["kind"] == "ServiceAccount"
+                children.append(Child(manifest, create_only=is_left_alone))
+    unwanted += [
+        name
+        for name in state.names(app)
+        if name not in wanted and not (is_served(app, state) and state.keeps(app, *name))
+    ]
+
+
+def is_leaving(app: PolicyApp, live: Manifest | None) -> bool:
+    """Whether a live object is of a policy that is gone, so the garbage collector deletes it."""
+    controller = controller_of(live) if live else None
+    if controller is None or controller.get("kind") != app.kind or app.controls(live):
+        return False
+    uids = {item["metadata"].get("uid") for item in app.observed.get(POLICIES.key) or []}
+    return controller["uid"] not in uids
+
+
+def _patches(app: PolicyApp) -> list[Patch]:
+    """Labels of nodes, and of the namespace."""
+    patches = list(app.node_patches)
+    namespace = app.live("Namespace", app.namespace)
+    if app.spec.has_pod_security_labels and namespace:
+        fields = (
+            Field(("metadata", "labels", key), "privileged", Policy.LEAVE) for key in _POD_SECURITY
+        )
+        patches.append(Patch("Namespace", namespace, tuple(fields)))
+    return patches

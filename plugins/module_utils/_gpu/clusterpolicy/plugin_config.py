@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Configurations of the device plugin: a node's label chooses one, a side container follows it."""
+
+from __future__ import annotations
+
+from ..component import Component
+from ..pods import (
+    NODE_NAME,
+    PRIVILEGED,
+    Container,
+    Item,
+    config_map,
+    mount,
+    put_volumes,
+    set_env,
+)
+from .app import PolicyApp
+
+_FILE = "/config/config.yaml"
+
+
+def add_plugin_config(
+    app: PolicyApp, pod: Item, main: Container, component: Component, process: str
+) -> None:
+    """Give a container the configuration of its node; ``process`` reloads it upon a signal."""
+    source = app.spec.plugin_config
+    if not source:
+        return
+    set_env(main, "CONFIG_FILE", _FILE)
+    pod["initContainers"].append(_manager(app, component, ""))
+    pod["containers"].append(_manager(app, component, process))
+    main["volumeMounts"] += _mounts(source)
+    put_volumes(pod, [config_map(source, source), {"name": "config", "emptyDir": {}}])
+    if not pod.get("hostPID"):
+        pod["shareProcessNamespace"] = True
+
+
+def _mounts(source: str) -> list[Item]:
+    return [mount("config", "/config"), mount(source, "/available-configs")]
+
+
+def _manager(app: PolicyApp, component: Component, process: str) -> Container:
+    """The container that copies the configuration; without ``process``, it does so once."""
+    plugin = app.spec.device_plugin
+    once, signals = ("false", "true") if process else ("true", "false")
+    container: Container = {
+        "name": "config-manager" if process else "config-manager-init",
+        "image": app.image(plugin, "DEVICE_PLUGIN_IMAGE"),
+        "imagePullPolicy": plugin.pull_policy,
+        "command": ["config-manager"],
+        "volumeMounts": _mounts(app.spec.plugin_config),
+    }
+    container["env"] = [
+        {"name": "ONESHOT", "value": once},
+        {"name": "KUBECONFIG"},
+        NODE_NAME,
+        {"name": "NODE_LABEL", "value": "nvidia.com/device-plugin.config"},
+        {"name": "CONFIG_FILE_SRCDIR", "value": "/available-configs"},
+        {"name": "CONFIG_FILE_DST", "value": _FILE},
+        {"name": "DEFAULT_CONFIG"},
+        {"name": "SEND_SIGNAL", "value": signals},
+        {"name": "SIGNAL"},
+        {"name": "PROCESS_TO_SIGNAL"},
+        {"name": "FALLBACK_STRATEGIES", "value": "empty"},
+    ]
+    set_env(container, "DEFAULT_CONFIG", app.spec.default_plugin_config)
+    if process:
+        set_env(container, "SIGNAL", "1")
+        set_env(container, "PROCESS_TO_SIGNAL", process)
+        container["securityContext"] = PRIVILEGED
+    if component.resources:
+        container["resources"] = dict(component.resources)
+    return container

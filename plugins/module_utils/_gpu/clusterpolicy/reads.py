@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a pass over a ClusterPolicy reads."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._engine.observed import Read, read_child, read_object, read_presence
+from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
+from ..driver import DAEMON_SETS
+from ..readiness import is_ready
+from ..upgrade.reads import upgrade_reads
+from ..why import pods_of
+from .app import SERVICE_MONITORS, PolicyApp
+from .obstacles import find_obstacle
+from .order import STATES
+from .states.prerequisites import RUNTIME_CLASSES
+
+_OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
+
+
+def reads(app: PolicyApp) -> list[Read]:
+    """What to read, given the answers so far; nothing of the stack if it is not ours to make."""
+    found = cluster_reads(app.observed)
+    if not all(app.observed.has(read.key) for read in found):
+        return found
+    if not app.is_active or find_obstacle(app):
+        return found
+    found += _OF_STACK
+    if not all(app.observed.has(read.key) for read in _OF_STACK):
+        return found
+    return [*found, *_inputs(app), *_children(app), *_pods(app), *_upgrade(app)]
+
+
+def _inputs(app: PolicyApp) -> list[Read]:
+    """What the spec names."""
+    namespace, found = app.namespace, list[Read]()
+    if app.spec.driver.component.is_enabled:
+        names = app.spec.driver_sources.read.values()
+        found += [read_object("ConfigMap", namespace, name) for name in names]
+        if secret := app.spec.driver.secret_env:
+            found.append(read_presence("Secret", namespace, secret))
+    if app.spec.has_pod_security_labels:
+        found.append(read_object("Namespace", "", namespace))
+    return found
+
+
+def _children(app: PolicyApp) -> list[Read]:
+    """All objects that the stack may have."""
+    return [
+        read_child(kind, app.namespace, name)
+        for state in STATES
+        for kind, name in state.names(app)
+        if kind != "ServiceMonitor" or app.has_service_monitors
+    ]
+
+
+def _upgrade(app: PolicyApp) -> list[Read]:
+    """What an upgrade of drivers must know; nothing if the spec says it wrong."""
+    try:
+        policy = app.upgrade_policy
+    except NimError:
+        return []
+    return upgrade_reads(app.observed, app.namespace, policy)
+
+
+def _pods(app: PolicyApp) -> list[Read]:
+    """The pods of DaemonSets that are not ready: they tell why, and on which node."""
+    found = []
+    for state in STATES:
+        for name in state.daemon_sets(app):
+            live = app.live("DaemonSet", name)
+            if live and not is_ready(live):
+                found.append(pods_of(app, name))
+    return found

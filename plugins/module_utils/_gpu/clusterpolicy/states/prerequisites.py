@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""RuntimeClasses, by which pods get the NVIDIA container runtime."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._base.types import Manifest
+from ...._engine.observed import Read, list_key
+from ..app import PolicyApp
+from ..state import State
+
+COMPONENT = "app.kubernetes.io/component=gpu-operator"
+RUNTIME_CLASSES = Read(
+    list_key("RuntimeClass", selector=COMPONENT), "list", "RuntimeClass", selector=COMPONENT
+)
+
+_OF_CDI = ("nvidia-cdi", "nvidia-legacy")
+
+
+def _children(app: PolicyApp) -> t.Iterator[Manifest]:
+    key, _sign, value = COMPONENT.partition("=")
+    names = [app.spec.runtime_class, *(_OF_CDI if app.spec.has_cdi else ())]
+    for name in dict.fromkeys(names):
+        yield app.child("RuntimeClass", name=name, labels={key: value}, handler=name)
+
+
+def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
+    """Those of any name that it has or had."""
+    found = app.observed.get(RUNTIME_CLASSES.key) or []
+    names = [item["metadata"]["name"] for item in found if app.controls(item)]
+    wanted = [app.spec.runtime_class, *_OF_CDI, *names]
+    return [("RuntimeClass", str(name)) for name in dict.fromkeys(wanted)]
+
+
+STATE = State(
+    "pre-requisites",
+    objects=(),
+    children=_children,
+    is_enabled=lambda spec: not spec.has_nri,
+    extra=_of_this_policy,
+)

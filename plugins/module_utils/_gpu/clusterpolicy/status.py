@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a ClusterPolicy: whether its states are ready, and if not, which, where and why."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.status_builder import StatusBuilder
+from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
+from ..readiness import is_ready, is_told
+from ..upgrade.telling import tell_upgrade
+from ..why import explain
+from .app import PolicyApp
+from .desired import is_leaving, is_served
+from .obstacles import find_obstacle
+from .order import STATES
+from .state import State
+
+READY, ERROR = "Ready", "Error"
+_READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
+_FAILED = "ReconcileFailed"
+_RECONCILED = "ClusterPolicy is ready as all resources have been successfully reconciled"
+_OF_UPGRADE = [
+    "NVIDIADriver upgrade has not completed",
+    "one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed",
+]
+_NO_GPU = "No GPU node found, watching for new nodes to join the cluster."
+
+
+def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
+    """The new status, and when to look again."""
+    builder = StatusBuilder(dict(app.status))
+    builder.set_field("namespace", app.namespace)
+    if not app.is_active:
+        _ignore(builder, app)
+        return builder.finish()
+    now = app.at(outcome.view(app.observed))
+    if failure := outcome.failure or _refusals(app, outcome):
+        _fail(builder, app, failure, outcome)
+    elif (waiting := _waiting(now)) or now.has_driver_upgrade:
+        _wait(builder, now, waiting)
+        builder.is_requeued_slowly = is_told(now.observed, outcome) and not _has_leaving(now)
+    else:
+        _succeed(builder, app)
+    if not outcome.failure:
+        tell_upgrade(builder, app.upgrade)
+    builder.triggers = _tell_drivers(app)
+    return builder.finish()
+
+
+def refuse(app: PolicyApp, error: NimError) -> Assessment:
+    """The status of a policy that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _set_error(builder, error.reason, str(error))
+    builder.stalled = (error.reason, str(error))
+    return builder.finish()
+
+
+def _tell_drivers(app: PolicyApp) -> list[Annotation]:
+    """Annotations for the NVIDIADrivers, whose pods depend on the spec of this policy."""
+    value = f"{app.name} {app.resource['metadata'].get('generation', 0)}"
+    return [
+        Annotation("NVIDIADriver", item["metadata"]["name"], POLICY_CHANGE, value)
+        for item in app.observed.get(NVIDIA_DRIVERS.key) or []
+        if (item["metadata"].get("annotations") or {}).get(POLICY_CHANGE) != value
+    ]
+
+
+def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
+    """An older policy is active; nobody tells when it goes."""
+    message = f"ClusterPolicy {app.active} is older, and only one is active: delete one of the two"
+    if builder.state != _IGNORED:
+        builder.events.append(Event("Warning", "Ignored", message))
+    builder.set_field("state", _IGNORED)
+    builder.set_condition(READY, False, "Ignored", message)
+    builder.set_condition(ERROR, False, "Ignored")
+    builder.is_polled = True
+    builder.is_requeued_slowly = True
+
+
+def _refusals(app: PolicyApp, outcome: Outcome) -> str:
+    """What the API server refused, in the words of the state that wants it."""
+    for state in STATES:
+        names = set(state.names(app))
+        for item in outcome.refusals:
+            if (item.kind, item.name) in names:
+                return f"Failed to reconcile {state.name}: {item.message}"
+    return "; ".join(item.message for item in outcome.refusals)
+
+
+def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome) -> None:
+    """A failure that only another spec, or another cluster, can end is final."""
+    obstacle = find_obstacle(app)
+    reason = obstacle.reason if obstacle and obstacle.reason != CONFLICT else _FAILED
+    if outcome.is_final:
+        reason = outcome.failure_reason
+    _set_error(builder, reason, message)
+    if outcome.is_final or obstacle:
+        builder.stalled = (reason, message)
+        builder.is_polled = True
+        builder.is_requeued_slowly = True
+    else:
+        builder.retry(message)
+
+
+def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
+    """The states that are not ready, and why."""
+    return [
+        (state.name, why)
+        for state in STATES
+        if is_served(app, state) and (why := "; ".join(_why_not_ready(app, state)))
+    ]
+
+
+def _has_leaving(app: PolicyApp) -> bool:
+    """Whether objects of a policy that is gone are waited for, which nobody tells of."""
+    return any(is_leaving(app, app.live(*name)) for state in STATES for name in state.names(app))
+
+
+def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:
+    for kind, name in state.names(app):
+        live = app.live(kind, name)
+        if live is None:
+            continue
+        if is_leaving(app, live):
+            yield f"{kind} {name} is of a ClusterPolicy that is gone, and is being deleted"
+        elif kind == "DaemonSet" and app.nodes.with_gpu and not is_ready(live):
+            yield explain(app, live)
+
+
+def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]) -> None:
+    names = " ".join(name for name, _why in waiting)
+    reasons = [f"states not ready: [{names}]"] if waiting else []
+    of_upgrade = _OF_UPGRADE if app.has_driver_upgrade else []
+    message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade])
+    _set_error(builder, "OperandNotReady", message)
+    told = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
+    builder.reconciling = ("OperandNotReady", told)
+    builder.is_triggered = not waiting
+
+
+def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
+    before = next((item for item in builder.conditions if item["type"] == ERROR), {})
+    if reason != "OperandNotReady" and before.get("message") != message:
+        builder.events.append(Event("Warning", reason, message))
+    builder.set_field("state", _NOT_READY)
+    builder.set_condition(READY, False, ERROR)
+    builder.set_condition(ERROR, True, reason, message)
+
+
+def _succeed(builder: StatusBuilder, app: PolicyApp) -> None:
+    reason, message = "Reconciled", _RECONCILED
+    if not app.nodes.have_nfd_labels:
+        reason, message = "NFDLabelsMissing", "No NFD labels found"
+        builder.is_polled = True
+        builder.is_requeued_slowly = True
+    elif not app.nodes.with_gpu:
+        reason, message = "NoGPUNodes", _NO_GPU
+    if builder.state != _READY:
+        builder.events.append(Event("Normal", reason, message))
+    builder.set_field("state", _READY)
+    builder.set_condition(READY, True, reason, message)
+    builder.set_condition(ERROR, False, "Ready")

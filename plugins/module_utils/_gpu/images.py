@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images of the GPU stack: the defaults, and how a spec or the operator replaces them."""
+
+from __future__ import annotations
+
+from .._base.errors import NimError
+from .._engine.observed import OPERATOR, Observed
+from .component import Component
+
+_DRIVER_MANAGER = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0"
+_DEVICE_PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
+
+IMAGES: dict[str, str] = {
+    "CONTAINER_TOOLKIT_IMAGE": "nvcr.io/nvidia/k8s/container-toolkit:v1.20.0",
+    "DCGM_EXPORTER_IMAGE": "nvcr.io/nvidia/k8s/dcgm-exporter:4.6.0-4.8.3-distroless",
+    "DCGM_IMAGE": "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04",
+    "DEVICE_PLUGIN_IMAGE": _DEVICE_PLUGIN,
+    "DRIVER_IMAGE": "nvcr.io/nvidia/driver:595.91.07",
+    "DRIVER_MANAGER_IMAGE": _DRIVER_MANAGER,
+    "GDRCOPY_IMAGE": "nvcr.io/nvidia/cloud-native/gdrdrv:v2.6",
+    "GDS_IMAGE": "nvcr.io/nvidia/cloud-native/nvidia-fs:2.29.4",
+    "GFD_IMAGE": _DEVICE_PLUGIN,
+    "MIG_MANAGER_IMAGE": "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0",
+    "VALIDATOR_IMAGE": "nvcr.io/nvidia/gpu-operator:v26.7.0",
+}
+"""The images by the variable of the operator that replaces one. Those of the driver and of its side
+containers lack the operating system, which is appended."""
+
+_DIGEST = "sha256:"
+_SETTING = "images"
+
+
+def resolve_image(component: Component, variable: str, observed: Observed) -> str:
+    """The reference of a component's image; NimError if the spec gives only a part of one."""
+    given = (component.repository, component.image, component.version)
+    if any(given):
+        return given_image(component)
+    replaced = (observed.get(OPERATOR) or {}).get(_SETTING) or {}
+    return str(replaced.get(variable) or IMAGES[variable])
+
+
+def given_image(component: Component) -> str:
+    """The reference that a spec gives; NimError if it is incomplete."""
+    repository, image, version = component.repository, component.image, component.version
+    if image and not repository and not version:
+        return image
+    if not (repository and image and version):
+        raise NimError(
+            "invalid image specification: repository, image and version must all be set"
+            f" (repository={repository}, image={image}, version={version})"
+        )
+    sign = "@" if version.startswith(_DIGEST) else ":"
+    return f"{repository}/{image}{sign}{version}"
+
+
+def with_os(image: str, os_tag: str) -> str:
+    """The image of an operating system; a digest names one already."""
+    return image if _DIGEST in image else f"{image}-{os_tag}"
+
+
+def precompiled_image(component: Component, kernel: str, os_tag: str) -> str:
+    """The image of a driver with modules for a kernel; NimError if the spec names none."""
+    if not any((component.repository, component.image, component.version)):
+        raise NimError(
+            "unable to resolve driver image path for pre-compiled drivers, driver.repository,"
+            " driver.image and driver.version have to be specified in the ClusterPolicy"
+        )
+    image = given_image(component)
+    if _DIGEST in image:
+        raise NimError(
+            f"driver.version: {component.version or image} is a digest, that of the image of one"
+            " kernel: give a version for precompiled drivers"
+        )
+    return f"{image}-{kernel}-{os_tag}"

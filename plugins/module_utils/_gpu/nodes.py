@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a ClusterPolicy needs to know of the nodes, from their labels and container runtimes."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from .._base.errors import NimError
+from .._base.types import Manifest
+
+GPU_PRESENT = "nvidia.com/gpu.present"
+GPU_PRODUCTS = tuple(
+    f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")
+)
+"""Labels of Node Feature Discovery that tell of a GPU."""
+
+DEPLOY = "nvidia.com/gpu.deploy."
+"""Labels of nodes that run a component begin with this."""
+
+OWNER = "nvidia.com/gpu-operator.driver.owner"
+"""The label that says which NVIDIADriver a node belongs to."""
+
+_NFD = "feature.node.kubernetes.io/"
+OS_ID, OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
+OS_MAJOR = f"{OS_VERSION}.major"
+KERNEL = f"{_NFD}kernel-version.full"
+_BY_MAJOR = ("ol", "rocky", "rhel")
+_RUNTIMES = {"docker": "docker", "containerd": "containerd", "cri-o": "crio"}
+_ARCHITECTURE = re.compile(r"[._-](?:x86_64|aarch64|amd64|arm64)$")
+
+
+@dataclass(frozen=True)
+class OperatingSystem:
+    """The distribution of GPU nodes, as Node Feature Discovery labels them."""
+
+    id: str
+    version: str
+
+    @property
+    def is_by_major(self) -> bool:
+        """Whether images are for all its minor versions."""
+        return self.id in _BY_MAJOR
+
+    @property
+    def major(self) -> str:
+        """The major version."""
+        return self.version.partition(".")[0]
+
+    @property
+    def tag(self) -> str:
+        """How images spell it: some distributions by the major version alone."""
+        return f"{self.id}{self.major if self.is_by_major else self.version}"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes, with the labels that they will have after this pass."""
+
+    items: t.Sequence[Manifest]
+
+    @property
+    def have_nfd_labels(self) -> bool:
+        """Whether Node Feature Discovery has labelled any."""
+        return any(label.startswith(_NFD) for node in self.items for label in labels_of(node))
+
+    @property
+    def with_gpu(self) -> list[Manifest]:
+        """The nodes with a GPU, by name."""
+        found = [node for node in self.items if labels_of(node).get(GPU_PRESENT) == "true"]
+        return sorted(found, key=lambda node: str(node["metadata"]["name"]))
+
+    @property
+    def operating_system(self) -> OperatingSystem:
+        """That of the first GPU node; NimError if its labels are missing."""
+        return system_of(self.with_gpu[0])
+
+    @property
+    def runtime(self) -> str:
+        """The container runtime of the GPU nodes: containerd if any node has it."""
+        found = ""
+        for node in self.with_gpu:
+            said = str(_node_info(node).get("containerRuntimeVersion") or "")
+            known = next((_RUNTIMES[name] for name in _RUNTIMES if said.startswith(name)), "")
+            if known == "containerd":
+                return known
+            found = known or found
+        return found or "containerd"
+
+    @property
+    def kernels(self) -> dict[str, OperatingSystem]:
+        """The kernels of the GPU nodes and the system of each; NimError if that is ambiguous."""
+        found: dict[str, OperatingSystem] = {}
+        for node in self.with_gpu:
+            kernel, system = kernel_of(node), _os_of(node)
+            if found.setdefault(kernel, system) != system:
+                raise NimError(
+                    f"different OS versions found for the same kernel version {kernel},"
+                    " unsupported configuration"
+                )
+        return found
+
+
+def labels_of(node: Manifest) -> dict[str, str]:
+    """The labels of a node."""
+    return node["metadata"].get("labels") or {}
+
+
+def owner_of(node: Manifest) -> str:
+    """The name of the NVIDIADriver that a node belongs to; empty if it belongs to none."""
+    return labels_of(node).get(OWNER) or ""
+
+
+def system_of(node: Manifest) -> OperatingSystem:
+    """The operating system of a node; NimError if its labels are missing."""
+    for label, what in ((OS_ID, "OS name"), (OS_VERSION, "OS version")):
+        if not labels_of(node).get(label):
+            raise NimError(
+                "failed to retrieve GPU node OS info: unable to retrieve"
+                f" {what} from label {label}{_of(node)}"
+            )
+    return _os_of(node)
+
+
+def kernel_of(node: Manifest) -> str:
+    """The kernel of a node; NimError if its label is missing."""
+    if kernel := labels_of(node).get(KERNEL):
+        return kernel
+    raise NimError(f"unable to retrieve the kernel from label {KERNEL}{_of(node)}")
+
+
+def short_kernel(kernel: str) -> str:
+    """A kernel as a part of a name: without the architecture."""
+    return _ARCHITECTURE.sub("", kernel).replace("_", ".").lower()
+
+
+def _os_of(node: Manifest) -> OperatingSystem:
+    labels = labels_of(node)
+    return OperatingSystem(labels.get(OS_ID, ""), labels.get(OS_VERSION, ""))
+
+
+def _node_info(node: Manifest) -> Manifest:
+    return (node.get("status") or {}).get("nodeInfo") or {}
+
+
+def _of(node: Manifest) -> str:
+    return f" of node {node['metadata']['name']}"

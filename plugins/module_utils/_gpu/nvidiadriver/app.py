@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a pass over an NVIDIADriver."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._engine.oversized import is_stub, stub_error
+from ..app import StackApp
+from ..cluster import (
+    NODES,
+    NVIDIA_DRIVERS,
+    POLICIES,
+    active_policy,
+    find_obstacle,
+)
+from ..driver import DAEMON_SETS
+from ..nodes import Nodes, owner_of
+from ..upgrade.reads import upgrade_step
+from ..upgrade.step import Step
+from .owners import Owners
+from .spec import DriverSpec
+
+
+class DriverApp(StackApp):
+    """An NVIDIADriver, what was observed around it, and how to build its children."""
+
+    @cached_property
+    def spec(self) -> DriverSpec:
+        """The parsed spec."""
+        return DriverSpec(self.resource.get("spec") or {})
+
+    # the ClusterPolicy
+
+    @cached_property
+    def policy(self) -> Manifest | None:
+        """The active ClusterPolicy, None if there is none."""
+        return active_policy(self.observed.get(POLICIES.key) or [])
+
+    def _of_policy(self, block: str, field: str) -> str | bool:
+        spec = (self.policy or {}).get("spec") or {}
+        return (spec.get(block) or {}).get(field) or ""
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether the ClusterPolicy installs the drivers."""
+        policy = self.policy
+        is_known = policy is not None and not is_stub(policy)
+        return is_known and not self._of_policy("driver", "useNvidiaDriverCRD")
+
+    @property
+    def root(self) -> str:
+        """The root of the nodes' file systems, as the ClusterPolicy says; empty if it does not."""
+        return str(self._of_policy("hostPaths", "rootFS"))
+
+    @property
+    def obstacle(self) -> NimError | None:
+        """Why it is not served, so nothing of it is made, changed or deleted; None if it is."""
+        if self.policy is None:
+            return NimError(
+                "no ClusterPolicy object found in the cluster: a driver needs the rest of the GPU"
+                " stack, and driver.useNvidiaDriverCRD of its ClusterPolicy"
+            )
+        if excess := stub_error(self.policy):
+            name = self.policy["metadata"]["name"]
+            return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
+        has_sandboxes = bool(self._of_policy("sandboxWorkloads", "enabled"))
+        return find_obstacle(self.observed, has_sandboxes=has_sandboxes) or self.spec.obstacle
+
+    # nodes
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Which NVIDIADriver each node belongs to."""
+        listed = self.observed.get(NVIDIA_DRIVERS.key) or []
+        others = [item for item in listed if item["metadata"]["name"] != self.name]
+        return Owners([*others, dict(self.resource)], self.observed.nodes)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Its nodes, as they are labelled before this pass."""
+        found = self.observed.get(NODES.key) or []
+        return Nodes([node for node in found if owner_of(node) == self.name])
+
+    @property
+    def daemon_sets(self) -> list[Manifest]:
+        """The metadata of its DaemonSets."""
+        found = self.observed.get(DAEMON_SETS.key) or []
+        return [
+            item
+            for item in found
+            if item["metadata"].get("namespace") == self.namespace and self.controls(item)
+        ]
+
+    @property
+    def upgrade(self) -> Step:
+        """What an upgrade of drivers does now; NimError if the spec is invalid."""
+        policy = self.spec.upgrade_policy
+        return upgrade_step(self.observed, self.namespace, policy, self.name)

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The DaemonSet of a pool of nodes."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..component import Component
+from ..driver import (
+    COMPONENT,
+    COMPONENT_LABEL,
+    DEFAULT_CONTAINER,
+    PRECOMPILED_LABEL,
+    Driver,
+    Images,
+)
+from ..driver_pool import Pool, pool_pod, why_not_precompiled
+from ..images import (
+    given_image,
+    precompiled_image,
+    resolve_image,
+    with_os,
+)
+from ..kept import keep_texts
+from ..nodes import DEPLOY, short_kernel
+from ..pods import APP, Item
+from ..scripts import TEXTS
+from .app import DriverApp
+from .pools import OS_LABEL, account_name, selector_of
+
+_KERNEL_LABEL = "nvidia.com/precompiled.kernel-version"
+_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
+    """A DaemonSet; NimError if the spec names no image, or what does not exist."""
+    spec, driver = app.spec, app.spec.driver(app.root)
+    if pool.kernel and (why := why_not_precompiled(driver)):
+        raise NimError(f"kernel {pool.kernel}: {why}")
+    images = _images(app, pool, driver)
+    pod = pool_pod(app, pool, driver, spec.sources, images, app.nodes.runtime, "secretEnv")
+    account = account_name(app, pool.system.tag)
+    _place(app, pool, pod, account)
+    labels = {
+        APP: pool.name,
+        COMPONENT_LABEL: COMPONENT,
+        OS_LABEL: pool.system.tag,
+        PRECOMPILED_LABEL: str(bool(pool.kernel)).lower(),
+        **({_KERNEL_LABEL: short_kernel(pool.kernel)} if pool.kernel else {}),
+    }
+    own = {**spec.labels, **labels}
+    manifest = app.child(
+        "DaemonSet",
+        {
+            "selector": {"matchLabels": {APP: pool.name}},
+            "updateStrategy": {"type": "OnDelete"},
+            "template": {
+                "metadata": {
+                    "labels": own,
+                    "annotations": {**spec.annotations, **DEFAULT_CONTAINER},
+                },
+                "spec": pod,
+            },
+        },
+        name=pool.name,
+        labels=own,
+        annotations={**spec.annotations, "openshift.io/scc": account},
+    )
+    return keep_texts(manifest, app.live("DaemonSet", pool.name), TEXTS)
+
+
+def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
+    """Say where the pods run, and as whom."""
+    spec = app.spec
+    pod |= {
+        "nodeSelector": {f"{DEPLOY}driver": "true", **selector_of(app, pool)},
+        "priorityClassName": spec.priority_class,
+        "serviceAccountName": account,
+        "tolerations": spec.tolerations or [_TOLERATION],
+    }
+    if spec.node_affinity:
+        pod["affinity"]["nodeAffinity"] = dict(spec.node_affinity)
+    if spec.pod_security:
+        pod["securityContext"] = dict(spec.pod_security)
+
+
+def _images(app: DriverApp, pool: Pool, driver: Driver) -> Images:
+    tag = pool.system.tag
+
+    def side(component: Component, variable: str) -> str:
+        if not component.is_enabled:
+            return ""
+        return with_os(resolve_image(component, variable, app.observed), tag)
+
+    return Images(
+        driver=_driver_image(driver.component, pool),
+        manager=resolve_image(driver.manager, "DRIVER_MANAGER_IMAGE", app.observed),
+        gds=side(driver.gds, "GDS_IMAGE"),
+        gdrcopy=side(driver.gdrcopy, "GDRCOPY_IMAGE"),
+    )
+
+
+def _driver_image(component: Component, pool: Pool) -> str:
+    """The image of the driver, which no setting of the operator replaces."""
+    image, tag = given_image(component), pool.system.tag
+    if ":" not in image.rpartition("/")[2]:
+        raise NimError(
+            f"version: the image {image} has neither a tag nor a digest: set repository, image and"
+            " version, or an image with a tag"
+        )
+    return precompiled_image(component, pool.kernel, tag) if pool.kernel else with_os(image, tag)

@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an NVIDIADriver wants: a DaemonSet for each pool of its nodes, and labels of these."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._engine.desired import Child, Desired, Patch
+from ..driver_pool import CLUSTER_RULES
+from ..permissions import permissions, role_names
+from ..upgrade.scene import Node
+from ..upgrade.step import Step, switch_off
+from .app import DriverApp
+from .daemonset import build_daemon_set
+from .owners import give_up, mark
+from .pools import OS_LABEL, account_name, pools_of
+
+
+def desired(app: DriverApp) -> Desired:
+    """All children, as far as the nodes and the spec tell them; nothing is deleted then.
+
+    While NVIDIADrivers contradict each other, all stays as it is.
+    """
+    if app.is_disabled:
+        return Desired() if app.obstacle else _hand_back(app)
+    if failure := app.obstacle or app.owners.faults.get(app.name):
+        return Desired(failure=failure)
+    failure = why_not_routed(app)
+    children, wrong = _children(app)
+    failure = failure or wrong
+    try:
+        upgrade = app.upgrade
+    except NimError as error:
+        upgrade, failure = Step(()), failure or error
+    return Desired(
+        children,
+        [] if failure else _unwanted(app, children),
+        failure,
+        [*app.owners.patches(app.name), *_marks(app), *upgrade.patches],
+        upgrade.evictions,
+        home=app.namespace,
+    )
+
+
+def finalize(app: DriverApp) -> Desired:
+    """What to do before it goes: its nodes are given back; the garbage collector does the rest."""
+    nodes = app.nodes.items
+    upgrade = switch_off(Node(node) for node in nodes)
+    return Desired(
+        patches=[*give_up(nodes, app.name), *mark(nodes, is_upgraded=False), *upgrade.patches]
+    )
+
+
+def why_not_routed(app: DriverApp) -> NimError | None:
+    """Why nodes do not come to it, which should: others contradict each other."""
+    faults, wanted = app.owners.faults, app.owners.wants(app.name)
+    if not faults or not wanted:
+        return None
+    name, fault = min(faults.items())
+    return NimError(
+        f"node {wanted[0]} is not labelled while NVIDIADriver {name} is in conflict: {fault}",
+        reason=fault.reason,
+    )
+
+
+def _hand_back(app: DriverApp) -> Desired:
+    """Leave drivers to the ClusterPolicy: running pods stay until it replaces them."""
+    orphaned = [("DaemonSet", str(item["metadata"]["name"])) for item in app.daemon_sets]
+    patches = give_up(app.nodes.items, app.name)
+    return Desired(patches=patches, home=app.namespace, orphaned=orphaned)
+
+
+def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:
+    """The children, and why there are not more."""
+    pools, faults = pools_of(app)
+    children: list[Child] = []
+    for tag in dict.fromkeys(pool.system.tag for pool in pools):
+        for manifest in permissions(app, account_name(app, tag), (), CLUSTER_RULES):
+            is_left_alone = manifest["kind"] == "ServiceAccount"
+            children.append(Child(manifest, create_only=is_left_alone))
+    for pool in pools:
+        try:
+            children.append(Child(build_daemon_set(app, pool)))
+        except NimError as error:
+            faults.append(error)
+    return children, faults[0] if faults else None
+
+
+def _unwanted(app: DriverApp, children: list[Child]) -> list[tuple[str, str]]:
+    """DaemonSets of pools that have no nodes any more, once their pods are gone, and the rest."""
+    wanted = {
+        (str(child.manifest["kind"]), str(child.manifest["metadata"]["name"])) for child in children
+    }
+    kept, unwanted = set[str](), list[tuple[str, str]]()
+    for item in app.daemon_sets:
+        name, tag = str(item["metadata"]["name"]), _tag_of(item)
+        status = (app.live("DaemonSet", name) or {}).get("status") or {}
+        has_pods = status.get("desiredNumberScheduled") or status.get("numberMisscheduled")
+        if has_pods or ("DaemonSet", name) in wanted:
+            kept.add(tag)
+        else:
+            unwanted.append(("DaemonSet", name))
+    return unwanted + [name for name in role_children(app) if _is_left(app, name, kept, wanted)]
+
+
+def role_children(app: DriverApp) -> list[tuple[str, str]]:
+    """The permissions of each DaemonSet that is there, by (kind, name)."""
+    tags = dict.fromkeys(tag for item in app.daemon_sets if (tag := _tag_of(item)))
+    return [
+        name for tag in tags for name in role_names(account_name(app, tag), has_cluster_role=True)
+    ]
+
+
+def _is_left(
+    app: DriverApp, name: tuple[str, str], kept: set[str], wanted: set[tuple[str, str]]
+) -> bool:
+    return name not in wanted and name[1] not in {account_name(app, tag) for tag in kept}
+
+
+def _tag_of(item: Manifest) -> str:
+    return str((item["metadata"].get("labels") or {}).get(OS_LABEL) or "")
+
+
+def _marks(app: DriverApp) -> list[Patch]:
+    try:
+        is_upgraded = app.spec.upgrade_policy is not None
+    except NimError:
+        return []
+    return mark(app.nodes.items, is_upgraded=is_upgraded)

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which NVIDIADriver each node with a GPU belongs to.
+
+A label of the node says it, so that its driver changes when the label does, and not before. While
+NVIDIADrivers contradict each other, all labels stay as they are, and so do the drivers.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._builders.names import MAX_LABEL, check_name
+from ..._engine.desired import ABSENT, Field, Patch, Policy
+from ..._engine.oversized import is_stub, stub_error
+from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
+from ..upgrade.names import ENABLED
+from .spec import DriverSpec
+
+CONFLICTING = "ConflictingNodeSelector"
+
+Node = Manifest
+
+
+class Owners:
+    """The NVIDIADrivers, and the nodes that each gets."""
+
+    def __init__(self, drivers: t.Iterable[Manifest], nodes: t.Iterable[Node]) -> None:
+        self._drivers = {
+            str(item["metadata"]["name"]): item
+            for item in drivers
+            if not item["metadata"].get("deletionTimestamp")
+        }
+        self._specs = {
+            name: DriverSpec(item.get("spec") or {}) for name, item in self._drivers.items()
+        }
+        self._nodes = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
+
+    @cached_property
+    def faults(self) -> dict[str, NimError]:
+        """Why an NVIDIADriver contradicts itself or others, by name."""
+        found = {
+            name: fault
+            for name, spec in self._specs.items()
+            if (fault := _fault_of(self._drivers[name]) or spec.fault)
+        }
+        defaults = self._defaults
+        if len(defaults) > 1:
+            error = NimError(
+                f"only one NVIDIADriver may be the default: [{' '.join(defaults)}]:"
+                " set default to false in all but one"
+            )
+            found |= dict.fromkeys(defaults, error)
+        for node in self._nodes:
+            names = self._selecting(node)
+            if len(names) > 1:
+                error = NimError(
+                    "multiple NVIDIADrivers match the same node"
+                    f" {node['metadata']['name']}: [{' '.join(names)}]",
+                    reason=CONFLICTING,
+                )
+                found = {**dict.fromkeys(names, error), **found}
+        return found
+
+    def wants(self, name: str) -> list[str]:
+        """The nodes that an NVIDIADriver should get and does not have."""
+        found = [node for node in self._nodes if self._owner_for(node) == name != owner_of(node)]
+        return [str(node["metadata"]["name"]) for node in found]
+
+    def patches(self, name: str) -> list[Patch]:
+        """What to set on nodes that an NVIDIADriver gets, and on those that it gives up."""
+        if self.faults:
+            return []
+        found = []
+        for node in self._nodes:
+            before, after = owner_of(node), self._owner_for(node)
+            if before != after and name in (before, after):
+                found.append(Patch("Node", node, (_label(after),)))
+        return found
+
+    def _owner_for(self, node: Node) -> str:
+        """The NVIDIADriver that gets a node, empty if none does.
+
+        Nodes of one that is not served are left alone.
+        """
+        names = self._selecting(node) or (self._defaults if _has_gpu(node) else [])
+        if not names:
+            return ""
+        return owner_of(node) if self._specs[names[0]].obstacle else names[0]
+
+    @cached_property
+    def _defaults(self) -> list[str]:
+        return sorted(name for name, spec in self._specs.items() if spec.is_default)
+
+    def _selecting(self, node: Node) -> list[str]:
+        """The NVIDIADrivers that select a node, without the default."""
+        if not _has_gpu(node):
+            return []
+        labels = labels_of(node).items()
+        return sorted(
+            name
+            for name, spec in self._specs.items()
+            if not (spec.is_default or spec.fault or is_stub(self._drivers[name]))
+            and spec.selector.items() <= labels
+        )
+
+
+def give_up(nodes: t.Iterable[Node], name: str) -> list[Patch]:
+    """What to set on the nodes of an NVIDIADriver that goes, or has nothing to say."""
+    return [Patch("Node", node, (_label(""),)) for node in nodes if owner_of(node) == name]
+
+
+def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
+    """Tell the driver's pods whether an upgrade drains their nodes, or they have to."""
+    found = []
+    for node in nodes:
+        known = (node["metadata"].get("annotations") or {}).get(ENABLED)
+        if known != ("true" if is_upgraded else None):
+            path = ("metadata", "annotations", ENABLED)
+            value = "true" if is_upgraded else ABSENT
+            found.append(Patch("Node", node, (Field(path, value, Policy.LEAVE),)))
+    return found
+
+
+def _fault_of(driver: Manifest) -> NimError | None:
+    """Why an NVIDIADriver cannot have nodes, whatever its spec; None if it can."""
+    if excess := stub_error(driver):
+        return excess
+    try:
+        check_name({**driver, "kind": "NVIDIADriver"}, MAX_LABEL)
+    except NimError as error:
+        return error
+    return None
+
+
+def _has_gpu(node: Node) -> bool:
+    return labels_of(node).get(GPU_PRESENT) == "true"
+
+
+def _label(owner: str) -> Field:
+    return Field(("metadata", "labels", OWNER), owner or ABSENT, Policy.LEAVE)

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a pass over an NVIDIADriver reads."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._engine.observed import Read, read_child, read_object, read_presence
+from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
+from ..driver import DAEMON_SETS
+from ..permissions import role_names
+from ..readiness import is_ready
+from ..upgrade.reads import upgrade_reads
+from ..why import pods_of
+from .app import DriverApp
+from .desired import role_children
+from .pools import account_name, pools_of
+
+
+def reads(app: DriverApp) -> list[Read]:
+    """What to read, given the answers so far; no children if none are ours to make."""
+    found = [*cluster_reads(app.observed), NODES, NVIDIA_DRIVERS, DAEMON_SETS]
+    if not all(app.observed.has(read.key) for read in found):
+        return found
+    if app.obstacle and not app.is_disabled:
+        return found
+    return [*found, *_inputs(app), *_children(app), *_upgrade(app)]
+
+
+def _inputs(app: DriverApp) -> list[Read]:
+    """What the spec names."""
+    namespace, names = app.namespace, app.spec.sources.read.values()
+    found = [read_object("ConfigMap", namespace, name) for name in names]
+    if secret := app.spec.secret_env:
+        found.append(read_presence("Secret", namespace, secret))
+    return found
+
+
+def _children(app: DriverApp) -> list[Read]:
+    """The DaemonSets that it has or wants, with their permissions, and pods that are not ready."""
+    pools, _faults = pools_of(app)
+    sets = [
+        *(pool.name for pool in pools),
+        *(str(item["metadata"]["name"]) for item in app.daemon_sets),
+    ]
+    names = [("DaemonSet", name) for name in dict.fromkeys(sets)]
+    for pool in pools:
+        names += role_names(account_name(app, pool.system.tag), has_cluster_role=True)
+    names += role_children(app)
+    found = [read_child(kind, app.namespace, name) for kind, name in dict.fromkeys(names)]
+    for name in sets:
+        live = app.live("DaemonSet", name)
+        if live and not is_ready(live):
+            found.append(pods_of(app, name))
+    return found
+
+
+def _upgrade(app: DriverApp) -> list[Read]:
+    """What an upgrade of drivers must know; nothing if the spec says it wrong."""
+    if app.is_disabled:
+        return []
+    try:
+        policy = app.spec.upgrade_policy
+    except NimError:
+        return []
+    return upgrade_reads(app.observed, app.namespace, policy, app.name)

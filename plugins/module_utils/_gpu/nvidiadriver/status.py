@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of an NVIDIADriver: whether the driver is ready on all its nodes, and if not, why."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._engine.desired import Assessment, Event, Outcome
+from ..._engine.status_builder import StatusBuilder
+from ..cluster import CONFLICT
+from ..readiness import is_ready, is_told
+from ..upgrade.telling import tell_upgrade
+from ..why import explain
+from .app import DriverApp
+from .pools import pools_of
+
+READY, ERROR = "Ready", "Error"
+_READY, _NOT_READY, _DISABLED = "ready", "notReady", "disabled"
+_FAILED, _NOT_YET = "ReconcileFailed", "DriverNotReady"
+_RECONCILED = "All resources have been successfully reconciled"
+_WAITING = "Waiting for driver pod to be ready"
+_OFF = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
+
+
+def assess(app: DriverApp, outcome: Outcome) -> Assessment:
+    """The new status, and when to look again."""
+    builder = StatusBuilder(dict(app.status))
+    builder.set_field("namespace", app.namespace)
+    now = app.at(outcome.view(app.observed))
+    failure = outcome.failure or "; ".join(item.message for item in outcome.refusals)
+    if app.is_disabled:
+        _disable(builder)
+    elif failure:
+        _fail(builder, app, failure, outcome)
+    elif waiting := _waiting(now):
+        _set_error(builder, _NOT_YET, _WAITING)
+        builder.reconciling = (_NOT_YET, "; ".join(waiting))
+        is_labelled = not app.owners.wants(app.name)
+        builder.is_requeued_slowly = is_labelled and is_told(app.observed, outcome)
+    else:
+        _succeed(builder, app)
+    if not (app.is_disabled or failure):
+        _follow(builder, app)
+    return builder.finish()
+
+
+def refuse(app: DriverApp, error: NimError) -> Assessment:
+    """The status of a driver that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _set_error(builder, error.reason, str(error))
+    builder.stalled = (error.reason, str(error))
+    return builder.finish()
+
+
+def _disable(builder: StatusBuilder) -> None:
+    """The ClusterPolicy installs the drivers, and tells when it does not any more."""
+    if builder.state != _DISABLED:
+        builder.events.append(Event("Normal", "Disabled", _OFF))
+    builder.set_field("state", _DISABLED)
+    builder.set_condition(READY, False, ERROR, _OFF)
+    builder.set_condition(ERROR, True, "Reconciled", _OFF)
+
+
+def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome) -> None:
+    """Contradictions and what is not served: only another spec helps, of whichever resource."""
+    final = app.obstacle or app.owners.faults.get(app.name)
+    reason = final.reason if final and final.reason not in (CONFLICT, "Failed") else _FAILED
+    if outcome.is_final:
+        reason = outcome.failure_reason
+    _set_error(builder, reason, message)
+    if final or outcome.is_final:
+        builder.stalled = (reason, message)
+        builder.is_polled = True
+        builder.is_requeued_slowly = True
+    else:
+        builder.retry(message)
+
+
+def _waiting(app: DriverApp) -> list[str]:
+    """What it waits for: pods of its DaemonSets, or labels of nodes that were just set."""
+    found = [f"node {name} is being labelled" for name in app.owners.wants(app.name)]
+    for pool in pools_of(app)[0]:
+        live = app.live("DaemonSet", pool.name)
+        if live is None:
+            found.append(f"DaemonSet {pool.name} is being created")
+        elif not is_ready(live):
+            found.append(explain(app, live))
+    return found
+
+
+def _follow(builder: StatusBuilder, app: DriverApp) -> None:
+    """An upgrade of drivers goes on step by step, which nobody tells."""
+    try:
+        upgrade = app.upgrade
+    except NimError:
+        return
+    tell_upgrade(builder, upgrade)
+
+
+def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
+    before = next((item for item in builder.conditions if item["type"] == ERROR), {})
+    if reason != _NOT_YET and before.get("message") != message:
+        builder.events.append(Event("Warning", reason, message))
+    builder.set_field("state", _NOT_READY)
+    builder.set_condition(READY, False, ERROR)
+    builder.set_condition(ERROR, True, reason, message)
+
+
+def _succeed(builder: StatusBuilder, app: DriverApp) -> None:
+    message = _RECONCILED if app.nodes.with_gpu else "No node with a GPU belongs to it"
+    if builder.state != _READY:
+        builder.events.append(Event("Normal", "Reconciled", message))
+    builder.set_field("state", _READY)
+    builder.set_condition(READY, True, "Reconciled", message)
+    builder.set_condition(ERROR, False, "Ready")

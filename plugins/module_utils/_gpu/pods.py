@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parts of the pods of the GPU stack."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._builders.env import EnvVar, field_env
+from .component import Component
+
+Container = dict[str, t.Any]
+Item = dict[str, t.Any]
+
+APP = "app"
+"""The label by which a DaemonSet selects its pods."""
+DIRECTORY, CREATE, FILE = "Directory", "DirectoryOrCreate", "File"
+FROM_HOST, BOTH_WAYS = "HostToContainer", "Bidirectional"
+
+PRIVILEGED: t.Final = {"privileged": True}
+AS_ROOT: t.Final = {"privileged": True, "runAsUser": 0}
+"""Of the validator's image, whose user is not root."""
+SE_LINUX: t.Final = {"seLinuxOptions": {"level": "s0"}}
+
+NODE_NAME = field_env("NODE_NAME", "spec.nodeName")
+POD_NAME = field_env("POD_NAME", "metadata.name")
+
+
+def namespace_env(name: str) -> EnvVar:
+    """A variable with the namespace of the pod."""
+    return field_env(name, "metadata.namespace")
+
+
+def host_path(name: str, path: str, kind: str = "") -> Item:
+    """A volume of a path of the node."""
+    return {"name": name, "hostPath": {"path": path, **({"type": kind} if kind else {})}}
+
+
+def config_map(name: str, source: str, *keys: str, mode: int | None = None) -> Item:
+    """A volume of a ConfigMap, or of some of its keys."""
+    fields: Item = {"name": source}
+    if mode is not None:
+        fields["defaultMode"] = mode
+    if keys:
+        fields["items"] = [{"key": key, "path": key} for key in keys]
+    return {"name": name, "configMap": fields}
+
+
+def mount(
+    name: str, path: str, spread: str = "", *, read_only: bool = False, key: str = ""
+) -> Item:
+    """A mount of a volume; ``spread``: how mounts below it propagate; ``key``: one file of it."""
+    found: Item = {"name": name, "mountPath": path}
+    if spread:
+        found["mountPropagation"] = spread
+    if read_only:
+        found["readOnly"] = True
+    if key:
+        found["subPath"] = key
+    return found
+
+
+def set_env(container: Container, name: str, value: str) -> None:
+    """Set a variable, in place of one of that name wherever its value comes from."""
+    put_env(container, {"name": name, "value": value} if value else {"name": name})
+
+
+def put_env(container: Container, item: EnvVar) -> None:
+    """Set a variable to what an EnvVar says; an empty value is stored as none."""
+    item = {key: value for key, value in item.items() if (key, value) != ("value", "")}
+    variables = container.setdefault("env", [])
+    for index, have in enumerate(variables):
+        if have["name"] == item["name"]:
+            variables[index] = item
+            return
+    variables.append(item)
+
+
+def put_envs(container: Container, items: t.Iterable[EnvVar]) -> None:
+    """Set several variables."""
+    for item in items:
+        put_env(container, item)
+
+
+def env_value(container: Container, name: str) -> str | None:
+    """The value of a variable, None if the container has no such variable."""
+    for item in container.get("env") or []:
+        if item["name"] == name:
+            return str(item.get("value") or "")
+    return None
+
+
+def dress(container: Container, component: Component, image: str) -> Container:
+    """Give a container the image, the resources and the arguments of its component."""
+    container |= {"image": image, "imagePullPolicy": component.pull_policy}
+    if component.resources:
+        container["resources"] = dict(component.resources)
+    if component.args:
+        container["args"] = list(component.args)
+    return container
+
+
+def pull_secrets(*components: Component) -> list[dict[str, str]]:
+    """The pull secrets of components in order, each once."""
+    names = (name for component in components for name in component.pull_secrets)
+    return [{"name": name} for name in dict.fromkeys(names)]
+
+
+def use_host_network(pod: Item) -> None:
+    """Put a pod into the network of its node; it still finds the Services of the cluster."""
+    pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+
+
+def containers_of(pod: Item) -> list[Container]:
+    """The init containers and containers of a pod."""
+    return [*(pod.get("initContainers") or []), *pod["containers"]]
+
+
+def put_volumes(pod: Item, items: t.Iterable[Item]) -> None:
+    """Add volumes that the pod lacks by name."""
+    names = {item["name"] for item in pod["volumes"]}
+    pod["volumes"] += [item for item in items if item["name"] not in names]
+
+
+def set_path(pod: Item, volume: str, path: str) -> None:
+    """Set the path of a volume of the node."""
+    for item in pod["volumes"]:
+        if item["name"] == volume:
+            item["hostPath"] = {**item["hostPath"], "path": path}

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keeps one replica of each NIMService ready, if that can be done by waiting.
+
+A node is not begun, and a pod not evicted, while another replica may yet become ready. What cannot
+be avoided, such as the only replica of a service, is not waited for.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.types import Manifest
+from ..._engine.disruption import never_lets_go
+from . import names
+from .pods import name_of_pod, of_gpus
+from .scene import Node, Scene
+from .services import Replica, Service
+
+
+def why_never(scene: Scene, node: Node) -> str:
+    """Why a node could never be drained, so it had better not be begun; empty if it could."""
+    for pod in of_gpus(scene.pods[node.name], scene.claims):
+        if why := never_lets_go(pod, scene.budgets):
+            return f"{name_of_pod(pod)} could not be evicted: {why}"
+    return ""
+
+
+def why_not_begin(
+    scene: Scene, node: Node, emptying: t.Collection[str], *, has_running: bool
+) -> str:
+    """Why a node should not be drained now; empty if it may.
+
+    ``emptying``: the nodes whose pods are evicted, or soon will be. ``has_running``: whether the
+    upgrade of any node has begun.
+    """
+    for service in _services(scene, of_gpus(scene.pods[node.name], scene.claims)):
+        if why := _why_keep(service, node.name, emptying, has_running):
+            return why
+    return ""
+
+
+def why_not_evict(scene: Scene, pod: Manifest, chosen: t.Sequence[Manifest]) -> str:
+    """Why a pod of a node that drains should stay for now; empty if it may go.
+
+    ``chosen``: the pods that this step evicts, too.
+    """
+    service = scene.services.of(pod) if scene.is_guarded else None
+    own = next((item for item in service.replicas if item.has(pod)), None) if service else None
+    if service is None or own is None or not own.is_ready:
+        return ""
+
+    def is_lost(replica: Replica) -> bool:
+        return replica is own or any(replica.has(item) for item in chosen)
+
+    others = service.others(is_lost)
+    if any(replica.is_ready for replica in others):
+        return ""
+    elsewhere = {node.name for node in scene.managed if node.state in names.RUNNING} - own.nodes
+    if _may_recover(service, others, len(others) + 1, bool(elsewhere)):
+        return f"{service} has no other ready replica yet"
+    return ""
+
+
+def lost_services(scene: Scene, node: Node) -> list[Service]:
+    """The services that have no ready replica while a node drains, by name.
+
+    Of several on the node, the guard moves one after the other.
+    """
+    pods = of_gpus(scene.pods.get(node.name) or [], scene.claims)
+    return [
+        service
+        for service in _services(scene, pods)
+        if service.ready
+        and not (scene.is_guarded and service.ready > 1)
+        and not any(item.is_ready for item in _staying(service, {node.name}))
+    ]
+
+
+def _why_keep(service: Service, node: str, emptying: t.Collection[str], has_running: bool) -> str:
+    here = [item for item in service.replicas if item.is_ready and node in item.nodes]
+    staying = _staying(service, {node, *emptying})
+    if not here or any(item.is_ready for item in staying):
+        return ""
+    away = _staying(service, {node})
+    own = len(service.others(lambda item: node not in item.nodes))
+    if any(item.is_ready for item in away):
+        return f"{service} has its other ready replicas on nodes that are being drained"
+    if _may_recover(service, away, len(away) + own, has_running):
+        return f"{service} has no ready replica on another node yet"
+    return ""
+
+
+def _staying(service: Service, nodes: t.Collection[str]) -> list[Replica]:
+    return service.others(lambda item: bool(item.nodes & set(nodes)))
+
+
+def _may_recover(
+    service: Service, others: t.Sequence[Replica], present: int, has_running: bool
+) -> bool:
+    """Whether another replica may become ready without anything being evicted.
+
+    One is still to be made, or starts; one without a place gets it when a node comes back.
+    """
+    if service.wanted > present:
+        return True
+    return any(not item.is_unschedulable or has_running for item in others if not item.is_ready)
+
+
+def _services(scene: Scene, pods: t.Iterable[Manifest]) -> list[Service]:
+    found = {str(item): item for pod in pods if (item := scene.services.of(pod))}
+    return [found[name] for name in sorted(found)]

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an upgrade reads, and the scene that it makes of that.
+
+While all nodes are in sync, that is two short lists. Pods are read of those nodes only that are
+about to be drained.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from datetime import datetime
+
+from ..._base.types import Manifest
+from ..._engine.observed import OPERATOR, Observed, Read, read_objects, read_outlines, read_time
+from . import names
+from .controller import take_step
+from .pods import claims_of
+from .policy import UpgradePolicy
+from .revisions import Revisions
+from .scene import Node, Scene, drivers_by_node
+from .services import GROUP_PODS, Services, node_of
+from .step import Step, switch_off
+
+GUARD = "upgrade_guard"
+_VALIDATORS = names.VALIDATOR_PODS
+_BUDGETS = read_objects("PodDisruptionBudget", "")
+_CLAIMS = read_objects("ResourceClaim", "")
+_SERVICE_PODS = read_outlines("Pod", selector=names.SERVICE_PODS)
+_GROUP_PODS = read_outlines("Pod", selector=GROUP_PODS)
+_WORKLOADS = (
+    read_outlines("Deployment", selector=names.SERVICE_PODS),
+    read_outlines("LeaderWorkerSet", selector=names.SERVICE_PODS),
+)
+_AROUND = (_BUDGETS, read_time(), _SERVICE_PODS, *_WORKLOADS)
+
+
+def upgrade_reads(
+    observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
+) -> list[Read]:
+    """What to read, given the answers so far, with the rows of all nodes among them.
+
+    ``namespace``: of the driver's pods. ``policy``: None if drivers are not upgraded. ``owner``:
+    the NVIDIADriver whose nodes are upgraded, if not all are.
+    """
+    if policy is None:
+        return []
+    own = _own_reads(namespace)
+    if not all(observed.has(read.key) for read in own):
+        return own
+    step = take_step(scene_of(observed, namespace, owner), policy)
+    if all(item.state in (names.UNKNOWN, names.DONE) and not item.waits for item in step.nodes):
+        return own
+    around = [*own, *_AROUND, read_outlines("Pod", namespace, _VALIDATORS)]
+    known = [read_pods_on(node.name) for node in scene_of(observed, namespace, owner).managed]
+    pods = [read for read in known if observed.has(read.key)]
+    pods += [read_pods_on(node) for node in sorted(step.unread)]
+    return [*around, *pods, *_more_reads(observed, pods)]
+
+
+def upgrade_step(
+    observed: Observed, namespace: str, policy: UpgradePolicy | None, owner: str | None = None
+) -> Step:
+    """What to do now, from what `upgrade_reads` has read."""
+    if policy is None:
+        return switch_off(node for node in _nodes(observed) if node.is_of(owner))
+    return take_step(scene_of(observed, namespace, owner), policy)
+
+
+def scene_of(observed: Observed, namespace: str, owner: str | None = None) -> Scene:
+    """The scene, as far as it was read."""
+    pods, revisions = (observed.get(read.key) or [] for read in _own_reads(namespace))
+    services = Services(_service_pods(observed), _listed(observed, *_WORKLOADS))
+    nodes = _nodes(observed)
+    return Scene(
+        nodes=nodes,
+        drivers=drivers_by_node(pods, Revisions(revisions)),
+        validators=_by_node(observed.get(read_outlines("Pod", namespace, _VALIDATORS).key) or []),
+        pods=_pods_on(observed, nodes),
+        claims={_name(item): item for item in _listed(observed, _CLAIMS)},
+        budgets=tuple(_listed(observed, _BUDGETS)),
+        services=services,
+        now=_seconds(observed.get(read_time().key)),
+        is_guarded=is_guarded(observed, services),
+        owner=owner,
+    )
+
+
+def is_guarded(observed: Observed, services: Services) -> bool:
+    """Whether NIMServices are kept: by default, if there are any."""
+    switch = str((observed.get(OPERATOR) or {}).get(GUARD) or "").strip().lower()
+    return switch == "on" or (switch != "off" and bool(services))
+
+
+def read_pods_on(node: str) -> Read:
+    """A read of the pods of a node."""
+    return read_outlines("Pod", field=f"spec.nodeName={node}")
+
+
+def _own_reads(namespace: str) -> list[Read]:
+    kinds = ("Pod", "ControllerRevision")
+    return [read_outlines(kind, namespace, names.DRIVER_PODS) for kind in kinds]
+
+
+def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:
+    """What pods refer to: device claims, and the other pods of their groups."""
+    found = [*_listed(observed, *pods), *_listed(observed, _SERVICE_PODS)]
+    more = [_CLAIMS] if any(claims_of(pod) for pod in found) else []
+    if any(GROUP_PODS in (pod["metadata"].get("labels") or {}) for pod in found):
+        more.append(_GROUP_PODS)
+    return more
+
+
+def _service_pods(observed: Observed) -> list[Manifest]:
+    found = {_name(pod): pod for pod in _listed(observed, _SERVICE_PODS, _GROUP_PODS)}
+    return list(found.values())
+
+
+def _listed(observed: Observed, *reads: Read) -> list[Manifest]:
+    return [item for read in reads for item in observed.get(read.key) or []]
+
+
+def _nodes(observed: Observed) -> tuple[Node, ...]:
+    return tuple(Node(item) for item in observed.nodes)
+
+
+def _pods_on(observed: Observed, nodes: t.Iterable[Node]) -> dict[str, list[Manifest]]:
+    keys = {node.name: read_pods_on(node.name).key for node in nodes}
+    return {node: observed.get(key) or [] for node, key in keys.items() if observed.has(key)}
+
+
+def _by_node(pods: t.Iterable[Manifest]) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {}
+    for pod in pods:
+        if not pod["metadata"].get("deletionTimestamp"):
+            found.setdefault(node_of(pod), []).append(pod)
+    return found
+
+
+def _name(item: Manifest) -> tuple[str, str]:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+def _seconds(time: t.Any) -> int:
+    return int(datetime.fromisoformat(time).timestamp()) if time else 0

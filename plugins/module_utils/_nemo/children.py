@@ -1,0 +1,258 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a pass over a NeMo service reads, and the children that it wants."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from .._base.errors import NimError
+from .._base.types import Fields, Manifest
+from .._builders import autoscaler, deployment
+from .._builders.env import merge_env, normalize_env
+from .._builders.expose import annotation_faults, build_http_route, build_ingress, label_faults
+from .._builders.inputs import (
+    Missing,
+    input_reads,
+    is_restart_due,
+    live_pod_annotations,
+    record_annotation,
+    record_inputs,
+    restart_annotation,
+)
+from .._builders.names import check_name, check_not_reserved
+from .._builders.pod import pull_secrets, without_empty
+from .._builders.policy import refuse, root_user_faults
+from .._builders.pvc import build_claim, refuse_foreign_claim
+from .._builders.rbac import build_role, build_role_binding, build_service_account, constraint_rule
+from .._builders.rollout import readiness_of_deployment
+from .._builders.service import build_service
+from .._builders.service_monitor import build_service_monitor
+from .._builders.traffic import selector_reads
+from .._builders.unready_pods import pods_of, unready_reads
+from .._builders.within_policy import within_policy
+from .._engine.desired import Child, Desired
+from .._engine.metadata import Labels
+from .._engine.observed import Read, read_child, read_object, read_presence, read_sealed
+from .app import PORT_API, NemoApp
+
+_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
+_SCHEDULING = ("nodeSelector", "tolerations", "affinity")
+
+
+def _build_ingress(app: NemoApp) -> Manifest:
+    return build_ingress(app, app.expose, app.name, lambda given: _legacy_spec(app, given))
+
+
+def _build_http_route(app: NemoApp) -> Manifest:
+    return build_http_route(app, app.expose, app.name, app.expose.port)
+
+
+def _build_autoscaler(app: NemoApp) -> Manifest:
+    given = app.autoscaler or {}
+    return autoscaler.build_autoscaler(app, given, app.block("scale").get("annotations"))
+
+
+def _build_monitor(app: NemoApp) -> Manifest:
+    given = app.block("metrics").get("serviceMonitor") or {}
+    return build_service_monitor(app, {PORT_API: ""}, given)
+
+
+FEATURES: tuple[
+    tuple[str, t.Callable[[NemoApp], bool], t.Callable[[NemoApp], Manifest]],
+    ...,
+] = (
+    ("Ingress", lambda app: app.expose.has_ingress, _build_ingress),
+    ("HTTPRoute", lambda app: app.expose.has_http_route, _build_http_route),
+    ("HorizontalPodAutoscaler", lambda app: app.autoscaler is not None, _build_autoscaler),
+    ("ServiceMonitor", lambda app: app.is_monitored, _build_monitor),
+)
+"""kind, whether it is wanted, how to build it; each object has the custom resource's name"""
+
+
+def reads(app: NemoApp) -> list[Read]:
+    """Children, also of features that may have been on; inputs; the pods if some are missing."""
+    features = [
+        kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
+    ]
+    found = [read_child(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
+    found += _secret_reads(app)
+    if app.claim:
+        found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
+    found += [*app.more_reads(), *input_reads(app, app.inputs())]
+    if app.was_read("Deployment"):
+        live = app.live("Deployment")
+        is_awaited = readiness_of_deployment(live).awaits_pods
+        found += unready_reads(pods_of(app, "app", app.name), live, is_awaited=is_awaited)
+        if live is None or not app.is_settled:
+            found += selector_reads(app)
+    return found
+
+
+def _secret_reads(app: NemoApp) -> list[Read]:
+    """Our Secret, without its values; what is wrong with the spec is told by `desired`."""
+    try:
+        secret = app.secret()
+    except NimError:
+        secret = None
+    if secret:
+        return [read_sealed(app.namespace, app.name, secret["data"])]
+    is_left = app.url_key and app.may_have_leftovers
+    return [read_presence("Secret", app.namespace, app.name)] if is_left else []
+
+
+@within_policy
+def desired(app: NemoApp) -> Desired:
+    """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
+
+    While something is missing that they are made of, the Deployment is not among them, so a running
+    one continues unchanged. What only pods refer to is awaited by the pods.
+    """
+    check_name(app.resource, is_label=True)
+    check_not_reserved(app.resource)
+    refuse(
+        [
+            *root_user_faults(app.observed, {"userID": app.pod_security().get("runAsUser")}, ""),
+            *annotation_faults(app, app.expose),
+            *label_faults(app, app.expose),
+        ]
+    )
+    made = [
+        build_service_account(app),
+        build_role(app, [constraint_rule(app.security_constraint), *app.rules()]),
+        build_role_binding(app),
+        build_service(
+            app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.expose.service
+        ),
+    ]
+    made += [build(app) for _kind, is_wanted, build in FEATURES if is_wanted(app)]
+    wanted = Desired(
+        [Child(item) for item in made],
+        [(kind, app.name) for kind, is_wanted, _build in FEATURES if not is_wanted(app)],
+    )
+    wanted.children.extend(_claims(app))
+    missing, secret = find_missing(app), app.secret()
+    if missing and missing.is_blocking:
+        return replace(wanted, children=autoscaler.keep_aimed(app, wanted.children))
+    wanted.children.extend(Child(item) for item in app.config_maps())
+    if secret:
+        wanted.children.append(Child(secret))
+    elif app.url_key:
+        wanted.unwanted.append(("Secret", app.name))
+    wanted.children.append(Child(build_deployment(app)))
+    return wanted
+
+
+def find_missing(app: NemoApp) -> Missing | None:
+    """What the pods need and does not exist, if anything."""
+    claim = app.claim
+    if claim and not claim.given.get("create"):
+        kind = "PersistentVolumeClaim"
+        if app.was_read(kind, claim.name) and app.live(kind, claim.name) is None:
+            return Missing(
+                f"{kind}NotFound",
+                f'Waiting for {kind} "{claim.name}", which does not exist: create it, or set'
+                f" {claim.field}.create",
+            )
+    return app.missing()
+
+
+def build_deployment(app: NemoApp) -> Manifest:
+    """The Deployment, which records what its pods have read."""
+    rendered = app.rendered()
+    record = record_inputs(app, app.inputs(), rendered)
+    annotations = {
+        **app.annotations,
+        **restart_annotation(app, record),
+        **_rendered_annotations(app, rendered, is_due=is_restart_due(app, record)),
+    }
+    selector = {"app": app.name}
+    template = deployment.pod_template(
+        app, _pod(app), selector, app.live("Deployment"), annotations
+    )
+    return deployment.build_deployment(
+        app,
+        template,
+        selector,
+        replicas=app.replicas,
+        annotations={**app.annotations, **record_annotation(record)},
+    )
+
+
+def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:
+    """The hashes of what is rendered; those of pods that need no restart stay, as in a takeover."""
+    if app.live("Deployment") is None or is_due:
+        return rendered
+    return {name: value for name, value in live_pod_annotations(app).items() if name in rendered}
+
+
+def _pod(app: NemoApp) -> dict[str, t.Any]:
+    fields = app.fields
+    return without_empty(
+        {
+            **{name: fields.get(name) for name in _SCHEDULING},
+            "runtimeClassName": fields.get("runtimeClass"),
+            "serviceAccountName": app.name,
+            "imagePullSecrets": pull_secrets(
+                dict.fromkeys(fields["image"].get("pullSecrets") or ())
+            ),
+            "securityContext": app.pod_security(),
+            "initContainers": [_container(item) for item in app.init_containers()],
+            "containers": [_container(_main(app))],
+            "volumes": app.volumes(),
+        }
+    )
+
+
+def _main(app: NemoApp) -> dict[str, t.Any]:
+    fields = app.fields
+    return {
+        **app.like_main(f"{app.name}-ctr"),
+        "command": fields.get("command"),
+        "args": fields.get("args"),
+        "ports": [
+            {"name": name, "containerPort": number, "protocol": "TCP"}
+            for name, number in app.ports.items()
+        ],
+        "env": merge_env(app.env(), fields.get("env") or []),
+        "resources": fields.get("resources"),
+        "volumeMounts": app.mounts(),
+        **app.probes,
+    }
+
+
+def _container(fields: Fields) -> dict[str, t.Any]:
+    return without_empty({**fields, "env": normalize_env(fields.get("env") or [])})
+
+
+def _claims(app: NemoApp) -> list[Child]:
+    """The claim, unless one of its name exists. NimError if its size is not a quantity."""
+    claim = app.claim
+    if not claim or not claim.given.get("create"):
+        return []
+    refuse_foreign_claim(app, claim.given, claim.name, app.live("Deployment"), claim.field)
+    if app.live("PersistentVolumeClaim", claim.name) is not None:
+        return []
+    built = build_claim(app, claim.given, claim.name, app.labels, claim.field)
+    return [Child(built, create_only=True)]
+
+
+def _service_ports(app: NemoApp) -> dict[str, int]:
+    return {**app.ports, PORT_API: app.expose.port}
+
+
+def _legacy_spec(app: NemoApp, given: Fields) -> Fields:
+    """The spec of an Ingress from `spec.expose.ingress.spec`."""
+    backend = {"service": {"name": app.name, "port": {"name": PORT_API}}}
+    paths = [
+        {
+            "path": item.get("path") or "/",
+            "pathType": item.get("pathType") or "Prefix",
+            "backend": backend,
+        }
+        for item in given.get("paths") or [{}]
+    ]
+    rule = without_empty({"host": given.get("host"), "http": {"paths": paths}})
+    return {"ingressClassName": given["ingressClassName"], "rules": [rule]}

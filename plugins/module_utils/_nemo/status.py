@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NeMo service, and the events for its changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .._base.errors import NimError
+from .._builders.pvc import claim_at_deletion
+from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
+from .._builders.unready_pods import pods_of, why_unready
+from .._builders.verdict import (
+    NOT_READY,
+    READY,
+    Verdict,
+    events_of,
+    judge_outcome,
+    report,
+    with_pods,
+)
+from .._builders.verdict import refuse as refuse_service
+from .._engine.desired import Assessment, Outcome
+from .._engine.status_builder import StatusBuilder
+from .app import NemoApp
+from .children import find_missing
+
+TEXT_REASON = "ConfigMapFailed"
+"""Why there are no children: a text in a ConfigMap of a user is invalid."""
+
+_PROVIDERS = {
+    "HTTPRoute": "the Gateway API, for spec.expose.router.gateway",
+    "ServiceMonitor": "the Prometheus operator, for spec.metrics",
+}
+"""kind → what to install if the API server does not know it"""
+
+
+def assess(app: NemoApp, outcome: Outcome) -> Assessment:
+    """The whole status after a pass, whatever its result."""
+    now = app.at(outcome.view(app.observed))
+    verdict = judge_outcome(outcome, _PROVIDERS) or _judge(app, now)
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    report(builder, verdict)
+    builder.set_field("onDeletion", _at_deletion(now))
+    if now.was_read("Deployment"):
+        found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
+        builder.set_field("availableReplicas", found if isinstance(found, int) else 0)
+    builder.events += events_of(f"{app.kind} {app.name}", app.status, verdict)
+    if outcome.failure_reason == TEXT_REASON:
+        # No watch tells when the ConfigMap has been corrected, and the runtime would retry a failed
+        # run less and less often.
+        builder.error, builder.is_polled = "", True
+    return replace(builder.finish(), source=f"{app.part_of}-controller")
+
+
+def refuse(app: NemoApp, error: NimError) -> Assessment:
+    """The status of a service that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    refuse_service(builder, f"{app.kind} {app.name}", app.status, error)
+    return replace(builder.finish(), source=f"{app.part_of}-controller")
+
+
+def _judge(app: NemoApp, now: NemoApp) -> Verdict:
+    """What is missing does not stop pods that run already, so they stay Ready."""
+    rollout = _readiness(app, now)
+    missing = find_missing(app)
+    if not missing:
+        return (
+            _rolling(now, rollout) if not rollout.ready else Verdict(READY, READY, rollout.message)
+        )
+    if not rollout.ready:
+        return Verdict(
+            NOT_READY, missing.reason, missing.message, in_transit=True, said="not ready yet"
+        )
+    return Verdict(
+        READY,
+        READY,
+        rollout.message,
+        waiting=missing.message,
+        waiting_reason=missing.reason,
+        in_transit=True,
+    )
+
+
+def _readiness(app: NemoApp, now: NemoApp) -> Readiness:
+    """A service that was Ready stays so through a change that leaves its pods alone."""
+    is_steady = app.status.get("state") == READY and _pods(app) == _pods(now)
+    return readiness_of_deployment(now.live("Deployment"), is_steady=is_steady, awaits_old=True)
+
+
+def _pods(app: NemoApp) -> list[object]:
+    spec = (app.live("Deployment") or {}).get("spec") or {}
+    return [spec.get("replicas"), spec.get("template")]
+
+
+def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
+    message = rollout.message
+    if rollout.awaits_pods:
+        why = why_unready(app, pods_of(app, "app", app.name), app.live("Deployment"))
+        message = with_pods(app.status, message, why)
+    stalled = DEADLINE_REASON if rollout.stuck else ""
+    return Verdict(
+        NOT_READY,
+        NOT_READY,
+        message,
+        stalled=stalled,
+        in_transit=rollout.moving,
+        is_told=True,
+        said="not ready yet",
+    )
+
+
+def _at_deletion(app: NemoApp) -> str:
+    claim = app.claim
+    if not claim or not claim.given.get("create"):
+        return ""
+    return claim_at_deletion(app, claim.name, "its data")

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pod that builds the engine: the NIM builds at startup, and is ready when it is done."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._base.types import Json, Manifest
+from ..._builders.env import EnvVar, env, merge_env, normalize_env, secret_env
+from ..._builders.gpu import (
+    GPU,
+    amounts_of,
+    has_gpus,
+    parallelism_of,
+    parse_parallelism,
+    with_gpus,
+)
+from ..._builders.pod import http_probe, without_empty
+from ..._engine.metadata import Labels, merge_missing, operator_labels
+from .app import NIMBuildApp
+from .names import BUILD_CONTAINER
+from .pods import STORE, build_pod
+
+_PORT = 8000
+_TOOL_ANNOTATIONS = (
+    "ansible.sdk.operatorframework.io/",
+    "kubectl.kubernetes.io/",
+    "nimops.nim/",
+)
+"""Annotations that kubectl, the runtime and other reconciles set on the NIMBuild itself."""
+
+
+def build_engine_pod(
+    app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any], orchestrator: str
+) -> Manifest:
+    """The pod; NimError if profile and spec do not determine its number of GPUs."""
+    container: Json = {
+        "name": BUILD_CONTAINER,
+        "env": _environment(app, cache, profile),
+        "ports": [{"name": "api", "containerPort": _PORT, "protocol": "TCP"}],
+        "readinessProbe": http_probe("/v1/health/ready", 15, 3),
+        "livenessProbe": http_probe("/v1/health/live", 15, 3),
+        "startupProbe": http_probe("/v1/health/ready", 30, 30),
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    } | without_empty({"resources": _resources(app, profile)})
+    metadata = {
+        "labels": merge_missing(operator_labels(app.name), _given(app, "labels")),
+        "annotations": merge_missing(_annotations(orchestrator), _given(app, "annotations")),
+    }
+    return build_pod(
+        app, cache, orchestrator, app.build_pod_name, metadata=metadata, container=container
+    )
+
+
+def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any]) -> list[EnvVar]:
+    """The user's variables win, except for the adapter folder that a profile with LoRA needs."""
+    base = env(
+        NIM_CACHE_PATH=STORE,
+        NIM_SERVER_PORT=str(_PORT),
+        NIM_HTTP_API_PORT=str(_PORT),
+        NIM_CUSTOM_MODEL_NAME=app.model_name,
+        NIM_MODEL_PROFILE=profile["name"],
+    )
+    secret = ((cache["spec"].get("source") or {}).get("ngc") or {}).get("authSecret")
+    if secret:
+        base.append(secret_env("NGC_API_KEY", secret))
+    merged = merge_env(base, app.spec.get("env") or [])
+    if (profile.get("config") or {}).get("feat_lora") == "true":
+        merged = merge_env(merged, env(NIM_PEFT_SOURCE="/tmp"))
+    return normalize_env(merged)
+
+
+def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
+    """The user's resources with the profile's GPUs: exactly one of the two must give the number."""
+    amounts, size = amounts_of(app.spec.get("resources")), parallelism_of(profile)
+    if not size and not has_gpus(amounts):
+        raise NimError(
+            "tensorParallelism is not set in the profile tags or resources: set"
+            f" {GPU} in spec.resources of a new NIMBuild",
+            reason="GPUCountMissing",
+        )
+    if size and has_gpus(amounts):
+        raise NimError(
+            f"tensorParallelism is set in the profile tags, but {GPU} is already set in resources:"
+            f" leave {GPU} out of spec.resources of a new NIMBuild",
+            reason="GPUCountTwice",
+        )
+    if size:
+        advice = "build for another profile"
+        amounts = with_gpus(amounts, parse_parallelism(size, profile["name"], advice))
+    return {key: named for key, named in amounts.items() if named}
+
+
+def _given(app: NIMBuildApp, what: str) -> Labels:
+    """Labels or annotations: those of the spec, then those of the NIMBuild itself."""
+    own = {
+        key: value
+        for key, value in (app.resource["metadata"].get(what) or {}).items()
+        if not key.startswith(_TOOL_ANNOTATIONS)
+    }
+    return merge_missing(app.spec.get(what), own)
+
+
+def _annotations(orchestrator: str) -> Labels:
+    scc = {"openshift.io/scc": "nonroot"} if orchestrator == "OpenShift" else {}
+    return {"sidecar.istio.io/inject": "false"} | scc

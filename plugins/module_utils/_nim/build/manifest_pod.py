@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pod that prints the manifest of the built engine, and the ConfigMap that stores it."""
+
+from __future__ import annotations
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._engine.api_resources import manifest
+from ..._engine.metadata import operator_labels
+from ..profiles.manifest_pod import print_command
+from ..profiles.model_manifest import MAX_KEPT, NOT_FOUND, ModelManifest, dump_manifest
+from .app import NIMBuildApp
+from .names import MANIFEST_CONTAINER, MANIFEST_KEY
+from .pods import STORE, build_pod
+
+LOCAL_MANIFEST = f"{STORE}/local_cache/local_manifest.yaml"
+
+_FIND = f"""\
+if [ -f {LOCAL_MANIFEST} ]; then
+  show {LOCAL_MANIFEST}
+else
+  echo '{NOT_FOUND}'
+fi
+"""
+
+
+def build_manifest_pod(app: NIMBuildApp, cache: Manifest, orchestrator: str) -> Manifest:
+    """The pod; it runs in the image that built the engine."""
+    is_openshift = orchestrator == "OpenShift"
+    metadata = {
+        "labels": operator_labels(app.name),
+        "annotations": {"openshift.io/required-scc": "nonroot"}
+        if is_openshift
+        else {"sidecar.istio.io/inject": "false"},
+    }
+    container = {"name": MANIFEST_CONTAINER, "command": print_command(_FIND)}
+    return build_pod(
+        app, cache, orchestrator, app.manifest_pod_name, metadata=metadata, container=container
+    )
+
+
+def add_manifest(app: NIMBuildApp, live: Manifest, built: ModelManifest) -> Manifest:
+    """The cache's ConfigMap with the built engine's manifest added; the rest stays the cache's.
+
+    NimError if both do not fit.
+    """
+    meta, data = live["metadata"], {**(live.get("data") or {}), MANIFEST_KEY: dump_manifest(built)}
+    if (size := sum(len(text.encode()) for text in data.values())) > MAX_KEPT:
+        raise NimError(
+            f"ConfigMap {meta['name']} cannot hold the manifest of the build: it would have {size}"
+            f" bytes, and the maximum is {MAX_KEPT} (delete unused keys of it)",
+            reason="ManifestTooLarge",
+        )
+    return manifest(
+        "ConfigMap",
+        meta["name"],
+        meta["namespace"],
+        metadata={
+            "labels": {**(meta.get("labels") or {}), "app": app.cache_name},
+            "ownerReferences": meta.get("ownerReferences") or None,
+        },
+        data=data,
+    )

@@ -1,0 +1,255 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NIMBuild: its states and conditions."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._engine.conditions import find_condition
+from ..._engine.desired import Assessment, Event, Outcome
+from ..._engine.status_builder import Progress, StatusBuilder
+from .app import NIMBuildApp
+from .names import (
+    CACHE_FAILED,
+    CACHE_NOT_FOUND,
+    FAILED,
+    IN_PROGRESS,
+    MANIFEST_READ,
+    NO_PROFILE,
+    ONE_PROFILE,
+    PENDING,
+    POD_COMPLETED,
+    POD_CREATED,
+    POD_PENDING,
+    READY,
+    RECONCILE_FAILED,
+    SEVERAL_PROFILES,
+    WAITING_FOR_CACHE,
+)
+from .steps import NO_ENGINE, Stage, Step, next_step
+
+_INPUT, _OUTPUT = "inputProfile", "outputProfile"
+_OF_CACHE = (CACHE_NOT_FOUND, CACHE_FAILED, WAITING_FOR_CACHE)
+_OF_PROFILES = (NO_PROFILE, SEVERAL_PROFILES, ONE_PROFILE)
+"""Mutually exclusive conditions: setting one removes the others."""
+
+
+def assess(app: NIMBuildApp, outcome: Outcome) -> Assessment:
+    """The new status and what else follows from a pass."""
+    builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
+    step = next_step(app)
+    if outcome.is_final:
+        _stall(builder, app, NimError(outcome.failure, reason=outcome.failure_reason))
+        return _finish(builder, app)
+    if outcome.failure or outcome.refusals:
+        _retry(builder, app, outcome)
+        return _finish(builder, app)
+    if not step.stage.startswith("cache "):
+        builder.remove_condition(*_OF_CACHE)
+    if step.problem:
+        _stall(builder, app, step.problem)
+    else:
+        builder.recover(RECONCILE_FAILED)
+        _STAGES[step.stage](builder, app, step)
+    return _finish(builder, app)
+
+
+def refuse(app: NIMBuildApp, error: NimError) -> Assessment:
+    """The status of a build that is too large; what is Ready stays so."""
+    builder = StatusBuilder({_INPUT: {}, _OUTPUT: {}, **app.status})
+    builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", str(error))
+    if builder.state != READY:
+        builder.set_field("state", PENDING)
+    builder.stalled = (error.reason, str(error))
+    return _finish(builder, app)
+
+
+def _retry(builder: StatusBuilder, app: NIMBuildApp, outcome: Outcome) -> None:
+    """A transient error; what is Ready stays so."""
+    message = outcome.failure or "; ".join(item.message for item in outcome.refusals)
+    builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", message)
+    if builder.state != READY:
+        builder.set_field("state", PENDING)
+    builder.retry(message)
+
+
+def _stall(builder: StatusBuilder, app: NIMBuildApp, problem: NimError) -> None:
+    """A problem that needs somebody to fix it."""
+    builder.fail(RECONCILE_FAILED, f"NIMBuild {app.name}", str(problem))
+    builder.set_field("state", FAILED if problem.reason == NO_ENGINE else PENDING)
+    _stop(builder, problem.reason, str(problem))
+
+
+def _stop(builder: StatusBuilder, reason: str, message: str) -> None:
+    builder.stalled = (reason, message)
+    builder.is_polled = True
+
+
+def _choose(
+    builder: StatusBuilder, kinds: t.Sequence[str], kind: str, reason: str, message: str
+) -> None:
+    """Set one of several mutually exclusive conditions."""
+    builder.remove_condition(*(other for other in kinds if other != kind))
+    builder.set_condition(kind, True, reason, message)
+
+
+def _without_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
+    reason = "NIMCacheNotFound"
+    _choose(builder, _OF_CACHE, CACHE_NOT_FOUND, reason, "Not able to get NIMCache for NIMBuild")
+    builder.set_field("state", FAILED)
+    _stop(builder, reason, f"NIMCache {app.cache_name} not found")
+
+
+def _with_failed_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
+    reason = "NIMCacheFailed"
+    message = "NIMCache is failed. NIMBuild can not progress"
+    _choose(builder, _OF_CACHE, CACHE_FAILED, reason, message)
+    builder.set_field("state", FAILED)
+    _stop(builder, reason, f"NIMCache {app.cache_name} failed: see its conditions")
+
+
+def _await_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
+    reason = "NIMCacheNotReady"
+    message = "Waiting for NIMCache to be ready before building engines"
+    _choose(builder, _OF_CACHE, WAITING_FOR_CACHE, reason, message)
+    builder.set_field("state", PENDING)
+    builder.reconciling = (reason, f"NIMCache {app.cache_name} not ready")
+
+
+def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
+    """The engine, or an unfinished one, was lost with the volume."""
+    builder.remove_condition(POD_CREATED, POD_PENDING, POD_COMPLETED)
+    _wait(builder, app, step)
+
+
+def _wait(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    builder.set_field("state", PENDING)
+    builder.reconciling = step.waiting
+
+
+def _without_profile(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
+    reason, message = "NoBuildableProfilesFound", "No buildable profiles found for NIM Cache"
+    if _names_profile(app):
+        message = "No buildable profiles found, please select a valid profile from the NIM cache"
+    _fail_for_profiles(builder, NO_PROFILE, reason, message)
+
+
+def _with_several_profiles(builder: StatusBuilder, _app: NIMBuildApp, _step: Step) -> None:
+    message = "Multiple buildable profiles found in NIM Cache, please select one profile to build"
+    _fail_for_profiles(builder, SEVERAL_PROFILES, "MultipleBuildableProfilesFound", message)
+
+
+def _fail_for_profiles(builder: StatusBuilder, kind: str, reason: str, message: str) -> None:
+    _choose(builder, _OF_PROFILES, kind, reason, message)
+    builder.set_field("state", FAILED)
+    _stop(builder, reason, message)
+
+
+def _names_profile(app: NIMBuildApp) -> bool:
+    return bool(app.spec["nimCache"].get("profile"))
+
+
+def _start(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
+    """The pod was created in this pass, perhaps not for the first time."""
+    made, done = (find_condition(builder.conditions, kind) for kind in (POD_CREATED, POD_COMPLETED))
+    if made and not done:
+        text = f"Pod {app.build_pod_name} disappeared before the engine was built: building again"
+        builder.events.append(Event("Warning", "EngineBuildPodLost", text))
+    message = "Single buildable profile cached in NIM Cache"
+    if _names_profile(app):
+        message = "Single buildable profile found"
+    _choose(builder, _OF_PROFILES, ONE_PROFILE, "BuildableProfileFound", message)
+    builder.remove_condition(POD_PENDING, POD_COMPLETED)
+    builder.status[_INPUT] = {}
+    _note_pod(builder, step)
+    builder.set_field("state", IN_PROGRESS)
+    builder.reconciling = _POD_CREATED
+
+
+def _note_pod(builder: StatusBuilder, step: Step) -> None:
+    """What applies to every existing pod, whoever created it and whatever was written then."""
+    builder.set_condition(POD_CREATED, True, *_POD_CREATED)
+    if step.profile and not builder.status[_INPUT]:
+        builder.status[_INPUT] = dict(step.profile)
+
+
+def _build(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    _note_pod(builder, step)
+    builder.set_condition(POD_PENDING, True, "PodRunning", "The Pod to build engine is in progress")
+    builder.set_field("state", IN_PROGRESS)
+    builder.reconciling = step.waiting
+
+
+def _complete(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    """Store the result before the pod is deleted, which the next pass does."""
+    _note_pod(builder, step)
+    said = ("PodReady", "The Pod to build engine has successfully completed")
+    builder.set_condition(POD_COMPLETED, True, *said)
+    builder.set_field("state", IN_PROGRESS)
+    builder.reconciling = said
+
+
+def _give_up(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    _note_pod(builder, step)
+    builder.set_condition(POD_COMPLETED, False, "PodFailed", "The pod to build engine has failed")
+    builder.set_field("state", FAILED)
+    _stop(builder, *t.cast(Progress, step.waiting))
+
+
+def _read(builder: StatusBuilder, _app: NIMBuildApp, step: Step) -> None:
+    builder.set_field("state", IN_PROGRESS)
+    builder.reconciling = step.waiting
+
+
+def _end(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
+    """Done once the cache lists the profile; the next pass deletes the pod."""
+    builder.status[_OUTPUT] = step.built.to_status() if step.built else {}
+    if step.listing:
+        builder.patches.append(step.listing)
+        message = f"waiting for NIMCache {app.cache_name} to list the built profile"
+        builder.set_field("state", IN_PROGRESS)
+        builder.reconciling = ("ListingProfile", message)
+        return
+    message = "The Pod to read local model manifest is completed"
+    builder.set_condition(MANIFEST_READ, True, "PodCompleted", message)
+    builder.set_field("state", READY)
+    builder.is_polled = True
+
+
+def _rest(builder: StatusBuilder, _app: NIMBuildApp, _step: Step) -> None:
+    builder.set_field("state", READY)
+
+
+_POD_CREATED = ("EngineBuildPodCreated", "The pod to build engine has been created")
+_STAGES: dict[Stage, t.Callable[[StatusBuilder, NIMBuildApp, Step], None]] = {
+    "cache missing": _without_cache,
+    "cache failed": _with_failed_cache,
+    "cache awaited": _await_cache,
+    "volume lost": _without_volume,
+    "no profile": _without_profile,
+    "several profiles": _with_several_profiles,
+    "waiting": _wait,
+    "to build": _start,
+    "building": _build,
+    "build failed": _give_up,
+    "built": _complete,
+    "reading": _read,
+    "read": _end,
+    "finished": _rest,
+}
+
+
+def _finish(builder: StatusBuilder, app: NIMBuildApp) -> Assessment:
+    """Add an event for a new state, unless another one already explains it."""
+    if builder.state != app.status.get("state") and not builder.events:
+        name = app.name
+        if builder.stalled:
+            text = f"NIMBuild {name} failed, msg: {builder.stalled[1]}"
+            builder.events.append(Event("Warning", builder.state, text))
+        else:
+            text = f"NIMBuild {name} reconcile success, new state: {builder.state}"
+            builder.events.append(Event("Normal", builder.state, text))
+    return builder.finish()

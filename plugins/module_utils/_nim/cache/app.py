@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a NIMCache: its names, and what all its children have in common."""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+from ..._builders.app import App
+from ..._engine.metadata import Labels, operator_labels
+from ..profiles.model_manifest import manifest_map_name
+
+
+class NIMCacheApp(App):
+    """The context of a pass over a NIMCache."""
+
+    part_of = "nim-cache"
+
+    @cached_property
+    def spec(self) -> t.Mapping[str, t.Any]:
+        """The spec."""
+        return t.cast("t.Mapping[str, t.Any]", self.resource["spec"])
+
+    @property
+    def state(self) -> str:
+        """The state that the last reconcile wrote, empty before the first."""
+        return str(self.status.get("state") or "")
+
+    @property
+    def job_name(self) -> str:
+        """The Job that downloads the model."""
+        return f"{self.name}-job"
+
+    @property
+    def pod_name(self) -> str:
+        """The pod that prints the manifest of the puller image."""
+        return f"{self.name}-pod"
+
+    @property
+    def config_map_name(self) -> str:
+        """The ConfigMap that keeps the manifest."""
+        return manifest_map_name(self.name)
+
+    @property
+    def standard_labels(self) -> Labels:
+        """The labels of pods, which the user cannot change."""
+        return operator_labels(self.name)
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the objects that are kept for the user: the PVC and the manifest."""
+        return self.standard_labels | {
+            "app.kubernetes.io/instance": self.name,
+            "app.kubernetes.io/part-of": self.part_of,
+        }
+
+    @property
+    def annotations(self) -> Labels:
+        """Empty: children do not get the user's annotations."""
+        return {}

@@ -1,0 +1,15 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Refuses a NIMCache that the operator forbids, by the rules of `_builders/policy.py`."""
+
+from __future__ import annotations
+
+from ..._builders.certificates import cert_config_map
+from ..._builders.policy import refuse, root_user_faults
+from .app import NIMCacheApp
+
+
+def refuse_forbidden(app: NIMCacheApp) -> None:
+    """NimError if the spec contains something that the operator forbids."""
+    refuse(root_user_faults(app.observed, app.spec, cert_config_map(app.spec)))

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The progress of the search for the model manifest of a NIMCache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..._base.errors import NimError
+from ..._engine.observed import LATER
+from ..._engine.ownership import ownership_of, refuse_foreign
+from ..profiles.manifest_pod import LOG, follow_pod
+from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
+from .app import NIMCacheApp
+from .names import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
+from .source import is_hf_style, is_optimized
+
+PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is known about the image.
+
+    ``fresh``: the manifest was just found in the log. ``pod``: the probe pod is wanted.
+    ``waiting``: what the search waits for, empty when it is over.
+    """
+
+    cache_type: str = ""
+    fresh: ModelManifest | None = None
+    pod: bool = False
+    waiting: str = ""
+
+
+def probe_image(app: NIMCacheApp) -> Probe:
+    """Continue the search. NimError if the result is unreadable or the pod is not ours."""
+    cache_type = stored_type(app)
+    if app.observed.get(PROTOCOL) == NATIVE:
+        return Probe(NATIVE)
+    if not needs_probe(app):
+        return Probe(cache_type)
+    if app.observed.get(PROTOCOL) == LATER:
+        is_there = app.live("Pod", app.pod_name) is not None
+        return Probe(pod=is_there, waiting="the registry, which is slow to answer")
+    what = f"ConfigMap {app.config_map_name}"
+    config_map = app.live("ConfigMap", app.config_map_name)
+    if refuse_foreign(config_map, app.resource, what) == "leaving":
+        return Probe(waiting=f"{what} to be deleted")
+    return _probe_by_pod(app)
+
+
+def stored_type(app: NIMCacheApp) -> str:
+    """The type that an earlier pass decided. It stays: the image of a NIMCache cannot change."""
+    return str(app.status.get("type") or "")
+
+
+def needs_probe(app: NIMCacheApp) -> bool:
+    """Whether the manifest is still to be found.
+
+    For images with several profiles it is kept for good; otherwise it only decides the Job's
+    command.
+    """
+    if stored_type(app):
+        return False
+    config_map = app.live("ConfigMap", app.config_map_name)
+    if ownership_of(config_map, app.resource) == "ours":
+        return False
+    decided = app.live("Job", app.job_name) is not None or app.state == READY
+    return is_optimized(app) or not decided
+
+
+def needs_protocol(app: NIMCacheApp) -> bool:
+    """Whether to ask the registry: before a probe pod is created, and if it found nothing.
+
+    Not while the pod works: a slow registry would slow each pass.
+    """
+    started = app.state == READY or app.live("Job", app.job_name) is not None
+    if not is_optimized(app) or started or not needs_probe(app):
+        return False
+    if app.live("Pod", app.pod_name) is None:
+        return True
+    return NOT_FOUND in (app.observed.get(LOG) or "")
+
+
+def stored_manifest(app: NIMCacheApp, probe: Probe) -> ModelManifest:
+    """The manifest found now or earlier. NimError if the image has none."""
+    if probe.fresh:
+        return probe.fresh
+    name = app.config_map_name
+    live = app.live("ConfigMap", name)
+    if live is None:
+        raise NimError(
+            "failed to get model manifest config file: unable to get ConfigMap"
+            f' {name}: ConfigMap "{name}" not found (the image has no model manifest to choose'
+            ' profiles from: set spec.source.ngc.model.profiles to ["all"])',
+            reason="NoModelManifest",
+        )
+    text = (live.get("data") or {}).get(MANIFEST_KEY)
+    if not text:
+        raise NimError(
+            f"failed to get model manifest config file: ConfigMap {name} has no key {MANIFEST_KEY}"
+            " (delete the ConfigMap to have it recreated)",
+            reason="NoModelManifest",
+        )
+    return parse_manifest(text)
+
+
+def _probe_by_pod(app: NIMCacheApp) -> Probe:
+    name = app.pod_name
+    found = follow_pod(app.resource, app.live("Pod", name), name, app.observed.get(LOG))
+    if found.waiting:
+        return Probe(pod=found.is_wanted, waiting=found.waiting)
+    if not found.log.text:
+        is_plain = is_hf_style(app) and not found.log.has_puller
+        return Probe("" if is_plain else MODEL_FREE)
+    fresh = parse_manifest(found.log.text)
+    dump_manifest(fresh)  # a manifest that is too large is a problem of the probe
+    return Probe(fresh=fresh)

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ServiceAccount, Role and RoleBinding that all NIMCaches of a namespace share."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.types import Manifest
+from ..._engine.api_resources import manifest
+from ..._engine.desired import Child
+from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from .app import NIMCacheApp
+from .names import ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+
+_RBAC_GROUP = "rbac.authorization.k8s.io"
+_SCC_GROUP, _SCC = "security.openshift.io", "securitycontextconstraints"
+_ANY_USER, _NON_ROOT = "anyuid", "nonroot"
+_LABELS = {"app": MANAGED_BY, MANAGED_BY_LABEL: MANAGED_BY}
+
+
+def build_rbac(
+    app: NIMCacheApp, live_role: Manifest | None, *, is_root: bool = True
+) -> list[Child]:
+    """The three objects, in the order of their references.
+
+    ``is_root``: whether caches may use the permission to run pods as root.
+    """
+    namespace = app.namespace
+    subject = {"kind": "ServiceAccount", "name": SERVICE_ACCOUNT, "namespace": namespace}
+    account = manifest(
+        "ServiceAccount",
+        SERVICE_ACCOUNT,
+        namespace,
+        metadata={"labels": {MANAGED_BY_LABEL: MANAGED_BY}},
+    )
+    binding = manifest(
+        "RoleBinding",
+        ROLE_BINDING,
+        namespace,
+        metadata={"labels": dict(_LABELS)},
+        roleRef={"apiGroup": _RBAC_GROUP, "kind": "Role", "name": ROLE},
+        subjects=[subject],
+    )
+    return [
+        Child(account, create_only=True, shared=True),
+        Child(_build_role(app, live_role, is_root=is_root), shared=True, merged=True),
+        Child(binding, shared=True),
+    ]
+
+
+def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Manifest:
+    """The rules that this cache needs and those already granted: caches must not alternate.
+
+    The rules are one atomic list, so another cache's addition since the read must not be lost.
+    """
+    needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.get("proxy") is not None else set())
+    grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}
+    rule = {
+        "apiGroups": [_SCC_GROUP],
+        "resourceNames": sorted((needed | _granted(live)) & grantable),
+        "resources": [_SCC],
+        "verbs": ["use"],
+    }
+    return manifest(
+        "Role",
+        ROLE,
+        app.namespace,
+        metadata={"labels": dict(_LABELS)},
+        rules=[rule],
+    )
+
+
+def _granted(live: Manifest | None) -> set[str]:
+    rules: list[dict[str, t.Any]] = (live or {}).get("rules") or []
+    return {
+        name
+        for rule in rules
+        if _SCC in (rule.get("resources") or [])
+        for name in rule.get("resourceNames") or []
+    }

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a reconcile of a NIMCache reads."""
+
+from __future__ import annotations
+
+from ..._builders.pvc import pvc_name
+from ..._builders.traffic import selector_reads
+from ..._engine.observed import Read, read_nodes, read_object, read_objects
+from ..profiles.manifest_pod import read_log_of
+from .app import NIMCacheApp
+from .names import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
+from .probe import PROTOCOL, needs_probe, needs_protocol
+from .source import source_of
+from .steps import has_pvc
+
+USERS = ("NIMBuild", "NIMService")
+"""Kinds that wait for a cache; no watch reports its state to them."""
+
+
+def reads(app: NIMCacheApp) -> list[Read]:
+    """First the children; then, unless the cache is settled, what the next steps need."""
+    namespace = app.namespace
+    wanted = [
+        read_object(kind, namespace, name)
+        for kind, name in (
+            ("PersistentVolumeClaim", pvc_name(app.resource)),
+            ("ConfigMap", app.config_map_name),
+            ("Job", app.job_name),
+            ("Pod", app.pod_name),
+            ("ServiceAccount", SERVICE_ACCOUNT),
+            ("Role", ROLE),
+            ("RoleBinding", ROLE_BINDING),
+        )
+    ]
+    if all(app.observed.has(read.key) for read in wanted):
+        wanted += _dependent_reads(app)
+    return wanted
+
+
+def _dependent_reads(app: NIMCacheApp) -> list[Read]:
+    namespace = app.namespace
+    pvc_exists = has_pvc(app)
+    settled = app.state == READY and pvc_exists
+    wanted = [] if settled else [read_objects(kind, namespace) for kind in USERS]
+    if not pvc_exists:
+        return wanted
+    probing = needs_probe(app)
+    if probing or not settled:
+        wanted += [read_nodes(), *selector_reads(app)]
+    if probing:
+        wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
+    if needs_protocol(app):
+        source = source_of(app)
+        secrets = (source["pullSecret"],) if source.get("pullSecret") else ()
+        wanted.append(
+            Read(
+                PROTOCOL,
+                "protocol",
+                namespace=namespace,
+                image=source["modelPuller"],
+                pull_secrets=secrets,
+            )
+        )
+    return wanted

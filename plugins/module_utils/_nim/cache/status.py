@@ -1,0 +1,242 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NIMCache: its states and conditions, and which resources a change wakes."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._builders.nim_metadata import CACHE_STATE, state_note
+from ..._builders.pvc import pvc_name
+from ..._engine.api_resources import key_of
+from ..._engine.conditions import find_condition
+from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.observed import LATER
+from ..._engine.status_builder import StatusBuilder
+from ..profiles.model_manifest import INPUT_TAG, list_profiles
+from ..profiles.profile_selection import summarize
+from .app import NIMCacheApp
+from .job import BACKOFF_LIMIT
+from .names import (
+    FAILED,
+    IN_PROGRESS,
+    NOT_READY,
+    PENDING,
+    PVC_CREATED,
+    READY,
+    RECONCILE_FAILED,
+    STARTED,
+)
+from .probe import PROTOCOL
+from .reads import USERS
+from .steps import PVC_LOST, Problem, Steps, has_succeeded, job_condition, next_steps
+
+CREATED_PVC = "NIM_CACHE_PVC_CREATED"
+JOB_CREATED = "NIM_CACHE_JOB_CREATED"
+JOB_PENDING = "NIM_CACHE_JOB_PENDING"
+JOB_COMPLETED = "NIM_CACHE_JOB_COMPLETED"
+
+
+def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
+    """The new status and what else follows from a pass.
+
+    A cache that is Ready stays so, whatever else fails, while its PVC exists.
+    """
+    builder = StatusBuilder(dict(app.status))
+    if outcome.failure:
+        if outcome.is_final:
+            _stall(builder, app, Problem(outcome.failure, outcome.failure_reason))
+        else:
+            _retry(builder, app, outcome.failure)
+        return _finish(builder, app)
+    steps = next_steps(app)
+    builder.is_requeued_slowly = app.observed.get(PROTOCOL) == LATER
+    _note_steps(builder, steps, outcome)
+    if outcome.refusals:
+        _retry(builder, app, "; ".join(item.message for item in outcome.refusals))
+    elif steps.problem:
+        _stall(builder, app, steps.problem)
+    else:
+        builder.recover(RECONCILE_FAILED)
+        if steps.waiting:
+            builder.reconciling = steps.waiting
+        elif builder.state != READY:
+            _follow_job(builder, app.at(outcome.view(app.observed)), steps, outcome)
+    return _finish(builder, app)
+
+
+def refuse(app: NIMCacheApp, error: NimError) -> Assessment:
+    """The status of a cache that is too large."""
+    builder = StatusBuilder(dict(app.status))
+    _stall(builder, app, Problem(str(error), error.reason))
+    return _finish(builder, app)
+
+
+def assumed_status(app: NIMCacheApp) -> Manifest | None:
+    """The status that a simulation assumes: the download will succeed. None if it is settled."""
+    if app.status.get("state") in (READY, FAILED):
+        return None
+    return {**app.status, "state": READY, "pvc": pvc_name(app.resource)}
+
+
+def _note_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> None:
+    """What applies whether or not the pass succeeded."""
+    builder.set_field("type", steps.probe.cache_type)
+    nothing_selected = steps.selection is not None and not steps.selection.selected
+    builder.set_field(
+        "selection", steps.selection.to_status() if steps.selection and nothing_selected else None
+    )
+    if steps.is_pvc_lost:
+        _lose_pvc(builder, steps)
+    if steps.pvc and key_of(steps.pvc) in outcome.written:
+        builder.set_condition(
+            CREATED_PVC, True, "PVCCreated", "The PVC has been created for caching NIM model"
+        )
+        builder.set_field("state", PVC_CREATED)
+
+
+def _lose_pvc(builder: StatusBuilder, steps: Steps) -> None:
+    """The cached model was lost with the PVC."""
+    reason, message = steps.waiting or (PVC_LOST, "")
+    if builder.state != NOT_READY:
+        builder.events.append(Event("Warning", reason, message))
+    if find_condition(builder.conditions, JOB_COMPLETED):
+        builder.set_condition(JOB_COMPLETED, False, reason, message)
+    builder.set_field("state", NOT_READY)
+    builder.set_field("pvc", None)
+    builder.set_field("profiles", None)
+
+
+def _retry(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
+    """A transient error."""
+    _fail(builder, app, message)
+    builder.retry(message)
+
+
+def _stall(builder: StatusBuilder, app: NIMCacheApp, problem: Problem) -> None:
+    """A problem that only a change of the cluster or of the NIMCache can fix."""
+    if problem.reason == "PVCNotFound":
+        builder.set_field("state", NOT_READY)
+    _fail(builder, app, problem.message)
+    builder.stalled = (problem.reason, problem.message)
+    builder.is_polled = problem.is_polled
+
+
+def _fail(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
+    builder.fail(RECONCILE_FAILED, f"NIMCache {app.name}", message)
+    if builder.state != READY:
+        builder.set_field("state", NOT_READY)
+
+
+def _follow_job(builder: StatusBuilder, app: NIMCacheApp, steps: Steps, outcome: Outcome) -> None:
+    """The state from the Job; the first rule that matches decides."""
+    job = app.live("Job", app.job_name)
+    if job is None:
+        builder.reconciling = ("CreatingJob", f"Job {app.job_name} will be created")
+        return
+    is_new = steps.job is not None and key_of(steps.job) in outcome.written
+    if is_new or not find_condition(builder.conditions, JOB_CREATED):
+        builder.set_condition(
+            JOB_CREATED, True, "JobCreated", "The Job to cache NIM has been created"
+        )
+    if is_new:
+        _start(builder, steps)
+    elif has_succeeded(job):
+        _complete(builder, app, steps)
+    elif job_condition(job, "Failed"):
+        _give_up(builder, job)
+    else:
+        _progress(builder, job)
+
+
+def _start(builder: StatusBuilder, steps: Steps) -> None:
+    if steps.selection:
+        builder.events.append(Event("Normal", "ProfilesSelected", summarize(steps.selection)))
+    builder.set_field("state", STARTED)
+    _preserve_built(builder)
+    builder.reconciling = ("JobCreated", "The Job to cache NIM has been created")
+
+
+def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
+    listed = list_profiles(steps.cached)
+    message = "The Job to cache NIM has successfully completed"
+    if len(listed) < len(steps.cached):
+        counts = f"{len(listed)} of {len(steps.cached)}"
+        message += f"; status.profiles only has room for the first {counts} profiles"
+    builder.set_condition(JOB_COMPLETED, True, "JobCompleted", message)
+    builder.set_field("state", READY)
+    builder.set_field("pvc", pvc_name(app.resource))
+    _preserve_built(builder, listed)
+
+
+def _preserve_built(builder: StatusBuilder, cached: t.Sequence[Manifest] = ()) -> None:
+    """The cached profiles, and those that builds added to the PVC, which stay there."""
+    names = {profile["name"] for profile in cached}
+    built = [
+        profile
+        for profile in builder.status.get("profiles") or []
+        if INPUT_TAG in (profile.get("config") or {}) and profile["name"] not in names
+    ]
+    builder.set_field("profiles", [*cached, *built])
+
+
+def _give_up(builder: StatusBuilder, job: Manifest) -> None:
+    builder.set_condition(JOB_COMPLETED, False, "JobFailed", "The Job to cache NIM has failed")
+    builder.set_field("state", FAILED)
+    _preserve_built(builder)
+    why = job_condition(job, "Failed").get("message") or "it gave no reason"
+    builder.stalled = (
+        "JobFailed",
+        f"Job {job['metadata']['name']} failed: {why}; see the logs of its pods. The download is"
+        " retried when the Job is deleted",
+    )
+
+
+def _progress(builder: StatusBuilder, job: Manifest) -> None:
+    """A failed pod is not final: the Job retries several times."""
+    status = job.get("status") or {}
+    failed = int(status.get("failed") or 0)
+    _preserve_built(builder)
+    if status.get("active") or failed:
+        limit = job["spec"].get("backoffLimit", BACKOFF_LIMIT)
+        tries = f" ({failed} of {limit + 1} attempts failed)" if failed else ""
+        progress = ("JobRunning", f"The Job to cache NIM is in progress{tries}")
+        builder.set_condition(JOB_PENDING, False, *progress)
+        builder.set_field("state", IN_PROGRESS)
+    else:
+        progress = ("JobPending", "The Job to cache NIM is in pending state")
+        builder.set_condition(JOB_PENDING, True, *progress)
+        builder.set_field("state", PENDING)
+    builder.reconciling, builder.is_told = progress, True
+
+
+def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
+    has_changed = builder.state != app.state
+    if has_changed and not (builder.error or (builder.stalled and builder.state == NOT_READY)):
+        text = f"NIMCache {app.name} reconcile success, new state: {builder.state}"
+        builder.events.append(Event("Normal", builder.state, text))
+    if has_changed:
+        builder.triggers += _trigger_users(builder, app)
+    return builder.finish()
+
+
+def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Annotation]:
+    """Annotations for the users of this cache in the namespace."""
+    value = state_note(app.name, builder.state)
+    return [
+        Annotation(kind, user["metadata"]["name"], CACHE_STATE, value)
+        for kind in USERS
+        for user in app.listed(kind) or []
+        if _uses(user, app)
+        and (user["metadata"].get("annotations") or {}).get(CACHE_STATE) != value
+    ]
+
+
+def _uses(user: Manifest, app: NIMCacheApp) -> bool:
+    """A NIMService names its cache below `storage`, a NIMBuild directly in the spec."""
+    spec = user.get("spec") or {}
+    cache = spec.get("nimCache") or (spec.get("storage") or {}).get("nimCache") or {}
+    return bool(cache.get("name") == app.name)

@@ -1,0 +1,240 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a NIMCache needs next: the PVC, then the manifest, the choice of profiles, and the Job.
+
+Each pass evaluates the steps from the live state; each results in: done, something to wait for, or
+a problem. In any case, the objects of earlier steps stay wanted.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass, field, replace
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._builders.pvc import build_pvc, pvc_name, refuse_foreign_claim
+from ..._engine.conditions import find_condition
+from ..._engine.ownership import belongs_to_namesake, ownership_of
+from ..profiles.model_manifest import Profile
+from ..profiles.profile_selection import Selection, discover_gpus, select_profiles, summarize
+from .app import NIMCacheApp
+from .job import build_job, profiles_of
+from .names import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
+from .probe import Probe, probe_image, stored_manifest, stored_type
+from .source import ALL_PROFILES, is_native, is_optimized, wanted_model
+
+PVC_LOST = "PVCLost"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a cache cannot proceed.
+
+    ``is_polled``: a change that no watch reports may fix it. ``is_of_probe``: it comes from the
+    output of the probe pod.
+    """
+
+    message: str
+    reason: str
+    is_polled: bool = False
+    is_of_probe: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The progress of a cache.
+
+    ``pvc`` and ``job`` are objects to create; ``is_pvc_lost``: the PVC of the finished or
+    running download is gone; ``is_job_stale``: the Job must be deleted as it filled that lost PVC.
+    ``waiting`` is a (reason, message). ``cached`` are the profiles that the live Job downloads.
+    """
+
+    pvc: Manifest | None = None
+    is_pvc_lost: bool = False
+    is_job_stale: bool = False
+    probe: Probe = field(default_factory=Probe)
+    selection: Selection | None = None
+    job: Manifest | None = None
+    cached: list[Profile] = field(default_factory=list)
+    waiting: tuple[str, str] | None = None
+    problem: Problem | None = None
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether this pass cannot take any later step."""
+        return self.waiting is not None or self.problem is not None
+
+
+def next_steps(app: NIMCacheApp) -> Steps:
+    """All possible steps; raises nothing, as a problem is the result of a step."""
+    steps = Steps(probe=Probe(stored_type(app)))
+    for step in (_pvc_step, _probe_step, _job_step):
+        try:
+            steps = step(app, steps)
+        except NimError as error:
+            is_of_probe = step is _probe_step
+            problem = Problem(str(error), error.reason, is_of_probe, is_of_probe)
+            steps = replace(steps, problem=problem)
+        if steps.is_blocked:
+            break
+    return steps
+
+
+def has_pvc(app: NIMCacheApp) -> bool:
+    """Whether the PVC exists, or is created in this pass."""
+    try:
+        return not _pvc_step(app, Steps()).is_blocked
+    except NimError:
+        return False
+
+
+def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    storage = app.spec.get("storage") or {}
+    if storage.get("hostPath") and not storage.get("pvc"):
+        raise NimError(
+            "spec.storage.hostPath is not supported for a NIMCache: use spec.storage.pvc",
+            reason="HostPathNotSupported",
+        )
+    pvc = storage.get("pvc") or {}
+    live = app.live("PersistentVolumeClaim", pvc_name(app.resource))
+    job = app.live("Job", app.job_name)
+    if live is None:
+        return _replace_pvc(app, steps, job)
+    is_idle = job is None and app.state != READY
+    if is_idle and pvc.get("create"):
+        refuse_foreign_claim(app, pvc, pvc_name(app.resource), None, "spec.storage.pvc")
+    if belongs_to_namesake(live, app.resource) or (
+        is_idle and live["metadata"].get("deletionTimestamp")
+    ):
+        message = f"waiting for PersistentVolumeClaim {pvc_name(app.resource)} to be deleted"
+        return replace(steps, waiting=("WaitingForPVC", message))
+    return steps
+
+
+def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
+    """An empty PVC must not pass for a full one, even after a crash between two passes.
+
+    So a lost PVC is recreated only when the status no longer says that the cache is Ready, and the
+    Job that filled it is gone.
+    """
+    name = pvc_name(app.resource)
+    pvc = (app.spec.get("storage") or {}).get("pvc") or {}
+    is_stale = job is not None and ownership_of(job, app.resource) != "foreign"
+    steps = replace(steps, is_job_stale=is_stale)
+    if not pvc.get("create"):
+        message = f'PersistentVolumeClaim "{name}" not found'
+        return replace(steps, problem=Problem(message, "PVCNotFound", is_polled=True))
+    if is_stale or app.state == READY:
+        message = f"PersistentVolumeClaim {name} is lost: the model will be cached again"
+        return replace(steps, is_pvc_lost=True, waiting=(PVC_LOST, message))
+    steps = replace(steps, pvc=build_pvc(app, app.labels))
+    if _has_failed(app):
+        message = f"waiting for PersistentVolumeClaim {name} to be created"
+        return replace(steps, waiting=("WaitingForPVC", message))
+    return steps
+
+
+def _has_failed(app: NIMCacheApp) -> bool:
+    """Whether the last pass failed: the PVC may have been refused, so start nothing for it."""
+    failed = find_condition(app.status.get("conditions"), RECONCILE_FAILED)
+    return failed is not None and failed.get("status") == "True"
+
+
+def _probe_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    probe = probe_image(app)
+    waiting = ("WaitingForManifest", f"waiting for {probe.waiting}") if probe.waiting else None
+    return replace(steps, probe=probe, waiting=waiting)
+
+
+def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
+    if app.state == READY:
+        return steps
+    name = app.job_name
+    live = app.live("Job", name)
+    standing = ownership_of(live, app.resource)
+    if standing == "foreign":
+        message = f"Job {name} exists and was not created for this NIMCache: delete or rename it"
+        return replace(steps, problem=Problem(message, "ForeignJob", is_polled=True))
+    if standing == "leaving":
+        return replace(steps, waiting=("WaitingForJob", f"waiting for Job {name} to be deleted"))
+    if live is not None:
+        return replace(steps, cached=_list_cached(app, steps, live))
+    return _start_job(app, steps)
+
+
+def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
+    profiles: list[str] = []
+    if is_optimized(app) and not is_native(app, steps.probe.cache_type):
+        profiles, steps = _choose_profiles(app, steps)
+    if steps.problem:
+        return steps
+    job = build_job(app, steps.probe.cache_type, profiles, app.observed.orchestrator)
+    if steps.pvc is not None:
+        return replace(steps, waiting=("PVCCreated", f"waiting for Job {app.job_name} to start"))
+    return replace(steps, job=job)
+
+
+def _choose_profiles(app: NIMCacheApp, steps: Steps) -> tuple[list[str], Steps]:
+    """The ids to download: those given, else those selected."""
+    given = list(wanted_model(app).get("profiles") or []) or _annotated_profiles(app)
+    if given:
+        return given, steps
+    manifest = stored_manifest(app, steps.probe)
+    selection = select_profiles(
+        manifest.profiles,
+        wanted_model(app),
+        discover_gpus(app.observed.node_labels),
+        manifest.version,
+    )
+    steps = replace(steps, selection=selection)
+    if not selection.selected:
+        message = f"no profiles are selected for caching: {summarize(selection)}"
+        steps = replace(steps, problem=Problem(message, "NoProfilesSelected", is_polled=True))
+    return selection.selected, steps
+
+
+def _annotated_profiles(app: NIMCacheApp) -> list[str]:
+    text = (app.resource["metadata"].get("annotations") or {}).get(SELECTED_PROFILES)
+    if not text:
+        return []
+    try:
+        ids = json.loads(text)
+    except (ValueError, RecursionError):
+        ids = None
+    if not isinstance(ids, list) or not ids or not all(isinstance(item, str) for item in ids):
+        raise NimError(
+            f"metadata.annotations[{SELECTED_PROFILES}] must be a JSON list of profile ids",
+            reason="ReconcileFailed",
+        )
+    return t.cast(list[str], ids)
+
+
+def _list_cached(app: NIMCacheApp, steps: Steps, job: Manifest) -> list[Profile]:
+    """The manifest's data about the profiles that the Job has downloaded; none while it runs.
+
+    The Job's list counts: the nodes on which a selection depends may have changed since.
+    """
+    ids = set(profiles_of(job))
+    if not ids or not is_optimized(app) or steps.probe.cache_type == NATIVE:
+        return []
+    if ALL_PROFILES in ids or not has_succeeded(job):
+        return []
+    manifest = stored_manifest(app, steps.probe)
+    return [profile for profile in manifest.profiles if profile.id in ids]
+
+
+def has_succeeded(job: Manifest) -> bool:
+    """Whether the download is complete."""
+    status = job.get("status") or {}
+    return bool(status.get("succeeded")) or bool(job_condition(job, "Complete"))
+
+
+def job_condition(job: Manifest, kind: str) -> dict[str, t.Any]:
+    """The Job's condition of a type if it is true, else an empty mapping."""
+    for item in (job.get("status") or {}).get("conditions") or []:
+        if item.get("type") == kind and item.get("status") == "True":
+            return dict(item)
+    return {}

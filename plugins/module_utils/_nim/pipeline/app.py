@@ -1,0 +1,31 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a NIMPipeline."""
+
+from __future__ import annotations
+
+import typing as t
+from functools import cached_property
+
+from ..._builders.app import App
+from ..._engine.metadata import Labels
+
+
+class NIMPipelineApp(App):
+    """The context of a pass over a NIMPipeline."""
+
+    @cached_property
+    def entries(self) -> t.Sequence[t.Mapping[str, t.Any]]:
+        """`spec.services`."""
+        return (self.resource.get("spec") or {}).get("services") or []
+
+    @property
+    def labels(self) -> Labels:
+        """Empty: NIMServices do not get labels of the pipeline."""
+        return {}
+
+    @property
+    def annotations(self) -> Labels:
+        """Empty: NIMServices do not get annotations of the pipeline."""
+        return {}

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The entries of `spec.services`: the NIMServices that they request, and which are invalid."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import TOO_LARGE, NimError
+from ..._engine.oversized import stub_error
+from .app import NIMPipelineApp
+
+Resource = t.Mapping[str, t.Any]
+
+SERVICE = "NIMService"
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_MAX_NAME = 253
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry, by its index in the list."""
+
+    index: int
+    fields: t.Mapping[str, t.Any]
+
+    @property
+    def where(self) -> str:
+        """Its path in the custom resource."""
+        return f"spec.services[{self.index}]"
+
+    @property
+    def name(self) -> str:
+        """The name of its NIMService, empty if it has none."""
+        return str(self.fields.get("name") or "")
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the NIMService should exist."""
+        return bool(self.fields.get("enabled"))
+
+    @property
+    def has_valid_name(self) -> bool:
+        """Whether the name is valid for an object; it becomes part of a request's path."""
+        return len(self.name) <= _MAX_NAME and bool(_NAME.fullmatch(self.name))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why an entry cannot be served as it is; ``reason`` is the condition's."""
+
+    entry: Entry
+    reason: str
+    message: str
+
+
+def entries_of(app: NIMPipelineApp) -> list[Entry]:
+    """All entries, in order."""
+    services = (app.resource.get("spec") or {}).get("services") or []
+    return [Entry(index, fields) for index, fields in enumerate(services)]
+
+
+def enabled_entries(app: NIMPipelineApp) -> dict[str, Entry]:
+    """The enabled entries by name; of several with the same name, the last one counts."""
+    last = {entry.name: entry for entry in entries_of(app)}
+    return {name: entry for name, entry in last.items() if name and entry.is_enabled}
+
+
+def served_entries(app: NIMPipelineApp) -> dict[str, Entry]:
+    """The enabled entries that can have a NIMService."""
+    return {name: entry for name, entry in enabled_entries(app).items() if entry.has_valid_name}
+
+
+def find_service_excess(app: NIMPipelineApp, name: str) -> NimError | None:
+    """Why a NIMService of the pipeline is too large, None if it is not."""
+    live = app.live(SERVICE, name)
+    return stub_error(live) if live and app.controls(live) else None
+
+
+def find_problems(app: NIMPipelineApp) -> list[Problem]:
+    """Problems with names, and NIMServices that are too large."""
+    last = {entry.name: entry for entry in entries_of(app)}
+    found = (_problem_of(entry, last[entry.name]) for entry in entries_of(app))
+    large = (
+        Problem(entry, f"{SERVICE}{TOO_LARGE}", f"{entry.where}: {SERVICE} {name}: {excess}")
+        for name, entry in served_entries(app).items()
+        if (excess := find_service_excess(app, name))
+    )
+    return [*(problem for problem in found if problem), *large]
+
+
+def _problem_of(entry: Entry, last: Entry) -> Problem | None:
+    """The problem with an entry's name, given the last entry of that name."""
+    where = f"{entry.where}.name"
+    if not entry.name:
+        text = f"{where}: missing; set the name of the NIMService"
+        return Problem(entry, "NameMissing", text) if entry.is_enabled else None
+    if last.index != entry.index:
+        text = (
+            f'{where}: "{entry.name}" is also in {last.where}, and the last one counts: rename or'
+            " remove one of them"
+        )
+        return Problem(entry, "NameDuplicate", text)
+    if entry.is_enabled and not entry.has_valid_name:
+        text = (
+            f'{where}: "{entry.name}" cannot be the name of a NIMService: use lower-case letters,'
+            " digits and dashes"
+        )
+        return Problem(entry, "NameInvalid", text)
+    return None

@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a reconcile of a NIMPipeline reads."""
+
+from __future__ import annotations
+
+from ..._engine.observed import Read, read_object, read_objects
+from .app import NIMPipelineApp
+from .desired import leftovers
+from .entries import SERVICE, served_entries
+
+
+def reads(app: NIMPipelineApp) -> list[Read]:
+    """The entries' services, and all services of the namespace, to find leftovers."""
+    namespace = app.namespace
+    names = [*served_entries(app), *leftovers(app)]
+    return [
+        read_objects(SERVICE, namespace),
+        *(read_object(SERVICE, namespace, name) for name in names),
+    ]

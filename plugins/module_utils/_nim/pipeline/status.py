@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NIMPipeline: the states of its services, and problems with its entries."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.errors import NimError
+from ..._base.reserved_keys import is_reserved_key
+from ..._builders.nim_metadata import SERVICE_STATE
+from ..._engine.conditions import RECONCILING, STALLED, find_condition
+from ..._engine.desired import Assessment, Event, Outcome, Refusal
+from ..._engine.status_builder import StatusBuilder
+from .app import NIMPipelineApp
+from .entries import SERVICE, Problem, enabled_entries, find_problems
+
+READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
+
+States = dict[str, str]
+
+
+def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
+    """The whole status after a pass; a problem with one entry does not affect the others."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    if outcome.is_final:
+        builder.set_field("state", FAILED)
+        builder.stalled = (outcome.failure_reason, outcome.failure)
+        builder.events += _news(app, builder)
+        return builder.finish()
+    if outcome.failure:
+        _retry(builder, app, outcome.failure)
+        return builder.finish()
+    now = app.at(outcome.view(app.observed))
+    refused, undeleted = _split(app, outcome.refusals)
+    refusals = (_explain(app, refusal) for refusal in refused.values())
+    problems = sorted([*find_problems(app), *refusals], key=lambda problem: problem.entry.index)
+    states = {
+        name: _state_in(now, name) if entry.has_valid_name and name not in refused else FAILED
+        for name, entry in enabled_entries(app).items()
+        # As a key it would make the API server refuse the whole status; the condition reports it.
+        if not is_reserved_key(name)
+    }
+    builder.set_field("state", _overall_state(states, problems))
+    builder.set_field("states", states)
+    _set_progress(builder, states, problems, undeleted)
+    builder.events += _events(app, builder, states)
+    builder.is_polled = _is_behind(now)
+    builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
+    return builder.finish()
+
+
+def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
+    """The status of a pipeline that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder.set_field("state", FAILED)
+    builder.stalled = (error.reason, str(error))
+    told = find_condition(app.status.get("conditions"), STALLED) or {}
+    if told.get("message") != str(error):
+        builder.events.append(Event("Warning", error.reason, str(error)))
+    return builder.finish()
+
+
+def _retry(builder: StatusBuilder, app: NIMPipelineApp, failure: str) -> None:
+    """Keep what was known: this pass learned nothing about the services."""
+    said = find_condition(builder.conditions, RECONCILING) or {}
+    if said.get("message") != failure:
+        text = f"NIMPipeline {app.name} reconcile failed, msg: {failure}"
+        builder.events.append(Event("Warning", "ReconcileFailed", text))
+    builder.status.setdefault("state", NOT_READY)
+    builder.retry(failure)
+
+
+def _split(
+    app: NIMPipelineApp, refusals: t.Sequence[Refusal]
+) -> tuple[dict[str, Refusal], list[Refusal]]:
+    """Services that could not be written, by name, and those that could not be deleted."""
+    wanted = enabled_entries(app)
+    refused = {refusal.name: refusal for refusal in refusals if refusal.name in wanted}
+    return refused, [refusal for refusal in refusals if refusal.name not in wanted]
+
+
+def _explain(app: NIMPipelineApp, refusal: Refusal) -> Problem:
+    """The API server's message, or the owner of the service."""
+    entry = enabled_entries(app)[refusal.name]
+    live = app.live(SERVICE, refusal.name)
+    if live is None or app.controls(live):
+        return Problem(entry, "NIMServiceRefused", f"{entry.where}: {refusal.message}")
+    text = (
+        f"{entry.where}: NIMservice {refusal.name} already exists and is not owned by the"
+        f" NIMPipeline {app.name}: delete that NIMService, or change the name here"
+    )
+    return Problem(entry, "NIMServiceNotOwned", text)
+
+
+def _state_in(app: NIMPipelineApp, name: str) -> str:
+    """The state of a service, empty while it is new."""
+    live = app.live(SERVICE, name)
+    if live is None or not app.controls(live):
+        return NOT_READY
+    return str((live.get("status") or {}).get("state") or "")
+
+
+def _overall_state(states: States, problems: t.Sequence[Problem]) -> str:
+    if problems or FAILED in states.values():
+        return FAILED
+    return READY if all(state == READY for state in states.values()) else NOT_READY
+
+
+def _set_progress(
+    builder: StatusBuilder,
+    states: States,
+    problems: t.Sequence[Problem],
+    undeleted: t.Sequence[Refusal],
+) -> None:
+    """No kstatus conditions once everything is as it should be."""
+    failed = [name for name, state in states.items() if state == FAILED]
+    waited_for = [name for name, state in states.items() if state not in (READY, FAILED)]
+    if problems:
+        messages = "; ".join(problem.message for problem in problems)
+        builder.stalled = (problems[0].reason, messages)
+    elif failed:
+        message = f"look at the conditions of NIMService {', '.join(failed)}"
+        builder.stalled = ("NIMServiceFailed", message)
+    elif waited_for:
+        builder.reconciling = (NOT_READY, f"waiting for NIMService {', '.join(waited_for)}")
+    if undeleted:
+        errors = ", ".join(f"{refusal.name}: {refusal.message}" for refusal in undeleted)
+        builder.reconciling = ("CleanupFailed", f"errors during cleanup: [{errors}]")
+
+
+def _events(app: NIMPipelineApp, builder: StatusBuilder, states: States) -> list[Event]:
+    """Events for changes since the last pass."""
+    events = []
+    if (app.status.get("state"), app.status.get("states")) != (builder.state, states or None):
+        shown = " ".join(f"{name}:{state}" for name, state in sorted(states.items()))
+        text = f"NIMPipeline {app.name} status {builder.state}, service states map[{shown}]"
+        events.append(Event("Normal", builder.state, text))
+    return events + _news(app, builder)
+
+
+def _news(app: NIMPipelineApp, builder: StatusBuilder) -> list[Event]:
+    """Events for what keeps the pipeline from being Ready, if the status does not say so yet."""
+    events = []
+    for kind, progress in ((RECONCILING, builder.reconciling), (STALLED, builder.stalled)):
+        reason, message = progress or ("", "")
+        old = find_condition(app.status.get("conditions"), kind) or {}
+        if reason not in ("", NOT_READY) and message != old.get("message"):
+            events.append(Event("Warning", reason, message))
+    return events
+
+
+def _is_behind(app: NIMPipelineApp) -> bool:
+    """Whether something will change that no watch reports.
+
+    Another owner's service is being deleted; or the service that last reported its state was read
+    with its old state, since reads come from a cache.
+    """
+    name, _equals, state = (
+        (app.resource["metadata"].get("annotations") or {}).get(SERVICE_STATE, "").partition("=")
+    )
+    for wanted in enabled_entries(app):
+        live = app.live(SERVICE, wanted)
+        if live and not app.controls(live) and live["metadata"].get("deletionTimestamp"):
+            return True
+        if wanted == name and live and _state_in(app, name) != state:
+            return True
+    return False

@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The context of a NIMService: its parsed spec, and what all its children have in common."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ..._builders.app import App
+from ..._builders.certificates import cert_config_map
+from .spec import Spec
+
+
+class NIMServiceApp(App):
+    """The context of a pass over a NIMService."""
+
+    part_of = "nim-service"
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return Spec(self.resource["spec"])
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a pass has served exactly this spec without a failure."""
+        is_seen = self.status.get("observedGeneration") == self.resource["metadata"].get(
+            "generation"
+        )
+        return bool(is_seen and self.status.get("state") != "Failed")
+
+    @property
+    def security_constraint(self) -> str:
+        """The OpenShift SCC that the pods need and are granted."""
+        if cert_config_map(self.spec.fields):
+            return "anyuid"
+        return "hostmount-anyuid" if self.spec.host_path else "nonroot"

@@ -1,0 +1,39 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Deployment that serves the model."""
+
+from __future__ import annotations
+
+from ..._base.types import Manifest
+from ..._builders import deployment
+from ..._builders.rollout import build_strategy, lacks_pods
+from ..._engine.observed import Read
+from .app import NIMServiceApp
+from .model_store import Store
+from .pod.probes import model_probes
+from .pod.template import build_template
+from .pod.variant import PodVariant
+from .scaling import count_replicas
+from .unready_pods import pods_read
+from .workload import container_of, deployment_of, live_template, selector_labels
+
+
+def build_deployment(app: NIMServiceApp, store: Store) -> Manifest:
+    """The Deployment. NimError if the profile's GPU count is invalid."""
+    live, selector = app.live(*deployment_of(app)), selector_labels(deployment_of(app))
+    pods = app.observed.get(pods_read(app, deployment_of(app)).key) or []
+    variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
+    return deployment.build_deployment(
+        app,
+        build_template(app, store, variant),
+        selector,
+        replicas=count_replicas(app, live),
+        strategy=build_strategy(live, pods),
+    )
+
+
+def strategy_reads(app: NIMServiceApp) -> list[Read]:
+    """The pods, while an update is in progress and some are missing."""
+    deployment = deployment_of(app)
+    return [pods_read(app, deployment)] if lacks_pods(app.live(*deployment)) else []

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The children of a NIMService, in the order to write them."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ..._base.errors import TOO_LARGE, NimError
+from ..._base.types import Manifest
+from ..._builders.autoscaler import keep_aimed
+from ..._builders.names import check_name
+from ..._builders.pvc import build_pvc, pvc_name, refuse_foreign_claim
+from ..._builders.rbac import (
+    build_role,
+    build_role_binding,
+    build_service_account,
+    constraint_rule,
+)
+from ..._builders.within_policy import within_policy
+from ..._engine.desired import Child, Desired
+from ..._engine.metadata import operator_labels
+from ..dra.applied import workload_child
+from .app import NIMServiceApp
+from .deployment import build_deployment
+from .dra import build_templates, find_fault
+from .endpoint_picker.picker import picker_children, picker_leftovers
+from .expose.routing import ROUTING
+from .expose.service import build_service, service_names
+from .kserve.children import kserve_children, unscraped
+from .kserve.platform import is_held, replaced
+from .model_layout import is_layout_awaited
+from .model_store import Unusable, select_store
+from .multi_node.groups import group_children, group_leftovers, has_leftovers
+from .permissions import refuse_forbidden
+from .scaling import build_autoscaler
+from .scraping import build_scraping
+from .spec import Spec
+from .workload import deployment_of, has_workload, live_workload, workload_of
+
+Feature = tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]]
+
+FEATURES: tuple[Feature, ...] = (
+    *ROUTING,
+    ("HorizontalPodAutoscaler", lambda spec: spec.is_autoscaled, build_autoscaler),
+    ("ServiceMonitor", lambda spec: spec.is_monitored, build_scraping),
+)
+"""Optional kinds, depending on the spec; each object has the custom resource's name."""
+
+
+@within_policy
+def desired(app: NIMServiceApp) -> Desired:
+    """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
+
+    If the store is unusable or the workload cannot be built, the workload is not among the
+    children, so a running one continues unchanged. If the cluster does not support the spec, or
+    the workload is too large, nothing is changed.
+    """
+    if find_fault(app):
+        return Desired()
+    check_name(app.resource, is_label=True)
+    refuse_forbidden(app)
+    wanted = Desired(
+        [
+            Child(build_service_account(app)),
+            Child(build_role(app, [constraint_rule(app.security_constraint)])),
+            Child(build_role_binding(app)),
+        ]
+    )
+    if app.spec.is_kserve:
+        wanted.unwanted.extend(unscraped(app))
+    else:
+        _expose(app, wanted)
+    wanted.unwanted.extend(picker_leftovers(app))
+    wanted.unwanted.extend(_replaced(app))
+    failure = None
+    try:
+        wanted.children.extend(_workload(app))
+    except NimError as error:
+        if error.reason == TOO_LARGE:
+            raise
+        failure = error
+    return replace(wanted, children=keep_aimed(app, wanted.children), failure=failure)
+
+
+def _expose(app: NIMServiceApp, wanted: Desired) -> None:
+    """Add what exposes the pods; on KServe, that is KServe's task."""
+    made = [build_service(app, name) for name in service_names(app)]
+    for kind, is_wanted, build in FEATURES:
+        if is_wanted(app.spec):
+            made.append(build(app))
+        else:
+            wanted.unwanted.append((kind, app.name))
+    wanted.children.extend(Child(item) for item in made if not is_held(app, item))
+    wanted.children.extend(picker_children(app))
+
+
+def _workload(app: NIMServiceApp) -> list[Child]:
+    """The PVC, unless one of its name exists, and the workload, if the store is usable.
+
+    Device templates come before the pods. NimError if the workload cannot be built from the spec.
+    """
+    store, children = select_store(app), []
+    if app.spec.creates_pvc:
+        name, pvc = pvc_name(app.resource), app.spec.storage["pvc"]
+        refuse_foreign_claim(app, pvc, name, live_workload(app), "spec.storage.pvc")
+        if app.live("PersistentVolumeClaim", name) is None:
+            claim = build_pvc(app, operator_labels(app.name))
+            children.append(Child(claim, create_only=True))
+    if isinstance(store, Unusable) or is_layout_awaited(app):
+        return children
+    children.extend(Child(item) for item in build_templates(app))
+    if app.spec.is_kserve:
+        return children + kserve_children(app, store)
+    if app.spec.is_multi_node:
+        return children + group_children(app, store)
+    deployment = build_deployment(app, store)
+    return [*children, workload_child(deployment, live_workload(app))]
+
+
+def _replaced(app: NIMServiceApp) -> list[tuple[str, str]]:
+    """The workload of the other kind or platform, once the wanted one exists."""
+    if not has_workload(app, workload_of(app)):
+        return []
+    left = replaced(app)
+    if app.spec.is_multi_node:
+        return [*left, deployment_of(app)]
+    return left + (group_leftovers(app) if has_leftovers(app) else [])

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The endpoint picker of `spec.expose.router.eppConfig`: its objects, and its readiness.
+
+It picks the pod to answer a request. A gateway calls it for each request that is routed to the
+InferencePool; the Service works without it.
+"""
+
+from __future__ import annotations
+
+from ...._base.errors import NimError
+from ...._builders.rbac import build_role_binding, build_service_account
+from ...._builders.rollout import Readiness, readiness_of_deployment
+from ...._engine.desired import Child
+from ...._engine.observed import Read, read_object, read_presence
+from ..app import NIMServiceApp
+from ..expose.service import service_name
+from .config import build_config, generated_config, picker_name, user_config_map
+from .deployment import build_picker, build_picker_role
+from .inference_pool import PICKER_PORT, build_picker_service, build_pool, lacks_port
+
+Names = list[tuple[str, str]]
+
+
+def picker_children(app: NIMServiceApp) -> list[Child]:
+    """All the picker's objects; none without one. NimError if its Service's name is taken."""
+    if not app.spec.expose.picker:
+        return []
+    name = picker_name(app)
+    if service_name(app) == name:
+        raise NimError(
+            f"spec.expose.service.name: {name} is the name of the endpoint picker's Service: choose"
+            " another, or remove spec.expose.router.eppConfig",
+            reason="ServiceFailed",
+        )
+    objects = [
+        build_service_account(app, name),
+        build_picker_role(app),
+        build_role_binding(app, name),
+        *([] if user_config_map(app) else [build_config(app)]),
+        build_picker_service(app),
+        build_picker(app),
+        build_pool(app),
+    ]
+    return [Child(item) for item in objects]
+
+
+def picker_reads(app: NIMServiceApp) -> list[Read]:
+    """The wanted objects, or possible leftovers; none for a settled service without a picker.
+
+    Leftovers result from a change of the spec. Then the ServiceAccount, which was created first,
+    shows whether there was ever more; after a failure everything is read, as anything may be left.
+    """
+    namespace, wanted = app.namespace, _wanted(app)
+    if _may_have_leftovers(app):
+        account = _all(app)[0]
+        has_more = wanted or _has_failed(app) or app.live(*account)
+        wanted = _all(app) if has_more else [account]
+    reads = [read_object(kind, namespace, name) for kind, name in wanted]
+    if user_config_map(app) and _is_known_to_wait(app):
+        reads.append(read_presence("ConfigMap", namespace, user_config_map(app)))
+    return reads
+
+
+def picker_leftovers(app: NIMServiceApp) -> Names:
+    """Unwanted objects of a picker; the ServiceAccount, by which they are found, comes last."""
+    kept = {*_wanted(app), ("Service", service_name(app)), ("ConfigMap", user_config_map(app))}
+    return [item for item in reversed(_all(app)) if item not in kept and app.live(*item)]
+
+
+def picker_readiness(app: NIMServiceApp) -> Readiness:
+    """The readiness of the picker; ready if none is wanted."""
+    if not app.spec.expose.picker:
+        return Readiness(True, "")
+    if lacks_port(app):
+        return Readiness(
+            False,
+            f"spec.expose.router.eppConfig.ports lacks {PICKER_PORT}/TCP, where the InferencePool"
+            " connects to the picker: add it",
+        )
+    if missing := _missing_config(app):
+        return Readiness(False, f"Waiting for {missing}, which does not exist", moving=True)
+    live = app.live("Deployment", picker_name(app))
+    if live is None:
+        return Readiness(False, f'deployment "{picker_name(app)}" does not exist yet', moving=True)
+    return readiness_of_deployment(live)
+
+
+def _all(app: NIMServiceApp) -> Names:
+    """All objects that a picker may have, in the order of creation."""
+    name = picker_name(app)
+    return [
+        ("ServiceAccount", name),
+        ("Role", name),
+        ("RoleBinding", name),
+        ("ConfigMap", generated_config(app)),
+        ("Service", name),
+        ("Deployment", name),
+        ("InferencePool", app.name),
+    ]
+
+
+def _wanted(app: NIMServiceApp) -> Names:
+    """The objects that this picker should have."""
+    if not app.spec.expose.picker:
+        return []
+    return [item for item in _all(app) if item[0] != "ConfigMap" or not user_config_map(app)]
+
+
+def _has_failed(app: NIMServiceApp) -> bool:
+    return bool(app.status.get("state") == "Failed")
+
+
+def _may_have_leftovers(app: NIMServiceApp) -> bool:
+    """Whether a picker of an earlier spec may be left; a new service had none."""
+    return bool(app.status) and not app.is_served
+
+
+def _is_known_to_wait(app: NIMServiceApp) -> bool:
+    key = app.key("Deployment", picker_name(app))
+    return app.observed.has(key) and not readiness_of_deployment(app.observed.get(key)).ready
+
+
+def _missing_config(app: NIMServiceApp) -> str:
+    """The user's ConfigMap if it does not exist; pods wait for it."""
+    key = app.key("ConfigMap", user_config_map(app))
+    if not user_config_map(app) or not app.observed.has(key) or app.observed.get(key):
+        return ""
+    return f'ConfigMap "{user_config_map(app)}" of spec.expose.router.eppConfig.configMapRef'

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the model can be reached, from inside the cluster and from outside."""
+
+from __future__ import annotations
+
+from ..._base.types import Fields
+from .app import NIMServiceApp
+from .expose.routing import has_ingress, routed_host
+from .expose.service import service_name
+from .kserve.status import cluster_url, external_url, is_of_namespace
+from .workload import live_workload
+
+
+def cluster_endpoint(app: NIMServiceApp) -> str:
+    """`<address>:<port>` of the Service, or the URL that KServe reports.
+
+    Empty while it has no address or not yet the port in the spec. Also empty if the object of that
+    name is not this resource's, as we must not contact somebody else's server.
+    """
+    if app.spec.is_kserve:
+        url = cluster_url(_own(app, live_workload(app)))
+        return url if is_of_namespace(url, app.namespace) else ""
+    service = _own(app, app.live("Service", service_name(app)))
+    spec = (service or {}).get("spec") or {}
+    address, port = spec.get("clusterIP") or "", app.spec.expose.ports["api"]
+    if address in ("", "None") or not _serves(spec, port):
+        return ""
+    return f"{_host(address)}:{port}"
+
+
+def external_endpoint(app: NIMServiceApp) -> str:
+    """The host of the Ingress, the load balancer or the gateway's routes; empty without any.
+
+    On KServe, the URL that it reports.
+    """
+    if app.spec.is_kserve:
+        return external_url(live_workload(app))
+    if has_ingress(app):
+        ingress = app.live("Ingress") or {}
+        return _rule_host(ingress, service_name(app)) or _balancer_address(ingress)
+    if app.spec.expose.service.get("type") == "LoadBalancer":
+        service = app.live("Service", service_name(app)) or {}
+        if address := _balancer_address(service):
+            return f"{_host(address)}:{app.spec.expose.ports['api']}"
+    return routed_host(app)
+
+
+def missing_endpoint(app: NIMServiceApp) -> str:
+    """Why the model server cannot be contacted yet, empty if it can."""
+    endpoint = cluster_endpoint(app)
+    if not app.spec.is_kserve:
+        said = f'Service "{service_name(app)}" has no cluster IP yet, needed to query the model'
+        return "" if endpoint else said
+    missing = {"external": external_endpoint(app), "cluster": endpoint}
+    which = next((which for which, url in missing.items() if not url), "")
+    return f"{which} endpoint not available, nimservice {app.name}" if which else ""
+
+
+def _own(app: NIMServiceApp, live: Fields | None) -> Fields | None:
+    return live if app.controls(live) else None
+
+
+def _serves(service: Fields, port: int) -> bool:
+    return any(
+        item.get("name") == "api" and item.get("port") == port
+        for item in service.get("ports") or []
+    )
+
+
+def _host(address: str) -> str:
+    """The host part of an address: IPv6 needs brackets before a port."""
+    return f"[{address}]" if ":" in address else address
+
+
+def _rule_host(ingress: Fields, service: str) -> str:
+    """The host of the first rule that routes to the Service."""
+    for rule in (ingress.get("spec") or {}).get("rules") or []:
+        backends = [
+            (path.get("backend") or {}).get("service") or {}
+            for path in (rule.get("http") or {}).get("paths") or []
+        ]
+        if rule.get("host") and any(backend.get("name") == service for backend in backends):
+            return str(rule["host"])
+    return ""
+
+
+def _balancer_address(live: Fields) -> str:
+    """The host name or address that the cluster's load balancer has assigned."""
+    balancer = (live.get("status") or {}).get("loadBalancer") or {}
+    given: Fields = next(iter(balancer.get("ingress") or []), {})
+    return str(given.get("hostname") or given.get("ip") or "")

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Service, named as the custom resource or by `spec.expose.service.name`."""
+
+from __future__ import annotations
+
+from ...._base.types import Manifest
+from ...._builders import service
+from ...._engine.metadata import controller_of
+from ...._engine.ownership import ownership_of
+from ..app import NIMServiceApp
+from ..workload import Workload, has_workload, other_workload, selector_labels, workload_of
+
+
+def service_name(app: NIMServiceApp) -> str:
+    """The Service that routes and endpoints refer to.
+
+    The reference operator ignores `spec.expose.service.name`, so a name that somebody else's
+    Service has must not stop a model that was served without it.
+    """
+    given = app.spec.expose.service.get("name") or app.name
+    return app.name if name_clash(app) else given
+
+
+def name_clash(app: NIMServiceApp) -> str:
+    """Why the Service does not have the name that the user gives; empty if it has."""
+    given = app.spec.expose.service.get("name") or app.name
+    live = app.live("Service", given)
+    if given == app.name or ownership_of(live, app.resource) != "foreign":
+        return ""
+    owner = controller_of(live or {"metadata": {}})
+    whose = f"is controlled by {owner['kind']} {owner['name']}" if owner else "is somebody else's"
+    return (
+        f'spec.expose.service.name: Service "{given}" exists and {whose}, so the Service is named'
+        f' "{app.name}": choose another name'
+    )
+
+
+def service_names(app: NIMServiceApp) -> list[str]:
+    """All wanted Services.
+
+    The reference operator named the Service as the custom resource, whatever
+    `spec.expose.service.name` said. Where it did, clients use that name, so we keep it beside the
+    user's.
+    """
+    names = [service_name(app)]
+    former = app.live("Service", app.name)
+    if former and app.controls(former) and app.name not in names:
+        names.append(app.name)
+    return names
+
+
+def selects(app: NIMServiceApp, workload: Workload) -> bool:
+    """Whether a live Service of ours selects the pods of this workload."""
+    services = (app.live("Service", name) for name in (service_name(app), app.name))
+    wanted = selector_labels(workload)
+    return any(
+        found and (found.get("spec") or {}).get("selector") == wanted and app.controls(found)
+        for found in services
+    )
+
+
+def build_service(app: NIMServiceApp, name: str) -> Manifest:
+    """A Service with all ports, by the container's port names."""
+    expose, selector = app.spec.expose, selector_labels(served_by(app))
+    return service.build_service(app, expose.ports, selector, expose.service, name)
+
+
+def served_by(app: NIMServiceApp) -> Workload:
+    """The workload to select: the other one while it serves, or is the only one that can."""
+    wanted, other = workload_of(app), other_workload(app)
+    if not has_workload(app, other):
+        return wanted
+    is_serving = selects(app, other) or not has_workload(app, wanted)
+    return other if is_serving else wanted

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The children of a service that KServe runs."""
+
+from __future__ import annotations
+
+from ...._base.errors import NimError
+from ...._engine.desired import Child
+from ..app import NIMServiceApp
+from ..model_store import Store
+from ..scraping import build_scraping
+from .mode import check_mode, deployment_mode, is_standard
+from .predictor import build_inference_service
+
+
+def kserve_children(app: NIMServiceApp, store: Store) -> list[Child]:
+    """The InferenceService and its ServiceMonitor.
+
+    NimError if its mode is unknown, or incompatible with the spec.
+    """
+    if app.spec.has_multi_node:
+        raise NimError(
+            "nimservice.spec.multiNode cannot be set when the inferencePlatform is KServe"
+        )
+    mode = deployment_mode(app)
+    check_mode(app, mode)
+    children = [Child(build_inference_service(app, store, mode))]
+    if is_standard(mode) and app.spec.is_monitored:
+        children.insert(0, Child(build_scraping(app)))
+    return children
+
+
+def unscraped(app: NIMServiceApp) -> list[tuple[str, str]]:
+    """The unwanted ServiceMonitor of a service on KServe."""
+    return [] if app.spec.is_monitored else [("ServiceMonitor", app.name)]

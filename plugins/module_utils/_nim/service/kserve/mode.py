@@ -1,0 +1,216 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How KServe runs an InferenceService: as a Deployment (standard) or by Knative.
+
+Once the InferenceService reports its mode, that counts, whatever annotation or default say then: a
+running service cannot change its mode. We pass a mode on as given, without replacing old names.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ...._base.errors import NimError
+from ...._engine.api_resources import KINDS, is_served
+from ...._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
+from ...._engine.observed import Observed, Read, read_labelled, read_object, read_objects
+from ..app import NIMServiceApp
+from ..expose.routing import refused_by_knative
+from ..workload import INFERENCE_SERVICE, is_known, live_workload
+
+KSERVE = "KServe, for spec.inferencePlatform: kserve"
+"""What to install if InferenceServices are unknown."""
+
+MODE_ANNOTATION = "serving.kserve.io/deploymentMode"
+
+_STANDARD = ("Standard", "RawDeployment")
+_KNATIVE = ("Knative", "Serverless")
+_MODES = (*_STANDARD, *_KNATIVE, "ModelMesh")
+
+_CONFIG = "inferenceservice-config"
+_NAME, _HOME = "kserve-controller-manager", "kserve"
+_MAX_CANDIDATES = 8
+_CONTROLLER = f"control-plane={_NAME}"
+CONTROLLERS = read_labelled("Deployment", _CONTROLLER)
+CONTROLLER = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": _NAME, "namespace": _HOME, "labels": {"control-plane": _NAME}},
+}
+"""KServe's controller in its default namespace, with its default settings: standard mode."""
+
+_SET_NAMESPACE = (
+    "set the KSERVE_NAMESPACE env var to specify the target KServe namespace explicitly"
+)
+
+
+def is_standard(mode: str) -> bool:
+    """Whether the pods belong to a Deployment; ModelMesh is rendered like Knative."""
+    return mode in _STANDARD
+
+
+def mode_reads(app: NIMServiceApp) -> list[Read]:
+    """KServe's settings and their location; nothing once the InferenceService reports its mode."""
+    if not is_known(app) or _settled_mode(app):
+        return []
+    if app.observed.kserve_namespace:
+        return [_read_config(app.observed.kserve_namespace)]
+    if not app.observed.has(CONTROLLERS.key):
+        return [CONTROLLERS]
+    candidates = _candidates(app.observed)
+    if not candidates:
+        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, app.namespace)]
+    return [CONTROLLERS, *map(_read_config, candidates[:_MAX_CANDIDATES])]
+
+
+def deployment_mode(app: NIMServiceApp) -> str:
+    """The mode as given. NimError if it, or KServe's namespace, is unknown."""
+    if settled := _settled_mode(app):
+        return settled
+    settings = _Settings(_find_namespace(app), app.observed)
+    given = app.spec.annotations.get(MODE_ANNOTATION) or ""
+    if given and not settings.ignores(MODE_ANNOTATION):
+        if given not in _MODES:
+            raise NimError(
+                f"deployment mode annotation found but value is invalid: {given}"
+                f" (spec.annotations[{MODE_ANNOTATION}]: give one of {', '.join(_MODES)})"
+            )
+        return given
+    return settings.default_mode()
+
+
+def check_mode(app: NIMServiceApp, mode: str) -> None:
+    """NimError if the spec asks for features that Knative provides in its own way."""
+    if mode not in _KNATIVE:
+        return
+    fields = {
+        "spec.scale (autoscaling)": app.spec.is_autoscaled,
+        **refused_by_knative(app.spec.expose),
+        "spec.metrics.enabled": app.spec.is_monitored,
+    }
+    said = [
+        f"nimservice.{field} cannot be set when KServe runs in knative mode"
+        for field, is_set in fields.items()
+        if is_set
+    ]
+    if said:
+        raise NimError("; ".join(said))
+
+
+def ignored_fields(app: NIMServiceApp) -> list[str]:
+    """Fields that are set but have no effect in the mode of the InferenceService."""
+    if _settled_mode(app) in ("", *_STANDARD):
+        return []
+    return [
+        f"spec.{field}" for field in ("replicas", "userID", "groupID") if field in app.spec.fields
+    ]
+
+
+def _settled_mode(app: NIMServiceApp) -> str:
+    status = (live_workload(app) or {}).get("status") or {}
+    return str(status.get("deploymentMode") or "")
+
+
+def _candidates(observed: Observed) -> list[str]:
+    """The possible namespaces of KServe's controller; only the default one, if it qualifies.
+
+    The label alone does not make a controller: a NIMService can set it on its objects. So a
+    tenant's Deployment can neither override nor cast doubt on an installation in the default
+    namespace.
+    """
+    found = (item["metadata"] for item in observed.get(CONTROLLERS.key) or [])
+    namespaces = sorted(
+        item["namespace"]
+        for item in found
+        if item.get("name") == _NAME and not _is_of_service(item)
+    )
+    return [_HOME] if _HOME in namespaces else namespaces
+
+
+def _is_of_service(metadata: t.Mapping[str, t.Any]) -> bool:
+    owners = metadata.get("ownerReferences") or []
+    labels = metadata.get("labels") or {}
+    is_owned = any(map(is_served, owners))
+    return is_owned or labels.get(MANAGED_BY_LABEL) == MANAGED_BY
+
+
+def _installations(observed: Observed) -> list[str]:
+    """The candidates; of several, those that have KServe's settings, if any has."""
+    candidates = _candidates(observed)
+    if len(candidates) < 2:
+        return candidates
+    return [item for item in candidates if observed.get(_read_config(item).key)] or candidates
+
+
+def _find_namespace(app: NIMServiceApp) -> str:
+    """The namespace of KServe's settings."""
+    if app.observed.kserve_namespace:
+        return app.observed.kserve_namespace
+    controllers = _installations(app.observed)
+    if app.was_listed(INFERENCE_SERVICE) and app.listed(INFERENCE_SERVICE) is None:
+        raise NimError(
+            f'no matches for kind "{INFERENCE_SERVICE}" in version'
+            f' "{KINDS[INFERENCE_SERVICE].version}": install {KSERVE}',
+            reason="DeploymentFailed",
+        )
+    if not controllers:
+        raise NimError(
+            f"no KServe controller deployment found with label {_CONTROLLER}; {_SET_NAMESPACE}"
+        )
+    if len(controllers) > 1:
+        raise NimError(
+            f"expected exactly one KServe controller deployment with label {_CONTROLLER}, found"
+            f" {len(controllers)}; {_SET_NAMESPACE}"
+        )
+    return controllers[0]
+
+
+def _read_config(namespace: str) -> Read:
+    return read_object("ConfigMap", namespace, _CONFIG)
+
+
+class _Settings:
+    """KServe's ConfigMap in a namespace; a missing one decides nothing."""
+
+    def __init__(self, namespace: str, observed: Observed) -> None:
+        read = _read_config(namespace)
+        self._where = f"ConfigMap {namespace}/{_CONFIG}"
+        self._data = (observed.get(read.key) or {}).get("data") or {}
+
+    def ignores(self, annotation: str) -> bool:
+        """Whether KServe ignores an annotation."""
+        listed = self._load("inferenceService").get("serviceAnnotationDisallowedList") or []
+        if not isinstance(listed, list):
+            raise NimError(
+                f"serviceAnnotationDisallowedList (key inferenceService of {self._where}) is not a"
+                " list: fix KServe's config"
+            )
+        return annotation in listed
+
+    def default_mode(self) -> str:
+        """The mode of an InferenceService that names none."""
+        if "deploy" not in self._data:
+            return _STANDARD[0]
+        mode = self._load("deploy").get("defaultDeploymentMode") or ""
+        if not mode:
+            raise NimError(
+                "invalid deploy config, defaultDeploymentMode is required"
+                f" (key deploy of {self._where})"
+            )
+        if mode not in _MODES:
+            raise NimError(
+                "invalid deployment mode. Supported modes are Knative, Standard, ModelMesh and"
+                f" RawDeployment, Serverless (key deploy of {self._where}: {mode!r})"
+            )
+        return str(mode)
+
+    def _load(self, key: str) -> dict[str, t.Any]:
+        try:
+            found = json.loads(self._data.get(key) or "{}")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise NimError(f"key {key} of {self._where} is not a JSON object: fix KServe's config")
+        return found

@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The InferenceService by which KServe serves the model."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._base.types import Json, Manifest
+from ...._builders.app import OPERATOR_VERSION_LABEL
+from ...._builders.env import drop_env
+from ...._builders.nim_metadata import (
+    LAST_APPLIED_ANNOTATION,
+    PARENT_HASH_ANNOTATION,
+    kept_hashes,
+)
+from ...._builders.pod import find_container
+from ...._builders.probes import Handler
+from ...._builders.rollout import ROLLING_UPDATE
+from ...._engine.kept_lists import has_meaning
+from ...._engine.list_order import keep_order
+from ...._engine.metadata import Labels
+from ..app import NIMServiceApp
+from ..expose.routing import has_ingress
+from ..model_store import Store
+from ..pod.group_env import group_env
+from ..pod.probes import model_probes
+from ..pod.template import build_template
+from ..pod.variant import PodVariant
+from ..workload import (
+    INFERENCE_SERVICE,
+    container_of,
+    deployment_of,
+    live_template,
+    live_workload,
+    selector_labels,
+)
+from .mode import MODE_ANNOTATION, is_standard
+from .scaling import build_scaling
+
+_VISIBILITY_LABEL = "networking.kserve.io/visibility"
+_KNATIVE_STARTUP_FAILURES = 30
+
+
+def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Manifest:
+    """The InferenceService in a mode. NimError if GPUs, a claim or a scale target is invalid."""
+    live = live_workload(app)
+    given = (live or {}).get("metadata") or {}
+    return app.child(
+        INFERENCE_SERVICE,
+        labels=_labels(app, given.get("labels") or {}),
+        annotations=_annotations(app, mode, live),
+        spec={"predictor": _build_predictor(app, store, mode)},
+    )
+
+
+def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
+    """KServe copies them to the pods, so they keep the operator version that created them."""
+    labels = app.labels
+    if not has_ingress(app):
+        labels.setdefault(_VISIBILITY_LABEL, "cluster-local")
+    made_by = live.get(OPERATOR_VERSION_LABEL)
+    return labels if made_by is None else labels | {OPERATOR_VERSION_LABEL: made_by}
+
+
+def _annotations(app: NIMServiceApp, mode: str, live: Manifest | None) -> Labels:
+    """KServe copies them to the pods, so the reference's hashes stay: nothing reads them."""
+    annotations = app.annotations
+    if is_standard(mode) and app.spec.is_autoscaled:
+        annotations["serving.kserve.io/autoscalerClass"] = "hpa"
+    return {
+        **annotations,
+        "serving.kserve.io/enable-metric-aggregation": "true",
+        "serving.kserve.io/enable-prometheus-scraping": "true",
+        MODE_ANNOTATION: annotations.get(MODE_ANNOTATION) or mode,
+        **kept_hashes(live, PARENT_HASH_ANNOTATION, LAST_APPLIED_ANNOTATION),
+    }
+
+
+def _build_predictor(app: NIMServiceApp, store: Store, mode: str) -> Json:
+    live = live_template(app)
+    is_deployed = is_standard(mode)
+    probes = model_probes(app.spec) if is_deployed else _build_knative_probes(app)
+    variant = PodVariant(container_of(app), live, probes, is_selected=False)
+    pod = build_template(app, store, variant)["spec"]
+    if is_deployed:
+        pod |= {**build_scaling(app), "deploymentStrategy": ROLLING_UPDATE}
+    else:
+        pod = _for_knative(app, pod)
+    labels, annotations = selector_labels(deployment_of(app)), app.annotations
+    return _as_before(app, {"labels": labels, "annotations": annotations, **pod}, live)
+
+
+def _for_knative(app: NIMServiceApp, pod: Json) -> Json:
+    """Knative sets replicas and users of pods, and identifies ports by number."""
+    model, *sidecars = pod["containers"]
+    unnamed = [
+        {"containerPort": number, "protocol": "TCP"}
+        for name, number in app.spec.expose.ports.items()
+        if name != "metrics"
+    ]
+    kept = {key: value for key, value in pod.items() if key != "securityContext"}
+    return kept | {"containers": [model | {"ports": unnamed}, *sidecars]}
+
+
+def _build_knative_probes(app: NIMServiceApp) -> Json:
+    numbers = app.spec.expose.ports
+
+    def by_number(path: str) -> Handler:
+        if "grpc" in numbers:
+            return {"grpc": {"port": numbers["grpc"]}}
+        return {"httpGet": {"path": path, "port": numbers["api"]}}
+
+    return model_probes(app.spec, by_number, _KNATIVE_STARTUP_FAILURES)
+
+
+def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
+    """The predictor as the reference operator builds it, while nothing else changes.
+
+    The reference gives init containers and sidecars the variables of groups. Removing them restarts
+    the pods, so that waits for a change that restarts them anyway.
+    """
+    kept = {
+        where: [_with_group_env(app, item, live, where) for item in predictor.get(where) or []]
+        for where in ("initContainers", "containers")
+    }
+    before = predictor | {where: items for where, items in kept.items() if items}
+    return before if has_meaning(live["spec"], before) else predictor
+
+
+def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str) -> Json:
+    """The container with all the group variables that the reference gave it, if it did."""
+    env = find_container(live, container["name"], where).get("env") or []
+    names = {item["name"] for item in group_env(app)}
+    is_told = names <= {item["name"] for item in env}
+    own = keep_order(container, {"env": env}).get("env")
+    is_same = drop_env(env, *names) == own
+    return container | {"env": env} if is_told and is_same else container

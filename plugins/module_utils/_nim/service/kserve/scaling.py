@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The replicas of an InferenceService, and its scale target."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from ...._base.errors import NimError
+from ...._base.quantity import parse_quantity
+from ...._base.types import Fields
+from ...._builders.pod import without_empty
+from ..app import NIMServiceApp
+
+_TARGETS = {
+    "Utilization": "averageUtilization",
+    "Value": "value",
+    "AverageValue": "averageValue",
+}
+"""type of a target → its field"""
+
+
+def build_scaling(app: NIMServiceApp) -> dict[str, t.Any]:
+    """The predictor's replica fields in standard mode, where KServe creates the autoscaler.
+
+    It supports one target, for CPU or memory. NimError if that is not a number.
+    """
+    if not app.spec.is_autoscaled:
+        replicas = app.spec.replicas
+        return {} if replicas is None else {"minReplicas": replicas, "maxReplicas": replicas}
+    given = app.spec.hpa
+    limits = {
+        "minReplicas": given.get("minReplicas"),
+        "maxReplicas": given.get("maxReplicas") or None,
+    }
+    return without_empty(limits | _build_metric(given.get("metrics") or []))
+
+
+def _build_metric(metrics: t.Sequence[Fields]) -> dict[str, t.Any]:
+    for index, metric in enumerate(metrics):
+        resource = metric.get("resource") or {}
+        if metric.get("type") == "Resource" and resource.get("name") in ("cpu", "memory"):
+            target = resource.get("target") or {}
+            return {
+                "scaleMetric": resource["name"],
+                "scaleMetricType": target.get("type"),
+                "scaleTarget": _whole_number(target, index) or None,
+            }
+    return {}
+
+
+def _whole_number(target: Fields, index: int) -> int:
+    """KServe accepts whole numbers only: quantities are rounded up."""
+    value = target.get(_TARGETS.get(target.get("type") or "", "")) or 0
+    try:
+        return math.ceil(parse_quantity(value))
+    except ValueError as error:
+        raise NimError(
+            f"spec.scale.hpa.metrics[{index}].resource.target: {error}: use a number",
+            reason="DeploymentFailed",
+        ) from error

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an InferenceService reports: whether its pods serve, and where."""
+
+from __future__ import annotations
+
+import typing as t
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from ...._engine.conditions import find_condition
+
+Live = t.Optional[t.Mapping[str, t.Any]]  # noqa: UP045 a bar is no type before it is evaluated
+
+
+def predictor_readiness(name: str, live: Live, *, is_changed: bool = False) -> tuple[bool, str]:
+    """Whether the predictor is ready, and its message.
+
+    ``is_changed``: this pass changed its spec, so the status is older. The generation in the status
+    does not tell: KServe copies it from the object that runs the pods.
+    """
+    if live is None:
+        return False, f'Waiting for InferenceService "{name}" creation'
+    found = find_condition((live.get("status") or {}).get("conditions"), "PredictorReady")
+    if found is None or is_changed:
+        return False, f'Waiting for InferenceService "{name}" reporting Predictor readiness'
+    return found.get("status") == "True", str(found.get("message") or "")
+
+
+def cluster_url(live: Live) -> str:
+    """Its URL inside the cluster, empty until it reports one."""
+    address = ((live or {}).get("status") or {}).get("address") or {}
+    return _clean(address.get("url"))
+
+
+def external_url(live: Live) -> str:
+    """Its external URL, empty until it reports one."""
+    return _clean(((live or {}).get("status") or {}).get("url"))
+
+
+def is_of_namespace(url: str, namespace: str) -> bool:
+    """Whether a URL refers to a Service of the namespace, judging by its text.
+
+    Whoever can write a status could otherwise make the operator contact what only it can reach:
+    others' servers, or what listens beside it.
+    """
+    host = ""
+    try:
+        host = urlsplit(url).hostname or ""
+        address = ip_address(host)
+    except ValueError:
+        return host.split(".")[1:3] == [namespace, "svc"]
+    is_mapped = getattr(address, "ipv4_mapped", None) is not None
+    is_own = is_mapped or str(address) in ("127.0.0.1", "::1")
+    return not (is_own or address.is_link_local or address.is_unspecified)
+
+
+def _clean(url: t.Any) -> str:
+    return url if isinstance(url, str) and url.isprintable() else ""

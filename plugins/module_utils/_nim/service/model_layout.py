@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which layout of model files the image expects: legacy, or native (single-model)."""
+
+from __future__ import annotations
+
+from ..._builders.pod import find_container, image_reference
+from ..._builders.rollout import is_past_deadline
+from ..._engine.observed import LATER, Read
+from .app import NIMServiceApp
+from .model_store import Store
+from .workload import container_of, live_template, live_workload
+
+NATIVE_PATH = "/model"
+MODEL_VOLUME = "model-store"
+
+
+def is_native(app: NIMServiceApp, store: Store) -> bool:
+    """Whether to use the native layout; a cache knows, else the image, decided once per image."""
+    if store.cache is not None:
+        return bool((store.cache.get("status") or {}).get("type") == "native")
+    decided = _live_layout(app)
+    return app.observed.get(_key(app)) == "native" if decided is None else decided
+
+
+def is_layout_awaited(app: NIMServiceApp) -> bool:
+    """Whether the registry's answer is pending: do not decide a layout without it."""
+    return not app.spec.cache_name and app.observed.get(_key(app)) == LATER
+
+
+def layout_reads(app: NIMServiceApp) -> list[Read]:
+    """Queries the registry only if nothing else shows the layout; read the workload first."""
+    if app.spec.cache_name or _live_layout(app) is not None:
+        return []
+    image = app.spec.image
+    return [
+        Read(
+            _key(app),
+            "protocol",
+            namespace=app.namespace,
+            image=image_reference(image),
+            pull_secrets=tuple(image.get("pullSecrets") or ()),
+        )
+    ]
+
+
+def _key(app: NIMServiceApp) -> str:
+    return f"protocol/{image_reference(app.spec.image)}"
+
+
+def _live_layout(app: NIMServiceApp) -> bool | None:
+    """The layout of the live workload of this image.
+
+    None if unknown: there is no workload, it has another image, or it is legacy and never became
+    ready, which happens if the registry gave no answer at first.
+    """
+    live = live_workload(app)
+    container = find_container(live_template(app), container_of(app))
+    if live is None or container.get("image") != image_reference(app.spec.image):
+        return None
+    if any(
+        mount.get("name") == MODEL_VOLUME and mount.get("mountPath") == NATIVE_PATH
+        for mount in container.get("volumeMounts") or []
+    ):
+        return True
+    return None if is_past_deadline(live) else False

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The location of the model files: the store that the spec selects, or why it is unusable."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import NimError
+from ..._base.types import Json
+from ..._builders.nim_metadata import find_cache_excess
+from ..._builders.pod import without_empty
+from ..._builders.pvc import claim_at_deletion, pvc_name
+from ..._engine.conditions import find_condition
+from .app import NIMServiceApp
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store to mount.
+
+    ``source``: the volume source. ``cache``: its NIMCache, if any. ``profile``: the profile of that
+    cache that the user chose, or an empty string.
+    """
+
+    source: Json
+    sub_path: str = ""
+    cache: t.Mapping[str, t.Any] | None = None
+    profile: str = ""
+
+    @property
+    def cache_source(self) -> t.Mapping[str, t.Any]:
+        """The part of the cache's `spec.source` that is set, empty without a cache."""
+        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
+        return next((value for value in source.values() if value), {})
+
+    @property
+    def is_hf(self) -> bool:
+        """Whether the cache was filled through the Hugging Face protocol."""
+        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
+        return bool(source.get("hf") or source.get("dataStore"))
+
+    @property
+    def is_universal(self) -> bool:
+        """Whether the cache holds a model for the multi-LLM NIM, not profiles of an image."""
+        return self.is_hf or bool(self.cache_source.get("modelEndpoint"))
+
+    @property
+    def model_uri(self) -> str:
+        """The model's `hf://` address, empty if it has none."""
+        if not self.is_hf:
+            return ""
+        source = self.cache_source
+        return f"hf://{source.get('namespace', '')}/{source.get('modelName', '')}"
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """A store that is unusable now. ``failed``: waiting alone will not help."""
+
+    reason: str
+    message: str
+    failed: bool
+
+
+def select_store(app: NIMServiceApp) -> Store | Unusable:
+    """The first store that the spec names; NimError if it names none."""
+    given = app.spec.storage
+    pvc = given.get("pvc") or {}
+    if app.spec.cache_name:
+        return _cache_store(app)
+    if app.spec.creates_pvc or pvc.get("name"):
+        return Store(_pvc_source(app, pvc_name(app.resource)), pvc.get("subPath") or "")
+    if given.get("emptyDir") is not None:
+        return Store({"emptyDir": without_empty({"sizeLimit": given["emptyDir"].get("sizeLimit")})})
+    if given.get("hostPath"):
+        return Store({"hostPath": {"path": given["hostPath"], "type": "DirectoryOrCreate"}})
+    raise NimError(
+        "neither external PVC name, NIMCache volume, empty dir or local host path should be"
+        " provided (set one of spec.storage.nimCache.name, spec.storage.pvc, spec.storage.emptyDir"
+        " and spec.storage.hostPath)"
+    )
+
+
+def pvc_at_deletion(app: NIMServiceApp) -> str:
+    """What happens to the PVC when the service is deleted; empty if it was not to create one."""
+    if not app.spec.creates_pvc:
+        return ""
+    return claim_at_deletion(app, pvc_name(app.resource), "the models")
+
+
+def _pvc_source(app: NIMServiceApp, name: str) -> Json:
+    fields = {"claimName": name, "readOnly": app.spec.storage.get("readOnly")}
+    return {"persistentVolumeClaim": without_empty(fields)}
+
+
+def _cache_store(app: NIMServiceApp) -> Store | Unusable:
+    name = app.spec.cache_name
+    cache = app.live("NIMCache", name)
+    if cache is None:
+        return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
+    if excess := find_cache_excess(cache):
+        return Unusable(excess.reason, str(excess), failed=True)
+    if unusable := _why_unusable(name, cache):
+        return unusable
+    pvc = ((cache["spec"].get("storage") or {}).get("pvc")) or {}
+    claim_name = pvc.get("name") or cache["status"].get("pvc")
+    if not claim_name:
+        raise NimError(
+            f"missing PVC for the nimcache instance {name} (its status.pvc is empty: look at the"
+            " NIMCache, or recreate it)"
+        )
+    profile = app.spec.storage["nimCache"].get("profile") or ""
+    return Store(_pvc_source(app, claim_name), pvc.get("subPath") or "", cache, profile)
+
+
+def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:
+    if any((source or {}).get("datasetName") for source in cache["spec"]["source"].values()):
+        return Unusable(
+            "NIMCacheFailed",
+            f"NIMCache {name} holds a dataset, which no NIM can serve: name a NIMCache of a model"
+            " in spec.storage.nimCache.name",
+            failed=True,
+        )
+    status = cache.get("status") or {}
+    if status.get("state") == "Failed":
+        return Unusable("NIMCacheFailed", _failure_of(name, status), failed=True)
+    if status.get("state") != "Ready":
+        return Unusable("NIMCacheNotReady", f"NIMCache {name} not ready", failed=False)
+    return None
+
+
+def _failure_of(name: str, status: t.Mapping[str, t.Any]) -> str:
+    """The cache's own message about its failure."""
+    for kind, failing in (
+        ("NIM_CACHE_JOB_COMPLETED", "False"),
+        ("NIM_CACHE_RECONCILE_FAILED", "True"),
+    ):
+        said = find_condition(status.get("conditions"), kind)
+        if said and said.get("status") == failing and said.get("message"):
+            return str(said["message"])
+    return f"NIMCache {name} failed"

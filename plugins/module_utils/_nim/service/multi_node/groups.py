@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The objects beside a LeaderWorkerSet: a ComputeDomain, and what MPI needs."""
+
+from __future__ import annotations
+
+from ...._engine.desired import Child
+from ...._engine.observed import Read, read_object, read_presence
+from ..app import NIMServiceApp
+from ..compute_domain import build_domain, creates_domain, domain_name
+from ..expose.service import selects
+from ..model_store import Store
+from ..workload import groups_of, has_workload, live_workload
+from . import mpi
+from .leader_worker_set import build_groups, count_groups
+
+Names = list[tuple[str, str]]
+
+
+def group_children(app: NIMServiceApp, store: Store) -> list[Child]:
+    """The LeaderWorkerSet, preceded by the objects that its pods need."""
+    children = []
+    if creates_domain(app):
+        children.append(Child(build_domain(app)))
+    if not app.spec.ray_port:
+        children += [
+            Child(mpi.build_hostfiles(app, count_groups(app))),
+            Child(mpi.build_start_script(app)),
+            Child(mpi.build_ssh_key(app), create_only=True),
+        ]
+    return [*children, Child(build_groups(app, store))]
+
+
+def group_reads(app: NIMServiceApp) -> list[Read]:
+    """The wanted objects, or leftovers; nothing if there never were groups.
+
+    For groups without traffic, this first checks only whether they exist.
+    """
+    namespace = app.namespace
+    if app.spec.is_multi_node:
+        wanted = [] if app.spec.ray_port else _config_maps(app)
+        wanted += [("ComputeDomain", domain_name(app))] if domain_name(app) else []
+    elif has_leftovers(app):
+        wanted = group_leftovers(app)[:-1]
+    elif _may_have_groups(app):
+        kind, name = groups_of(app)
+        return [read_object(kind, namespace, name)]
+    else:
+        return []
+    reads = [read_object(kind, namespace, name) for kind, name in (*wanted, groups_of(app))]
+    if app.spec.is_multi_node and not app.spec.ray_port:
+        reads.append(read_presence("Secret", namespace, mpi.key_name(app)))
+    return reads
+
+
+def has_leftovers(app: NIMServiceApp) -> bool:
+    """Whether a service of one node had groups: they still serve, or still exist."""
+    groups = groups_of(app)
+    return selects(app, groups) or has_workload(app, groups)
+
+
+def group_leftovers(app: NIMServiceApp) -> Names:
+    """The groups' objects to delete; groups come last, as they reveal the other leftovers.
+
+    The SSH key stays until the service is deleted: the operator may not delete Secrets.
+    """
+    return [*_config_maps(app), ("ComputeDomain", app.name), groups_of(app)]
+
+
+def _may_have_groups(app: NIMServiceApp) -> bool:
+    """Whether groups may exist that no Service selects: those that the reference left behind.
+
+    They are looked for after adoption (the reference never writes `observedGeneration`, and a
+    resource restored from a backup has no status), when the spec changes, and while something
+    fails: not in passes with nothing to do.
+    """
+    if not app.status:
+        return live_workload(app) is not None
+    return not app.is_served
+
+
+def _config_maps(app: NIMServiceApp) -> Names:
+    return [("ConfigMap", name) for name in (mpi.hostfiles_name(app), mpi.script_name(app))]

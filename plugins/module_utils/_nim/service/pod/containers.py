@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The containers of the pod: the model's, the user's, and the one that adds certificates."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._builders.certificates import ca_init_container, cert_config_map
+from ...._builders.copies import refuse_copies
+from ...._builders.env import proxy_env
+from ...._builders.pod import find_container, image_reference, without_empty
+from ...dra.pod_claims import PodClaim, with_claims
+from ..app import NIMServiceApp
+from ..dra import pod_claims
+from ..model_layout import is_native
+from ..model_store import Store
+from .env import main_env, side_env
+from .gpu import build_resources
+from .variant import PodVariant
+from .volumes import build_init_mounts, build_main_mounts
+
+Items = list[dict[str, t.Any]]
+
+
+def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
+    """The model container, then the sidecars; all use the claims of the pod.
+
+    NimError if a claim cannot be had.
+    """
+    spec, native = app.spec, is_native(app, store)
+    mounts = [*build_main_mounts(app, store, native=native), *variant.mounts]
+    model = {
+        "name": variant.container,
+        "image": image_reference(spec.image),
+        "imagePullPolicy": spec.image.get("pullPolicy"),
+        "command": spec.command,
+        "args": spec.args or list(variant.args),
+        "ports": [
+            {"name": name, "containerPort": number, "protocol": "TCP"}
+            for name, number in {**spec.expose.ports, **variant.ports}.items()
+        ],
+        "env": main_env(app, store, native=native, role=variant.env),
+        "volumeMounts": mounts,
+        "resources": build_resources(app, store),
+        **variant.probes,
+    }
+    sidecars, claims = spec.sidecars, pod_claims(app)
+    _refuse_copies(app, "spec.sidecarContainers", len(sidecars), mounts, claims)
+    containers = [without_empty(model), *(_side_container(app, item, mounts) for item in sidecars)]
+    return with_claims(containers, claims)
+
+
+def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
+    """The init container for certificates, if any, then the user's."""
+    mounts = build_init_mounts(app, store, native=is_native(app, store))
+    first = [_ca_container(app, mounts, variant)] if cert_config_map(app.spec.fields) else []
+    users = app.spec.init_containers
+    _refuse_copies(app, "spec.initContainers", len(users), mounts)
+    return first + [_side_container(app, item, mounts) for item in users]
+
+
+def pull_policy(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> str:
+    """The pull policy of a container that the user gives: its own, else the model's, or neither."""
+    images = (given["image"], app.spec.image)
+    return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
+
+
+def _refuse_copies(
+    app: NIMServiceApp, into: str, copies: int, mounts: Items, claims: t.Sequence[PodClaim] = ()
+) -> None:
+    """NimError if what all containers share is too large for so many."""
+    shared = {
+        "spec.env": app.spec.env,
+        "spec.authSecret": app.spec.auth_secret,
+        "spec.image": app.spec.image.get("pullPolicy"),
+        "spec.proxy": proxy_env(app.spec.proxy),
+        "spec.storage": mounts,
+        "spec.draResources": [[claim.name, claim.requests] for claim in claims],
+    }
+    refuse_copies(shared, into, copies)
+
+
+def _side_container(
+    app: NIMServiceApp, given: t.Mapping[str, t.Any], mounts: Items
+) -> dict[str, t.Any]:
+    return without_empty(
+        {
+            "name": given["name"],
+            "image": image_reference(given["image"]),
+            "imagePullPolicy": pull_policy(app, given),
+            "command": given.get("command"),
+            "args": given.get("args"),
+            "workingDir": given.get("workingDir"),
+            "env": side_env(app, given.get("env")),
+            "volumeMounts": mounts,
+        }
+    )
+
+
+def _ca_container(app: NIMServiceApp, mounts: Items, variant: PodVariant) -> dict[str, t.Any]:
+    """The certificates' container.
+
+    The script of a live one of the same image is kept: that of the reference, or of another release
+    of ours, does the same, and changing it would restart the pods for nothing.
+    """
+    image = image_reference(app.spec.image)
+    container = ca_init_container(image, side_env(app, None), mounts)
+    if policy := app.spec.image.get("pullPolicy"):
+        container["imagePullPolicy"] = policy
+    live = find_container(variant.live, container["name"], "initContainers")
+    if live.get("image") == image and live.get("command"):
+        container |= {key: live[key] for key in ("command", "args") if live.get(key)}
+    return container

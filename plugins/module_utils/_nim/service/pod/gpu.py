@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The GPUs that a chosen profile needs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._builders.gpu import (
+    GPU,
+    amounts_of,
+    has_gpus,
+    parallelism_of,
+    parse_parallelism,
+    with_gpus,
+)
+from ..app import NIMServiceApp
+from ..model_store import Store
+
+
+def build_resources(app: NIMServiceApp, store: Store) -> dict[str, t.Any]:
+    """The container's resources: the user's, with the profile's GPUs if they name none.
+
+    With `spec.draResources`, only the user chooses the devices.
+
+    Raises NimError if the profile's GPU count is not a positive number.
+    """
+    amounts = amounts_of(app.spec.resources)
+    profile = None if app.spec.dra_resources else _profile(store)
+    if profile is not None and not has_gpus(amounts):
+        amounts = with_gpus(amounts, _gpu_count(app, profile))
+    return {key: named for key, named in amounts.items() if named}
+
+
+def _profile(store: Store) -> dict[str, t.Any] | None:
+    """The chosen profile as the cache lists it; only caches of an image's profiles have any."""
+    if store.cache is None or store.is_universal:
+        return None
+    listed = (store.cache.get("status") or {}).get("profiles") or []
+    return next((item for item in listed if item.get("name") == store.profile), None)
+
+
+def _gpu_count(app: NIMServiceApp, profile: t.Mapping[str, t.Any]) -> str:
+    if app.spec.has_multi_node:
+        return str(app.spec.tensor_size)
+    return parse_parallelism(
+        parallelism_of(profile) or "1",
+        f"{profile['name']} of spec.storage.nimCache.profile",
+        f"set {GPU} in spec.resources.limits",
+    )

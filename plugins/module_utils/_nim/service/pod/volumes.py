@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Volumes of the pod, and where its containers mount them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...._builders.certificates import ca_init_mounts, ca_main_mount, ca_volumes, cert_config_map
+from ...._builders.pod import without_empty
+from ..app import NIMServiceApp
+from ..model_layout import MODEL_VOLUME, NATIVE_PATH
+from ..model_store import Store
+from .env import MODEL_STORE_PATH
+
+Items = list[dict[str, t.Any]]
+
+_SCRATCH = "scratch"
+
+
+def build_volumes(app: NIMServiceApp, store: Store) -> Items:
+    """The pod's volumes, in order."""
+    limit = app.spec.storage.get("sharedMemorySizeLimit")
+    memory = {"medium": "Memory", **without_empty({"sizeLimit": limit})}
+    volumes: Items = [{"name": "dshm", "emptyDir": memory}]
+    if _needs_scratch(app):
+        volumes.append({"name": _SCRATCH, "emptyDir": {}})
+    volumes.append({"name": MODEL_VOLUME, **store.source})
+    config_map = cert_config_map(app.spec.fields)
+    return volumes + (ca_volumes(config_map) if config_map else [])
+
+
+def build_main_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Items:
+    """The mounts of the model container; sidecars have the same."""
+    mounts = [
+        *_model_mounts(store, native=native),
+        {"name": "dshm", "mountPath": "/dev/shm"},
+        *_scratch_mounts(app),
+    ]
+    return mounts + ([ca_main_mount()] if cert_config_map(app.spec.fields) else [])
+
+
+def build_init_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Items:
+    """The mounts of every init container, the one for certificates included."""
+    mounts = [*_model_mounts(store, native=native), *_scratch_mounts(app)]
+    return mounts + (ca_init_mounts() if cert_config_map(app.spec.fields) else [])
+
+
+def _model_mounts(store: Store, *, native: bool) -> Items:
+    paths = (NATIVE_PATH, "/opt/cache") if native else (MODEL_STORE_PATH,)
+    return [
+        without_empty({"name": MODEL_VOLUME, "mountPath": path, "subPath": store.sub_path})
+        for path in paths
+    ]
+
+
+def _scratch_mounts(app: NIMServiceApp) -> Items:
+    return [{"name": _SCRATCH, "mountPath": "/scratch"}] if _needs_scratch(app) else []
+
+
+def _needs_scratch(app: NIMServiceApp) -> bool:
+    """The user's own containers share a scratch volume with the model's."""
+    return bool(app.spec.init_containers or app.spec.sidecars)

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rollout progress of a Deployment, a LeaderWorkerSet or an InferenceService."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._builders.rollout import Readiness, readiness_of_deployment
+from ..._engine.conditions import find_condition
+from .app import NIMServiceApp
+from .expose.service import selects
+from .kserve.platform import awaited
+from .kserve.status import predictor_readiness
+from .workload import live_workload, other_workload, pods_of
+
+
+def readiness_of(app: NIMServiceApp, before: NIMServiceApp | None = None) -> Readiness:
+    """The readiness of the workload; the Service must select its pods.
+
+    ``before``: the same before this pass wrote anything. A service that was Ready stays so through
+    a change that leaves its pods alone, such as a takeover; any other change makes the workload's
+    status outdated.
+    """
+    live = live_workload(app)
+    before = before or app
+    is_steady = before.status.get("state") == "Ready" and pods_of(before) == pods_of(app)
+    is_changed = not is_steady and _generation_of(before) != _generation_of(app)
+    if left := _left(app):
+        return Readiness(False, f"Waiting for {left} to be replaced", moving=True)
+    if app.spec.is_kserve:
+        is_ready, said = predictor_readiness(app.name, live, is_changed=is_changed)
+        awaits_pods = not is_ready and live is not None and not is_changed
+        return Readiness(is_ready, said, moving=not is_ready, awaits_pods=awaits_pods)
+    if app.spec.is_multi_node:
+        return readiness_of_groups(live, is_changed=is_changed)
+    return readiness_of_deployment(live, is_steady=is_steady)
+
+
+def _generation_of(app: NIMServiceApp) -> t.Any:
+    """Identifies the workload's spec: a pass that changes it must be followed by another."""
+    return (live_workload(app) or {}).get("metadata", {}).get("generation")
+
+
+def _left(app: NIMServiceApp) -> str:
+    """The former workload that still exists, or still serves."""
+    if not app.spec.is_kserve and selects(app, other_workload(app)):
+        kind, name = other_workload(app)
+        return f'{kind.lower()} "{name}"'
+    return awaited(app)
+
+
+def readiness_of_groups(
+    groups: t.Mapping[str, t.Any] | None, *, is_changed: bool = False
+) -> Readiness:
+    """The readiness of a LeaderWorkerSet.
+
+    ``is_changed``: the status is older than the spec, as it has no observedGeneration.
+    """
+    if groups is None:
+        return Readiness(False, "", moving=True)
+    subject, status = f'leaderworkerset "{groups["metadata"]["name"]}"', groups.get("status") or {}
+    wanted = (groups.get("spec") or {}).get("replicas") or 0
+    if not wanted:
+        return Readiness(False, f"{subject} is scaled down")
+    found = find_condition(status.get("conditions"), "Available") or {}
+    counted = status.get("readyReplicas", wanted)
+    is_complete = isinstance(counted, int) and counted >= wanted
+    if found.get("status") == "True" and is_complete and not is_changed:
+        return Readiness(True, f"{subject} is ready")
+    return Readiness(False, f"{subject} is not ready", moving=True, awaits_pods=not is_changed)

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a reconcile of a NIMService reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..._base.errors import NimError
+from ..._builders.pvc import pvc_name
+from ..._builders.traffic import selector_reads
+from ..._engine.observed import Read, read_child, read_object, read_tanzu
+from .app import NIMServiceApp
+from .deployment import strategy_reads
+from .desired import FEATURES
+from .dra import dra_reads
+from .endpoint_picker.picker import picker_reads
+from .endpoints import cluster_endpoint, missing_endpoint
+from .expose.service import service_name
+from .kserve.platform import platform_reads
+from .model_layout import layout_reads
+from .model_store import Store, select_store
+from .multi_node.groups import group_reads
+from .readiness import readiness_of
+from .served_model import model_reads, needs_model
+from .unready_pods import pod_reads
+from .workload import DEPLOYMENT, INFERENCE_SERVICE, is_known, live_workload
+
+_ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service")
+
+
+def reads(app: NIMServiceApp) -> list[Read]:
+    """The children, including those of disabled features, the cache, and whether nodes are TKGS's.
+
+    Then the reads that depend on these: the image's protocol and the model server's answer.
+    """
+    name, namespace = app.name, app.namespace
+    children = [(kind, name) for kind in (*_ALWAYS, *_of_platform(app))]
+    if service_name(app) != name:
+        children.append(("Service", service_name(app)))
+    found = [*read_tanzu(), *(read_child(kind, namespace, item) for kind, item in children)]
+    if app.spec.creates_pvc:
+        found.append(read_object("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
+    if app.spec.cache_name:
+        found.append(read_object("NIMCache", namespace, app.spec.cache_name))
+    found += platform_reads(app)
+    found += group_reads(app)
+    found += strategy_reads(app)
+    found += pod_reads(app)
+    found += dra_reads(app)
+    found += picker_reads(app)
+    if is_known(app):
+        found += layout_reads(app)
+        found += _model_reads(app)
+        if not (app.is_settled and live_workload(app)):
+            found += selector_reads(app)
+    return found
+
+
+def _of_platform(app: NIMServiceApp) -> list[str]:
+    """The workload and the features that are or may have been enabled."""
+    features = [
+        kind
+        for kind, is_wanted, _build in FEATURES
+        if is_wanted(app.spec) or app.may_have_leftovers
+    ]
+    if app.spec.is_kserve:
+        return [INFERENCE_SERVICE, *(kind for kind in features if kind == "ServiceMonitor")]
+    return [DEPLOYMENT, *features]
+
+
+def _model_reads(app: NIMServiceApp) -> list[Read]:
+    """Contact the model server once everything else is ready."""
+    try:
+        is_usable = isinstance(select_store(app), Store)
+    except NimError:
+        return []
+    endpoint = cluster_endpoint(app)
+    if not is_usable or missing_endpoint(app) or not needs_model(app, endpoint):
+        return []
+    if not readiness_of(app).ready:
+        return []
+    found = model_reads(endpoint, app.namespace, app.observed)
+    return (
+        found if app.spec.is_kserve else [replace(read, name=service_name(app)) for read in found]
+    )

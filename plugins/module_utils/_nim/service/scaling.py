@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The replica count of a NIMService, and who sets it."""
+
+from __future__ import annotations
+
+from ..._base.types import Manifest
+from ..._builders import autoscaler
+from .app import NIMServiceApp
+
+
+def build_autoscaler(app: NIMServiceApp) -> Manifest:
+    """The HorizontalPodAutoscaler of `spec.scale.hpa`."""
+    return autoscaler.build_autoscaler(app, app.spec.hpa, app.spec.scale.get("annotations"))
+
+
+def count_replicas(app: NIMServiceApp, live: Manifest | None) -> int | None:
+    """The `spec.replicas` of the workload to apply; None to leave the field to others."""
+    given = app.spec.hpa if app.spec.is_autoscaled else None
+    return autoscaler.choose_replicas(live, app.spec.replicas, given)

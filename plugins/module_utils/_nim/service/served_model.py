@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The name of the served model, from the model server's answer."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.printable import printable
+from ..._engine.observed import Observed, Read
+from .app import NIMServiceApp
+
+MAX_NAME = 253
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``error`` is the problem with the answer; without one, ``name`` counts, even if empty.
+
+    ``late``: it was slow, or did not arrive in time.
+    """
+
+    name: str = ""
+    error: str = ""
+    late: bool = False
+
+
+def needs_model(app: NIMServiceApp, endpoint: str) -> bool:
+    """Whether to contact the model server.
+
+    Not while the service is Ready with the same generation and address and a known model: a
+    workload that changes is not Ready in between.
+    """
+    status = app.status
+    model = status.get("model") or {}
+    return not (
+        status.get("state") == "Ready"
+        and status.get("observedGeneration") == app.resource["metadata"].get("generation")
+        and model.get("name")
+        and model.get("clusterEndpoint") == endpoint
+    )
+
+
+def model_reads(endpoint: str, namespace: str, observed: Observed) -> list[Read]:
+    """The requests to make; the second only after a 404 for the first.
+
+    ``endpoint`` is an address, or a URL.
+    """
+    urls = [_models_url(endpoint)]
+    if _status(observed.get(urls[0])) == 404:
+        urls.append(_metadata_url(endpoint))
+    return [Read(url, "http", namespace=namespace, url=url) for url in urls]
+
+
+def read_answer(endpoint: str, observed: Observed) -> Answer | None:
+    """The model server's answer; None if it was not contacted."""
+    url = _models_url(endpoint)
+    answer = observed.get(url)
+    if answer is None:
+        return None
+    if _status(answer) != 404:
+        return _interpret(url, answer, _listed_name)
+    url = _metadata_url(endpoint)
+    answer = observed.get(url)
+    if answer is None:
+        return None
+    return Answer() if _status(answer) == 404 else _interpret(url, answer, _short_name)
+
+
+def _models_url(endpoint: str) -> str:
+    return f"{_base_url(endpoint)}/v1/models"
+
+
+def _metadata_url(endpoint: str) -> str:
+    return f"{_base_url(endpoint)}/v1/metadata"
+
+
+def _base_url(endpoint: str) -> str:
+    return endpoint.rstrip("/") if "://" in endpoint else f"http://{endpoint}"
+
+
+def _status(answer: t.Any) -> int:
+    return int((answer or {}).get("status") or 0)
+
+
+def _interpret(
+    url: str, answer: t.Mapping[str, t.Any], find: t.Callable[[t.Mapping[str, t.Any]], t.Any]
+) -> Answer:
+    if _status(answer) != 200:
+        said = answer.get("error") or f"HTTP status {_status(answer)}"
+        return Answer(error=f"GET {url}: {said}", late=bool(answer.get("late")))
+    try:
+        body = json.loads(answer.get("body") or "")
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        return Answer(
+            error=f"GET {url}: the answer is not a JSON object", late=bool(answer.get("late"))
+        )
+    return Answer(name=_clean(find(body)))
+
+
+def _listed_name(body: t.Mapping[str, t.Any]) -> t.Any:
+    """The only model of a list; of a model and its LoRA adapters, the one without another root."""
+    models = _dicts(body.get("data")) if body.get("object") == "list" else []
+    if len(models) == 1:
+        return models[0].get("id")
+    for model in models:
+        if model.get("object") == "model" and model.get("root") == model.get("id"):
+            return model.get("id")
+    return ""
+
+
+def _short_name(body: t.Mapping[str, t.Any]) -> t.Any:
+    """The first model's short name, without its version."""
+    name = next(iter(_dicts(body.get("modelInfo"))), {}).get("shortName")
+    return name.partition(":")[0] if isinstance(name, str) else ""
+
+
+def _dicts(value: t.Any) -> list[dict[str, t.Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _clean(name: t.Any) -> str:
+    """A name that is safe to show: the server is untrusted."""
+    return printable(name, MAX_NAME) if isinstance(name, str) else ""

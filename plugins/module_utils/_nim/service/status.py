@@ -1,0 +1,242 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status of a NIMService, and the events for its changes."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from ..._base.errors import NimError
+from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, state_note
+from ..._builders.pod import image_reference
+from ..._builders.rollout import DEADLINE_REASON, Readiness
+from ..._builders.verdict import (
+    NOT_READY,
+    READY,
+    Verdict,
+    events_of,
+    failed,
+    judge_outcome,
+    reason_of,
+    report,
+    with_pods,
+)
+from ..._builders.verdict import refuse as refuse_service
+from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.metadata import controller_of
+from ..._engine.status_builder import StatusBuilder
+from ..dra.pod_claims import CLAIM
+from ..dra.statuses import has_vanishing_claims
+from . import compute_domain
+from .app import NIMServiceApp
+from .dra import dra_statuses, find_fault, has_claims, missing_source
+from .endpoint_picker.picker import picker_readiness
+from .endpoints import cluster_endpoint, external_endpoint, missing_endpoint
+from .expose.service import name_clash
+from .kserve.mode import KSERVE, ignored_fields
+from .model_layout import is_layout_awaited
+from .model_store import Unusable, pvc_at_deletion, select_store
+from .readiness import readiness_of
+from .served_model import Answer, needs_model, read_answer
+from .unready_pods import why_unready
+from .workload import count_pods, is_known, live_workload
+
+WAITING_FOR_REGISTRY = "RegistryAwaited"
+
+_DOMAIN, _CLAIMS, _AT_DELETION = "computeDomainStatus", "draResourceStatuses", "onDeletion"
+
+_CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
+"""A condition that the reference operator leaves behind by accident; it means nothing."""
+
+_PROVIDERS = {
+    "InferenceService": KSERVE,
+    "ComputeDomain": "NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+    "InferencePool": "the Gateway API inference extension, for spec.expose.router.eppConfig",
+    "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
+}
+"""kind → what to install if the API server does not know it"""
+
+
+def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
+    """The whole status after a pass, whatever its result."""
+    now = app.at(outcome.view(app.observed))
+    verdict = _judge(app, now, outcome)
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder.remove_condition(_CACHE_CLAIM_CREATED)
+    report(builder, verdict)
+    _set_fields(builder, now)
+    if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
+        builder.is_polled, builder.is_told = True, False
+    builder.events += _events(now, verdict)
+    builder.triggers += _trigger_pipeline(app, verdict)
+    return builder.finish()
+
+
+def refuse(app: NIMServiceApp, error: NimError) -> Assessment:
+    """The status of a service that is too large."""
+    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    verdict = refuse_service(builder, f"NIMService {app.name}", app.status, error)
+    builder.triggers += _trigger_pipeline(app, verdict)
+    return builder.finish()
+
+
+def _judge(app: NIMServiceApp, now: NIMServiceApp, outcome: Outcome) -> Verdict:
+    """The verdict after the pass; ``app`` is what was observed before it."""
+    if fault := find_fault(now):
+        return failed(fault.reason, str(fault))
+    if verdict := judge_outcome(outcome, _PROVIDERS):
+        return verdict
+    store = select_store(now)
+    if isinstance(store, Unusable):
+        return _without_store(app, store)
+    if is_layout_awaited(app):
+        return _without_layout(app)
+    rollout = readiness_of(now, before=app)
+    return _with_model(now, rollout) if rollout.ready else _rolling(now, rollout)
+
+
+def _with_name(app: NIMServiceApp, verdict: Verdict) -> Verdict:
+    """The model is served under its own name if the given one is taken; that is reported."""
+    clash = name_clash(app)
+    if not clash or verdict.waiting or app.spec.is_kserve:
+        return verdict
+    return replace(verdict, waiting=clash, stalled=reason_of("Service"))
+
+
+def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
+    """The cache's own reconcile wakes this one when its state changes.
+
+    A wake-up may be faster than the runtime's cache, so requeue to read again. It may also miss a
+    service that is just being created, so requeue occasionally.
+    """
+    told = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
+    is_behind = told == state_note(app.spec.cache_name, READY)
+    if store.failed:
+        return replace(failed(store.reason, store.message), in_transit=is_behind)
+    verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+    return replace(verdict, in_transit=True, slowly=not is_behind)
+
+
+def _without_layout(app: NIMServiceApp) -> Verdict:
+    image = image_reference(app.spec.image)
+    message = f"Waiting for the registry of {image}, which is slow to answer"
+    return Verdict(NOT_READY, WAITING_FOR_REGISTRY, message, in_transit=True, slowly=True)
+
+
+def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
+    """Report what pods wait for first: the rollout continues by itself once it exists.
+
+    That is no child of the service, so nothing tells when it does.
+    """
+    stalled, message = DEADLINE_REASON if rollout.stuck else "", rollout.message
+    waits = rollout.message and (rollout.moving or rollout.stuck)
+    missing = missing_source(app) if waits else ""
+    if missing:
+        message = f"Waiting for {missing}, which does not exist"
+    elif rollout.awaits_pods:
+        message = with_pods(app.status, message, why_unready(app))
+    said = "not ready yet" if app.spec.is_kserve else "not ready"
+    return Verdict(
+        NOT_READY,
+        NOT_READY,
+        message,
+        stalled=stalled,
+        in_transit=rollout.moving,
+        is_told=not missing,
+        said=said,
+    )
+
+
+def _with_model(app: NIMServiceApp, rollout: Readiness) -> Verdict:
+    """Ready needs an answer of the model server; without one, a Ready service stays Ready."""
+    endpoint = cluster_endpoint(app)
+    model = app.status.get("model") or {}
+    answer = Answer(str(model.get("name", "")), missing_endpoint(app))
+    if not answer.error and needs_model(app, endpoint):
+        unasked = Answer(error="the model server has not been queried yet")
+        answer = read_answer(endpoint, app.observed) or unasked
+    if answer.error:
+        return _without_model(app, rollout, answer)
+    known = {
+        "name": answer.name,
+        "clusterEndpoint": endpoint,
+        "externalEndpoint": external_endpoint(app),
+    }
+    ready = Verdict(READY, READY, rollout.message, {"model": known})
+    return _with_name(app, _with_picker(app, ready))
+
+
+def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
+    """The Service works without its picker, so it is Ready; the picker is reported separately."""
+    picker = picker_readiness(app)
+    if picker.ready:
+        return verdict
+    stalled = DEADLINE_REASON if picker.stuck else NOT_READY
+    return replace(
+        verdict,
+        waiting=f"Endpoint picker: {picker.message.strip()}",
+        stalled="" if picker.moving else stalled,
+        in_transit=picker.moving,
+    )
+
+
+def _without_model(app: NIMServiceApp, rollout: Readiness, answer: Answer) -> Verdict:
+    waiting = f"Waiting for the model: {answer.error}"
+    verdict = Verdict(NOT_READY, NOT_READY, waiting, in_transit=True, slowly=answer.late)
+    if app.status.get("state") != READY:
+        return verdict
+    return replace(verdict, state=READY, reason=READY, message=rollout.message, waiting=waiting)
+
+
+def _set_fields(builder: StatusBuilder, app: NIMServiceApp) -> None:
+    """The other status fields; a value that could not be read this time is kept."""
+    if is_known(app):
+        builder.set_field("availableReplicas", _count_available(app))
+    builder.set_field(_AT_DELETION, pvc_at_deletion(app))
+    name = compute_domain.domain_name(app)
+    if not name or app.was_read("ComputeDomain", name):
+        builder.set_field(_DOMAIN, compute_domain.domain_status(app) if name else None)
+    if not has_claims(app) or app.was_listed(CLAIM):
+        builder.set_field(_CLAIMS, dra_statuses(app) if live_workload(app) else None)
+
+
+def _count_available(app: NIMServiceApp) -> int:
+    """As in a Deployment's own status, which omits the field at 0."""
+    status = (live_workload(app) or {}).get("status") or {}
+    count = status.get("readyReplicas" if app.spec.is_multi_node else "availableReplicas")
+    return count if isinstance(count, int) else 0
+
+
+def _has_settling_claims(app: NIMServiceApp, builder: StatusBuilder) -> bool:
+    claims = builder.status.get(_CLAIMS) or ()
+    return app.was_listed(CLAIM) and has_vanishing_claims(claims, count_pods(app))
+
+
+def _is_domain_pending(verdict: Verdict, builder: StatusBuilder) -> bool:
+    """Whether the driver has not yet reported on all nodes; no watch reports that."""
+    known = builder.status.get(_DOMAIN)
+    return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
+
+
+def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Annotation]:
+    """Wake the NIMPipeline of this service if the state changed; no watch reports it."""
+    owner = controller_of(app.resource) or {}
+    if owner.get("kind") != "NIMPipeline" or verdict.state == app.status.get("state"):
+        return []
+    value = state_note(app.name, verdict.state)
+    return [Annotation("NIMPipeline", owner["name"], SERVICE_STATE, value)]
+
+
+def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:
+    """Events for changes since the last pass, with a warning about fields without effect."""
+    events = events_of(f"NIMService {app.name}", app.status, verdict)
+    if events and verdict.state == READY and app.spec.is_kserve:
+        events += _ignored_fields_warning(ignored_fields(app))
+    return events
+
+
+def _ignored_fields_warning(ignored: t.Sequence[str]) -> list[Event]:
+    text = f"KServe runs in knative mode, where {', '.join(ignored)} has no effect"
+    return [Event("Warning", "Ignored", text)] if ignored else []

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Why the pods of a workload are not ready. They are read only while it lacks some."""
+
+from __future__ import annotations
+
+from ..._builders import unready_pods
+from ..._engine.observed import Read
+from .app import NIMServiceApp
+from .readiness import readiness_of
+from .workload import (
+    DEPLOYMENT,
+    GROUPS,
+    INFERENCE_SERVICE,
+    Workload,
+    live_workload,
+    workload_of,
+)
+
+_LABELS = {
+    DEPLOYMENT: "app",
+    GROUPS: "leaderworkerset.sigs.k8s.io/name",
+    INFERENCE_SERVICE: "serving.kserve.io/inferenceservice",
+}
+"""kind → the label of its pods, whose value is its name"""
+
+
+def pods_read(app: NIMServiceApp, workload: Workload) -> Read:
+    """The read of all pods of a workload; of groups, also those that do not serve."""
+    return unready_pods.pods_of(app, _LABELS[workload.kind], workload.name)
+
+
+def pod_reads(app: NIMServiceApp) -> list[Read]:
+    """The pods of the wanted workload while it lacks some, once it has created any."""
+    pods, live = pods_read(app, workload_of(app)), live_workload(app)
+    if live is None:
+        return []
+    if app.spec.is_kserve:  # It counts no replicas.
+        live = {"status": {"replicas": bool(live.get("status"))}}
+    return unready_pods.unready_reads(pods, live, is_awaited=readiness_of(app).awaits_pods)
+
+
+def why_unready(app: NIMServiceApp) -> str:
+    """Why its pods are not ready, or why it cannot create them; empty if nothing tells."""
+    return unready_pods.why_unready(app, pods_read(app, workload_of(app)), live_workload(app))

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which object runs the pods: a Deployment, or a LeaderWorkerSet if a replica spans nodes.
+
+On the platform KServe it is an InferenceService; `kserve/platform.py` describes how the platforms
+replace each other's workload.
+
+`spec.multiNode` is immutable, but may still change if the CRDs are not ours. Then one workload
+replaces the other: the new one is created, the old one is deleted once the new one exists, and the
+Service switches when the old one is gone. Until then its selector shows which one that is, so a
+service of one node need not look for groups that it never had. Groups that the reference operator
+left behind get no traffic: `groups.py` says when to look for them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._base.types import Manifest
+from ..._engine.metadata import Labels
+from .app import NIMServiceApp
+
+DEPLOYMENT, GROUPS = "Deployment", "LeaderWorkerSet"
+INFERENCE_SERVICE = "InferenceService"
+LEADER, WORKER = "leader", "worker"
+
+
+class Workload(t.NamedTuple):
+    """The object that runs the pods."""
+
+    kind: str
+    name: str
+
+
+def deployment_of(app: NIMServiceApp) -> Workload:
+    """The workload of a service whose replicas fit on one node."""
+    return Workload(DEPLOYMENT, app.name)
+
+
+def groups_of(app: NIMServiceApp) -> Workload:
+    """The workload of a service whose replicas are groups of pods."""
+    return Workload(GROUPS, f"{app.name}-lws")
+
+
+def inference_service_of(app: NIMServiceApp) -> Workload:
+    """The workload of a service that KServe runs."""
+    return Workload(INFERENCE_SERVICE, app.name)
+
+
+def workload_of(app: NIMServiceApp) -> Workload:
+    """The wanted workload."""
+    if app.spec.is_kserve:
+        return inference_service_of(app)
+    return groups_of(app) if app.spec.is_multi_node else deployment_of(app)
+
+
+def other_workload(app: NIMServiceApp) -> Workload:
+    """The other kind of workload of the standalone platform, which is unwanted."""
+    return deployment_of(app) if app.spec.is_multi_node else groups_of(app)
+
+
+def live_workload(app: NIMServiceApp) -> Manifest | None:
+    """The live object of the wanted workload."""
+    return app.live(*workload_of(app))
+
+
+def container_of(app: NIMServiceApp, role: str = LEADER) -> str:
+    """The name of the model container; ``role`` distinguishes the pods of a group."""
+    return f"nim-{role}" if app.spec.is_multi_node else f"{app.name}-ctr"
+
+
+def live_template(app: NIMServiceApp, role: str = LEADER) -> Manifest:
+    """The live template of such pods in the wanted workload; empty if there is none."""
+    spec = (live_workload(app) or {}).get("spec") or {}
+    if app.spec.is_kserve:
+        return {"spec": spec.get("predictor") or {}}
+    if app.spec.is_multi_node:
+        return (spec.get("leaderWorkerTemplate") or {}).get(f"{role}Template") or {}
+    return spec.get("template") or {}
+
+
+def pods_of(app: NIMServiceApp) -> list[t.Any]:
+    """What determines the pods of the live workload: their number and their templates."""
+    spec = (live_workload(app) or {}).get("spec") or {}
+    if app.spec.is_kserve:
+        return [spec.get("predictor")]
+    groups = spec.get("leaderWorkerTemplate")
+    return [spec.get("replicas"), groups if app.spec.is_multi_node else spec.get("template")]
+
+
+def count_pods(app: NIMServiceApp) -> int:
+    """The number of pods of the live workload; without one, as if it had one replica."""
+    spec = (live_workload(app) or {}).get("spec") or {}
+    if app.spec.is_kserve:
+        return int((spec.get("predictor") or {}).get("minReplicas", 1))
+    replicas = int(spec.get("replicas", 1))
+    return replicas * app.spec.pipeline_size if app.spec.is_multi_node else replicas
+
+
+def is_known(app: NIMServiceApp) -> bool:
+    """Whether the wanted workload was read, whatever the answer."""
+    return app.was_read(*workload_of(app))
+
+
+def has_workload(app: NIMServiceApp, workload: Workload) -> bool:
+    """Whether this resource has the workload, and it is not being deleted."""
+    live = app.live(*workload)
+    return live is not None and app.controls(live) and not live["metadata"].get("deletionTimestamp")
+
+
+def selector_labels(workload: Workload) -> Labels:
+    """The labels of the pods that serve: all of a Deployment's, only the leaders of groups."""
+    role = {"nim-llm-role": LEADER} if workload.kind == GROUPS else {}
+    return {"app": workload.name, **role}

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where children are, and how they say whose they are."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import is_controlled_by
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+
+HOME = Observed({"operator": {"namespace": "nimops-system", "version_label": "7"}})
+
+
+def resource(namespace: str | None, **spec: t.Any) -> dict[str, t.Any]:
+    where = {} if namespace is None else {"namespace": namespace}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Toy",
+        "metadata": {"name": "a", "uid": "u", **where},
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("owner", "kind", "given", "place", "is_referred_to"),
+    [
+        pytest.param("nim", "Pod", "", "nim", True, id="in its namespace"),
+        pytest.param("nim", "Pod", "other", "other", False, id="in another namespace"),
+        pytest.param("nim", "Node", "", None, False, id="in none"),
+        pytest.param(None, "Pod", "", "nimops-system", True, id="of the cluster: the operator's"),
+        pytest.param(None, "Pod", "other", "other", True, id="of the cluster: any"),
+        pytest.param(None, "Node", "", None, True, id="of the cluster, in none"),
+    ],
+)
+def test_place_and_owner(
+    owner: str | None, kind: str, given: str, place: str | None, is_referred_to: bool
+) -> None:
+    cr = resource(owner)
+    child = App(cr, HOME).child(kind, {}, namespace=given)
+    metadata = child["metadata"]
+    assert metadata.get("namespace") == place
+    assert ("ownerReferences" in metadata) is is_referred_to
+    assert is_controlled_by(child, cr)
+    namesake = resource(owner)
+    namesake["metadata"]["uid"] = "u2"
+    assert not is_controlled_by(child, namesake)
+    if not is_referred_to:
+        assert metadata["annotations"] == {
+            "nimops.nim/owner-uid": "u",
+            "operator-sdk/primary-resource": "nim/a",
+            "operator-sdk/primary-resource-type": "Toy.example.com",
+        }
+
+
+def test_labels_of_the_user_add_to_ours() -> None:
+    app = App(resource("nim", labels={"team": "a", "app.kubernetes.io/name": "x"}), HOME)
+    assert app.labels == {
+        "app.kubernetes.io/name": "a",
+        "app.kubernetes.io/instance": "a",
+        "app.kubernetes.io/operator-version": "7",
+        "app.kubernetes.io/managed-by": "k8s-nim-operator",
+        "team": "a",
+    }
+    app.labels["mine"] = "changed"
+    assert "mine" not in app.labels

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates import (
+    ca_init_container,
+    ca_init_mounts,
+    ca_main_mount,
+    ca_volumes,
+    cert_config_map,
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({}, ""),
+        ({"proxy": None}, ""),
+        ({"proxy": {}}, ""),
+        ({"proxy": {"certConfigMap": "ca"}}, "ca"),
+    ],
+)
+def test_the_config_map(spec, name):
+    assert cert_config_map(spec) == name
+
+
+def test_mounts_and_volumes_fit():
+    volumes = ca_volumes("ca")
+    assert volumes[1]["configMap"] == {"name": "ca"}
+    names = {item["name"] for item in volumes}
+    assert {item["name"] for item in [ca_main_mount(), *ca_init_mounts()]} == names
+
+
+def test_the_init_container():
+    made = ca_init_container("h/a:1", [], ca_init_mounts())
+    assert made["securityContext"]["runAsUser"] == 0
+    assert "env" not in made
+    script = made["command"][-1]
+    assert "update-ca-certificates" in script
+    assert script.index("update-ca-certificates;") < script.index("cp -r /etc/ssl/certs/ /ca-certs")
+    env = [{"name": "A", "value": "1"}]
+    assert ca_init_container("i", env, [])["env"] == env
+
+
+def test_certificates_of_both_endings_are_taken(tmp_path):
+    import subprocess
+
+    folders = {name: tmp_path / name for name in ("custom", "share", "certs", "out")}
+    for folder in folders.values():
+        folder.mkdir()
+    (folders["custom"] / "a.crt").write_text("a")
+    (folders["custom"] / "b.pem").write_text("b")
+    script = ca_init_container("i", [], [])["command"][-1]
+    replaced = (
+        script.replace("/usr/local/share/ca-certificates", str(folders["share"]))
+        .replace("/etc/ssl/certs/", f"{folders['certs']}/")
+        .replace("/ca-certs", str(folders["out"]))
+        .replace("/custom", str(folders["custom"]))
+        .replace("; update-ca-certificates;", "; true;")
+    )
+    subprocess.run(["/bin/sh", "-c", replaced], check=True, capture_output=True)
+    assert sorted(path.name for path in folders["share"].iterdir()) == ["a.crt", "b-pem.crt"]

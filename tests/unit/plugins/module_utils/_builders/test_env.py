@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.env import (
+    drop_env,
+    env,
+    field_env,
+    merge_env,
+    normalize_env,
+    proxy_env,
+    secret_env,
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        pytest.param([], [], [], id="nothing"),
+        pytest.param(
+            env(A="1", B="2"), env(B="3", C="4"), env(B="3", C="4", A="1"), id="second wins"
+        ),
+        pytest.param(env(A="1") * 2, [], env(A="1") * 2, id="duplicates are kept"),
+        pytest.param([], env(A="1") * 2, env(A="1") * 2, id="in the second, too"),
+    ],
+)
+def test_merge(first, second, expected):
+    assert merge_env(first, second) == expected
+
+
+def test_secrets():
+    assert secret_env("KEY", "s")["valueFrom"] == {"secretKeyRef": {"name": "s", "key": "KEY"}}
+    assert secret_env("KEY", "s", "k", optional=True) == {
+        "name": "KEY",
+        "valueFrom": {"secretKeyRef": {"name": "s", "key": "k", "optional": True}},
+    }
+
+
+def test_field():
+    assert field_env("A", "metadata.name") == {
+        "name": "A",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
+    }
+
+
+def test_drop():
+    assert drop_env(env(A="1", B="2", C="3"), "A", "C", "X") == env(B="2")
+
+
+def test_tidy_keeps_the_last_of_a_name():
+    items = [*env(A="1", B=""), {"name": "A", "valueFrom": {}}]
+    assert normalize_env(items) == [{"name": "B"}, {"name": "A", "valueFrom": {}}]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "expected"),
+    [
+        pytest.param(None, {}, id="none"),
+        pytest.param(
+            {"httpsProxy": "s"},
+            {"HTTPS_PROXY": "s", "https_proxy": "s", "HTTP_PROXY": ""},
+            id="https only",
+        ),
+        pytest.param({}, {"NIM_SDK_USE_NATIVE_TLS": "1", "no_proxy": ""}, id="empty"),
+        pytest.param(
+            {"noProxy": "a,b", "httpProxy": "h"},
+            {"NO_PROXY": "a,b", "http_proxy": "h"},
+            id="others",
+        ),
+    ],
+)
+def test_proxy(proxy, expected):
+    found = {item["name"]: item["value"] for item in proxy_env(proxy)}
+    assert expected.items() <= found.items()
+    assert len(found) == (7 if expected else 0)

@@ -1,0 +1,263 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_faults import (
+    describe,
+    explain_pods,
+    why_ended,
+    why_not_ready,
+)
+
+Json = dict[str, t.Any]
+
+ERROR = {"reason": "Error", "exitCode": 1, "message": "token=s3cr3t"}
+CONTAINER = "0123456789abcdef" * 4
+REQUEST = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+def container(restarts: int = 0, last: Json | None = None, **state: t.Any) -> Json:
+    """One that is not ready."""
+    last_state = {"lastState": {"terminated": last}} if last else {}
+    return {"name": "ctr", "ready": False, "restartCount": restarts, "state": state} | last_state
+
+
+def waiting(reason: str, message: str = "", **fields: t.Any) -> Json:
+    return container(waiting={"reason": reason, "message": message}, **fields)
+
+
+def pod(*containers: Json, name: str = "p", **status: t.Any) -> Json:
+    return {
+        "metadata": {"name": name},
+        "status": {"phase": "Pending", "containerStatuses": list(containers)} | status,
+    }
+
+
+def scheduled(reason: str, message: str = "", status: str = "False") -> Json:
+    item = {"type": "PodScheduled", "status": status, "reason": reason, "message": message}
+    return pod(conditions=[{"type": "Ready", "status": "False", "reason": "x"}, item])
+
+
+PULLED = 'failed to pull "h/a:1": not found'
+BACK_OFF = 'Back-off pulling image "h/a:1"'
+NO_KEY = "couldn't find key NGC_API_KEY in Secret nim/ngc"
+NO_FILE = 'exec: "nim": executable file not found in $PATH'
+START_ERROR = {"reason": "StartError", "exitCode": 128, "message": NO_FILE}
+IN_PLACE = {"metadata": {"name": "p"}}
+
+
+@pytest.mark.parametrize(
+    ("live", "why"),
+    [
+        pytest.param(None, "", id="no pod"),
+        pytest.param(IN_PLACE, "", id="no status"),
+        pytest.param(pod(), "", id="no container yet"),
+        pytest.param(pod(waiting("ContainerCreating")), "", id="being created"),
+        pytest.param(pod(waiting("PodInitializing")), "", id="after init containers"),
+        pytest.param(pod(container(running={})), "", id="starting"),
+        pytest.param(pod(container(2, ERROR, running={}) | {"ready": True}), "", id="recovered"),
+        pytest.param(
+            pod(waiting("CreateContainerConfigError", NO_KEY)),
+            f", container ctr: CreateContainerConfigError: {NO_KEY}",
+            id="key missing",
+        ),
+        pytest.param(
+            pod(waiting("CreateContainerConfigError", NO_KEY, restarts=3, last=ERROR)),
+            f", container ctr: CreateContainerConfigError: {NO_KEY}",
+            id="key missing since a crash",
+        ),
+        pytest.param(
+            pod(waiting("InvalidImageName")), ", container ctr: InvalidImageName", id="no message"
+        ),
+        pytest.param(
+            pod(waiting("CrashLoopBackOff", "back-off 5m0s restarting")),
+            ", container ctr: CrashLoopBackOff",
+            id="crash that nobody remembers",
+        ),
+        pytest.param(
+            pod(
+                container(terminated=ERROR),
+                initContainerStatuses=[
+                    {"name": "done", "ready": True, "state": {"terminated": {"exitCode": 0}}},
+                    {"name": "init", "ready": False, "state": {"terminated": ERROR}},
+                ],
+            ),
+            ", container init: ended with Error, exit code 1",
+            id="init container first",
+        ),
+        pytest.param(
+            pod(container(running={}) | {"ready": True}, container(terminated=ERROR)),
+            ", container ctr: ended with Error, exit code 1",
+            id="second container",
+        ),
+        pytest.param(
+            pod(container(terminated={"exitCode": 0})),
+            ", container ctr: ended with Ended, exit code 0",
+            id="no reason",
+        ),
+        pytest.param(
+            scheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
+            ": Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
+            id="no GPU",
+        ),
+        pytest.param(scheduled("SchedulingGated"), ": SchedulingGated", id="no scheduler message"),
+        pytest.param(scheduled("", status="True"), "", id="scheduled"),
+        pytest.param(
+            pod(container(terminated=ERROR), phase="Failed", reason="Evicted", message="low disk"),
+            ": Evicted: low disk",
+            id="evicted",
+        ),
+    ],
+)
+def test_why_not_ready(live: t.Any, why: str) -> None:
+    assert why_not_ready(live) == why
+
+
+CRASH = "ended 2 times, last with Error, exit code 1"
+NOT_STARTED = f"ended 2 times, last with StartError, exit code 128: {NO_FILE}"
+
+
+@pytest.mark.parametrize(
+    ("states", "why"),
+    [
+        pytest.param(
+            [container(terminated=ERROR), waiting("CrashLoopBackOff", "back-off 10s", last=ERROR)],
+            "ended with Error, exit code 1",
+            id="first crash",
+        ),
+        pytest.param(
+            [
+                container(1, terminated=ERROR),
+                waiting("CrashLoopBackOff", "back-off 20s", restarts=1, last=ERROR),
+                waiting("ContainerCreating", restarts=1, last=ERROR),
+                container(2, ERROR, running={"startedAt": "now"}),
+            ],
+            CRASH,
+            id="second crash, until the container is ready",
+        ),
+        pytest.param(
+            [
+                container(restarts, ERROR, waiting={"reason": "CrashLoopBackOff"})
+                for restarts in (5, 6, 700)
+            ],
+            "ended more than 5 times, last with Error, exit code 1",
+            id="for ever",
+        ),
+        pytest.param(
+            [
+                waiting("RunContainerError", f"task {CONTAINER}", restarts=1, last=START_ERROR),
+                waiting("CrashLoopBackOff", "back-off 40s", restarts=1, last=START_ERROR),
+            ],
+            NOT_STARTED,
+            id="no such program",
+        ),
+        pytest.param(
+            [
+                waiting("ErrImagePull", PULLED),
+                waiting("ImagePullBackOff", f"{BACK_OFF}: ErrImagePull: {PULLED}"),
+            ],
+            f"ErrImagePull: {PULLED}",
+            id="pull",
+        ),
+        pytest.param(
+            [waiting("ErrImagePull"), waiting("ImagePullBackOff", BACK_OFF)],
+            "ErrImagePull",
+            id="pull, before Kubernetes 1.32",
+        ),
+        pytest.param(
+            [
+                waiting("CreateContainerError", f"start {name}: read 10.0.0.1:{port}->10.0.0.2:443")
+                for name, port in ((CONTAINER, 40000), (CONTAINER[::-1], 50000))
+            ],
+            "CreateContainerError: start …: read 10.0.0.1:…->10.0.0.2:443",
+            id="parts that differ with each try",
+        ),
+        pytest.param(
+            [waiting("ErrImagePull", f"denied, request id: {REQUEST}")],
+            "ErrImagePull: denied, request id: …",
+            id="id of a request",
+        ),
+        pytest.param(
+            [waiting("ErrImagePull", f"a@sha256:{CONTAINER} not found")],
+            f"ErrImagePull: a@sha256:{CONTAINER} not found",
+            id="digest of an image",
+        ),
+    ],
+)
+def test_a_reason_is_told_the_same_while_it_lasts(states: list[Json], why: str) -> None:
+    assert [why_not_ready(pod(state)) for state in states] == [
+        f", container ctr: {why}" for _state in states
+    ]
+
+
+def test_text_is_bounded_and_printable() -> None:
+    told = why_not_ready(pod(waiting("ErrImagePull", "a\n\n\tb\x1b[31m" + "c" * 5000)))
+    assert told.startswith(", container ctr: ErrImagePull: a b[31mccc")
+    assert len(told) == 400
+    assert describe({"reason": "r" * 5000}) == "r" * 400
+
+
+@pytest.mark.parametrize(
+    ("live", "why"),
+    [
+        pytest.param(pod(container(terminated=ERROR)), "Error, exit code 1", id="crash"),
+        pytest.param(pod(reason="Evicted", message="disk"), "Evicted: disk", id="evicted"),
+        pytest.param(IN_PLACE, "no reason given", id="silent"),
+    ],
+)
+def test_why_ended(live: Json, why: str) -> None:
+    assert why_ended(live) == why
+
+
+def crashing(name: str, revision: str = "", created: str = "", **fields: t.Any) -> Json:
+    made = pod(waiting("ErrImagePull", name[0]), name=name, **fields)
+    labels = {"labels": {"pod-template-hash": revision}} if revision else {}
+    made["metadata"] |= labels | ({"creationTimestamp": created} if created else {})
+    return made
+
+
+LEAVING = {"metadata": {"name": "a", "deletionTimestamp": "now"}, "status": {"reason": "Lost"}}
+EVICTED = pod(name="0", phase="Failed", reason="Evicted")
+
+
+@pytest.mark.parametrize(
+    ("pods", "said"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param([pod(container(running={}))], "", id="starting"),
+        pytest.param([LEAVING], "", id="being deleted"),
+        pytest.param([crashing("b2"), crashing("b1"), crashing("b3")], ["b1"], id="once each"),
+        pytest.param(
+            [crashing("d"), crashing("b"), crashing("a"), crashing("c")],
+            ["a", "b", "c"],
+            id="at most three",
+        ),
+        pytest.param([EVICTED, crashing("b")], ["b"], id="rather one that did not end"),
+        pytest.param([EVICTED, pod()], "Pod 0: Evicted", id="ended only"),
+        pytest.param(
+            [
+                crashing("b", "1", "2026-01-01T00:00:00Z"),
+                crashing("c", "2", "2026-01-02T00:00:00Z"),
+            ],
+            ["c"],
+            id="latest revision",
+        ),
+        pytest.param(
+            [
+                crashing("b", "1", "2026-01-01T00:00:00Z"),
+                LEAVING,
+                crashing("b", "1", "2026-01-02T00:00:00Z") | {"status": {}},
+            ],
+            ["b"],
+            id="new pod of the same revision",
+        ),
+    ],
+)
+def test_explain_pods(pods: list[Json], said: t.Any) -> None:
+    if isinstance(said, list):
+        said = "; ".join(f"Pod {name}, container ctr: ErrImagePull: {name[0]}" for name in said)
+    assert explain_pods(pods) == said

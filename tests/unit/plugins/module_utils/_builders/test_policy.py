@@ -1,0 +1,197 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import (
+    EXPOSED_SERVICES,
+    INGRESS_ANNOTATIONS,
+    POD_LABELS,
+    PROBE_HOSTS,
+    allows,
+    forbids_root,
+    host_path_faults,
+    is_restricted,
+    key_faults,
+    name_faults,
+    read_switches,
+    refuse,
+    root_faults,
+    root_user_faults,
+    security_faults,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+
+
+def told(**environment: str) -> Observed:
+    return Observed({"operator": read_switches(environment)})
+
+
+def test_all_is_allowed_by_default() -> None:
+    for observed in (told(), Observed({})):
+        assert host_path_faults(observed, "f", "/etc") == []
+        assert root_faults(observed, "f", 0) == []
+        assert key_faults(observed, POD_LABELS, "f", ["any/key"]) == []
+        assert key_faults(observed, INGRESS_ANNOTATIONS, "f", ["any/key"]) == []
+        assert not forbids_root(observed)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "path", "may"),
+    [
+        pytest.param("/data", "/data", True, id="the folder"),
+        pytest.param("/data", "/data/models", True, id="below"),
+        pytest.param("/data", "/data/", True, id="a slash at the end"),
+        pytest.param("/data/", "/data/models", True, id="a slash at the end of the prefix"),
+        pytest.param("/data", "//data//models", True, id="more slashes"),
+        pytest.param("/data", "/data/./models", True, id="a dot"),
+        pytest.param("/data", "/data/models/../other", True, id="up, and still below"),
+        pytest.param(" /srv , /data ", "/data/x", True, id="several"),
+        pytest.param("/", "/etc", True, id="the root"),
+        pytest.param("*", "/etc", True, id="any"),
+        pytest.param("/data,*", "/etc", True, id="any beside others"),
+        pytest.param("", "", True, id="none is wanted"),
+        pytest.param("/data", "/database", False, id="the same beginning"),
+        pytest.param("/data", "/data/../etc", False, id="up"),
+        pytest.param("/data", "/data/x/../../etc", False, id="up twice"),
+        pytest.param("/data", "//etc", False, id="two slashes"),
+        pytest.param("/data", "data/x", False, id="relative"),
+        pytest.param("/data/models", "/data", False, id="above"),
+        pytest.param("/data", "/", False, id="all"),
+        pytest.param("", "/data", False, id="none is allowed"),
+        pytest.param(" , ", "/data", False, id="nothing between commas"),
+    ],
+)
+def test_host_paths(allowed: str, path: str, may: bool) -> None:
+    faults = host_path_faults(told(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path)
+    assert (not faults) is may
+    for fault in faults:
+        assert fault.startswith(f'spec.storage.hostPath: "{path}" is forbidden: ')
+        assert "NIMOPS_HOST_PATHS" in fault
+
+
+@pytest.mark.parametrize("bad", ["data", "/data/../etc", "/srv,data", "**"])
+def test_bad_prefixes_allow_nothing_and_are_told(bad: str) -> None:
+    (fault,) = host_path_faults(told(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
+    assert "not a plain path" in fault
+    assert repr(bad.rsplit(",", maxsplit=1)[-1]) in fault
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("allow", ""),
+        (" allow ", ""),
+        ("forbid", "NIMOPS_ROOT_USER is forbid"),
+        ("maybe", "NIMOPS_ROOT_USER is 'maybe': use allow or forbid"),
+        ("", "NIMOPS_ROOT_USER is '': use allow or forbid"),
+        ("Allow", "use allow or forbid"),
+    ],
+)
+def test_root_user(value: str, said: str) -> None:
+    observed = told(NIMOPS_ROOT_USER=value)
+    faults = root_faults(observed, "spec.userID", 0)
+    assert forbids_root(observed) is bool(said) is bool(faults)
+    for fault in faults:
+        assert fault.startswith("spec.userID: 0 is forbidden: ")
+        assert fault.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("spec", "config_map", "fields"),
+    [
+        ({}, "", []),
+        ({"userID": 1}, "", []),
+        ({"userID": 0}, "", ["spec.userID"]),
+        ({"userID": 0}, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
+    ],
+)
+def test_root_in_a_spec(spec: t.Any, config_map: str, fields: list[str]) -> None:
+    faults = root_user_faults(told(NIMOPS_ROOT_USER="forbid"), spec, config_map)
+    assert [fault.partition(":")[0] for fault in faults] == fields
+    assert root_user_faults(told(), spec, config_map) == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "key", "may"),
+    [
+        pytest.param("*", "a.example/b", True, id="any"),
+        pytest.param("a.example/*", "a.example/b", True, id="of a group"),
+        pytest.param("team, a.example/?", "a.example/b", True, id="one of several"),
+        pytest.param("team", "team", True, id="a key"),
+        pytest.param("*.example/*", "x.a.example/b", True, id="below a domain"),
+        pytest.param("", "team", False, id="none"),
+        pytest.param("team", "teams", False, id="a longer key"),
+        pytest.param("team", "Team", False, id="another case"),
+        pytest.param("a.example/*", "b.a.example/c", False, id="another group"),
+        pytest.param("[a-z]*", "team", False, id="no pattern of ours"),
+        pytest.param("team;x", "team", False, id="no pattern"),
+    ],
+)
+@pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS])
+def test_keys(switch: str, allowed: str, key: str, may: bool) -> None:
+    faults = key_faults(told(**{switch: allowed}), switch, "spec.labels", [key])
+    assert (not faults) is may
+    for fault in faults:
+        assert fault.startswith(f'spec.labels: "{key}" is forbidden: the operator\'s {switch} ')
+
+
+@pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS, PROBE_HOSTS, EXPOSED_SERVICES])
+def test_what_is_restricted(switch: str) -> None:
+    assert not is_restricted(told(), switch)
+    assert not is_restricted(told(**{switch: "a, *"}), switch)
+    for given in ("", "a", "**"):
+        assert is_restricted(told(**{switch: given}), switch)
+    assert allows(told(**{switch: "a,b"}), switch) == f"the operator's {switch} allows a, b"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name", "may"),
+    [
+        ("*", "db", True),
+        ("db", "DB", True),
+        ("d?", "db", True),
+        ("", "db", False),
+        ("db;", "db", False),
+        ("db,[a]", "db", False),
+    ],
+)
+def test_names(allowed: str, name: str, may: bool) -> None:
+    faults = name_faults(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
+    assert (not faults) is may
+    assert all(fault.startswith(f'f: "{name}" is forbidden: ') for fault in faults)
+
+
+def test_security_contexts() -> None:
+    bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
+    assert security_faults(told(), "f", bad) == []
+    found = security_faults(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
+    assert [item.split(":")[0] for item in found] == [
+        "f.capabilities.add", "f.privileged", "f.runAsUser",
+    ]  # fmt: skip
+
+
+def test_one_bad_pattern_spoils_the_list() -> None:
+    """Else what was meant to be allowed would be, and nobody would look."""
+    assert key_faults(told(NIMOPS_POD_LABELS="team,{x}"), POD_LABELS, "f", ["team"])
+
+
+@pytest.mark.parametrize("keys", [None, [], {}])
+def test_no_keys_no_faults(keys: t.Any) -> None:
+    assert key_faults(told(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
+
+
+def test_all_that_is_forbidden_is_told_at_once() -> None:
+    refuse([])
+    with pytest.raises(NimError, match=r"^a; b \(running workloads stay unchanged\)$") as raised:
+        refuse(["a", "b"])
+    assert raised.value.reason == "Forbidden"
+
+
+def test_a_long_value_is_cut() -> None:
+    (fault,) = host_path_faults(told(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
+    assert len(fault) < 500

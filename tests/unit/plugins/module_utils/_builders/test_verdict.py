@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.verdict import (
+    Verdict,
+    events_of,
+    failed,
+    judge_outcome,
+    reason_of,
+    report,
+    with_pods,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import StatusBuilder
+
+Json = dict[str, t.Any]
+
+ROUTE = 'no matches for kind "HTTPRoute" in version "gateway.networking.k8s.io/v1"'
+PROVIDERS = {"HTTPRoute": "the Gateway API"}
+
+
+def status_of(state: str, reason: str, message: str = "m") -> Json:
+    kind = "Failed" if state == "Failed" else "Ready"
+    return {"state": state, "conditions": [{"type": kind, "reason": reason, "message": message}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        *((kind, f"{kind}Failed") for kind in ("ServiceAccount", "Role", "RoleBinding", "Service")),
+        *((kind, f"{kind}Failed") for kind in ("Ingress", "HTTPRoute", "ServiceMonitor")),
+        *((kind, f"{kind}Failed") for kind in ("ConfigMap", "Secret", "Deployment")),
+        ("HorizontalPodAutoscaler", "HPAFailed"),
+        ("PersistentVolumeClaim", "Failed"),
+    ],
+)
+def test_reason_of_a_refused_child(kind: str, reason: str) -> None:
+    assert reason_of(kind) == reason
+    found = judge_outcome(Outcome(refusals=[Refusal(kind, "x", "no")]), {})
+    assert found == failed(reason, f'{kind} "x": no', error=f'{kind} "x": no')
+
+
+def test_all_refusals_are_told_and_the_first_gives_the_reason() -> None:
+    refusals = [Refusal("Service", "x", "bad port"), Refusal("Secret", "x", "foreign")]
+    found = judge_outcome(Outcome(refusals=refusals), {})
+    assert found
+    assert found.message == 'Service "x": bad port; Secret "x": foreign'
+    assert found.reason == "ServiceFailed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "advice"),
+    [
+        pytest.param("HTTPRoute", ROUTE, ": install the Gateway API", id="kind unknown"),
+        pytest.param(
+            "HTTPRoute",
+            ".spec.x: field not declared in schema",
+            ": its release on this cluster is too old, upgrade the Gateway API",
+            id="field unknown",
+        ),
+        pytest.param("HTTPRoute", "forbidden", "", id="another message"),
+        pytest.param("Service", ROUTE, "", id="kind without provider"),
+    ],
+)
+def test_advice_if_the_kind_is_not_installed(kind: str, message: str, advice: str) -> None:
+    found = judge_outcome(Outcome(refusals=[Refusal(kind, "x", message)]), PROVIDERS)
+    assert found
+    assert found.message == f'{kind} "x": {message}{advice}'
+
+
+@pytest.mark.parametrize(("reason", "error"), [("Failed", "bad"), ("Forbidden", "")])
+def test_only_failures_that_may_pass_are_retried(reason: str, error: str) -> None:
+    found = judge_outcome(Outcome(failure="bad", failure_reason=reason), {})
+    assert found == failed(reason, "bad", error=error)
+    assert judge_outcome(Outcome(), {}) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "conditions"),
+    [
+        pytest.param(
+            Verdict("Ready", "Ready", "up"),
+            [("Ready", "True", "Ready", "up"), ("Failed", "False", "Ready", "")],
+            id="ready",
+        ),
+        pytest.param(
+            Verdict("Ready", "Ready", "up", waiting="for a Secret"),
+            [
+                ("Ready", "True", "Ready", "up"),
+                ("Failed", "False", "Ready", ""),
+                ("Reconciling", "True", "NotReady", "for a Secret"),
+            ],
+            id="ready, but",
+        ),
+        pytest.param(
+            Verdict("NotReady", "SecretNotFound", "wait"),
+            [
+                ("Ready", "False", "SecretNotFound", "wait"),
+                ("Failed", "False", "Ready", "wait"),
+                ("Reconciling", "True", "SecretNotFound", "wait"),
+            ],
+            id="not ready",
+        ),
+        pytest.param(
+            failed("ServiceFailed", "bad"),
+            [
+                ("Ready", "False", "Failed", ""),
+                ("Failed", "True", "ServiceFailed", "bad"),
+                ("Stalled", "True", "ServiceFailed", "bad"),
+            ],
+            id="failed",
+        ),
+    ],
+)
+def test_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None:
+    builder = StatusBuilder({})
+    report(builder, verdict)
+    found = builder.finish().status
+    assert found["state"] == verdict.state
+    assert [tuple(item.values()) for item in found["conditions"]] == conditions
+
+
+@pytest.mark.parametrize(
+    ("before", "verdict", "events"),
+    [
+        pytest.param(
+            {},
+            Verdict("NotReady", "NotReady", "0 of 1", said="not ready yet"),
+            [("Normal", "NotReady", "Toy a not ready yet, msg: 0 of 1")],
+            id="first pass",
+        ),
+        pytest.param(
+            status_of("NotReady", "NotReady", "0 of 2"),
+            Verdict("NotReady", "NotReady", "1 of 2"),
+            [],
+            id="progress",
+        ),
+        pytest.param(
+            status_of("NotReady", "SecretNotFound"),
+            Verdict("NotReady", "NotReady", "0 of 1"),
+            [("Normal", "NotReady", "Toy a not ready, msg: 0 of 1")],
+            id="another reason",
+        ),
+        pytest.param(
+            status_of("NotReady", "NotReady"),
+            Verdict("Ready", "Ready", "up"),
+            [("Normal", "Ready", "Toy a ready, msg: up")],
+            id="ready",
+        ),
+        pytest.param(
+            status_of("Ready", "Ready"), Verdict("Ready", "Ready", "up"), [], id="still ready"
+        ),
+        pytest.param(
+            status_of("Ready", "Ready"),
+            failed("ServiceFailed", "bad", error="bad"),
+            [
+                ("Warning", "Failed", "Toy a failed, msg: bad"),
+                ("Warning", "ReconcileFailed", "Toy a failed, msg: bad"),
+            ],
+            id="failed",
+        ),
+        pytest.param(
+            status_of("Failed", "Forbidden", "root"),
+            failed("Forbidden", "host path"),
+            [("Warning", "Failed", "host path")],
+            id="failed for another reason, finally",
+        ),
+        pytest.param(
+            status_of("Failed", "ServiceFailed", "bad"),
+            failed("ServiceFailed", "bad", error="bad"),
+            [],
+            id="still failed",
+        ),
+    ],
+)
+def test_events_only_for_changes(before: Json, verdict: Verdict, events: t.Any) -> None:
+    found = events_of("Toy a", before, verdict)
+    assert [(event.kind, event.reason, event.message) for event in found] == events
+
+
+@pytest.mark.parametrize(
+    ("former", "message", "why", "wanted"),
+    [
+        pytest.param("", "0 of 1\n", "", "0 of 1\n", id="nothing known"),
+        pytest.param("", "0 of 1\n", "Pod a: lost", "0 of 1\nPod a: lost", id="after a newline"),
+        pytest.param("", "late", "Pod a: lost", "late: Pod a: lost", id="after text"),
+        pytest.param(
+            "late: Pod a: lost: a node", "late", "Pod a: lost", "late: Pod a: lost: a node",
+            id="the former says more",
+        ),
+    ],
+)  # fmt: skip
+def test_message_with_pods(former: str, message: str, why: str, wanted: str) -> None:
+    assert with_pods(status_of("NotReady", "NotReady", former), message, why) == wanted

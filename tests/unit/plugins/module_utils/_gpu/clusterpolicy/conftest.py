@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ClusterPolicies in clusters that tests describe."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    GPU_CLUSTERS,
+    NODES,
+    POLICIES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.app import (
+    SERVICE_MONITORS,
+    PolicyApp,
+)
+
+NAMESPACE = "gpu-operator"
+NFD = "feature.node.kubernetes.io/"
+GPU_LABELS = {
+    f"{NFD}pci-10de.present": "true",
+    f"{NFD}system-os_release.ID": "ubuntu",
+    f"{NFD}system-os_release.VERSION_ID": "24.04",
+    f"{NFD}kernel-version.full": "6.8.0-60-generic",
+}
+
+
+def make_policy(spec=None, name="cluster-policy", created="2026-01-01T00:00:00Z"):
+    return {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": name, "uid": f"uid-{name}", "creationTimestamp": created},
+        "spec": spec or {},
+    }
+
+
+def make_node(name="gpu-0", labels=None, runtime="containerd://2.1.0", annotations=None):
+    """A node with a GPU; a label of None is absent."""
+    merged = {**GPU_LABELS, **(labels or {})}
+    return {
+        "metadata": {
+            "name": name,
+            "uid": f"uid-{name}",
+            "labels": {key: value for key, value in merged.items() if value is not None},
+            "annotations": annotations or {},
+        },
+        "spec": {},
+        "status": {"nodeInfo": {"containerRuntimeVersion": runtime}},
+    }
+
+
+def make_app(
+    spec=None, *, nodes=None, live=(), policies=None, has_monitors=True, answers=None, **settings
+):
+    policy = make_policy(spec)
+    found = {
+        OPERATOR: {"namespace": NAMESPACE, **settings},
+        NODES.key: [make_node()] if nodes is None else nodes,
+        POLICIES.key: [policy] if policies is None else policies,
+        GPU_CLUSTERS.key: None,
+        SERVICE_MONITORS.key: {"metadata": {}} if has_monitors else None,
+        **{key_of(item): item for item in live},
+        **(answers or {}),
+    }
+    return PolicyApp(policy, Observed(found))
+
+
+def make_live(kind, name, owner="cluster-policy", **fields):
+    """An object of the stack in the cluster."""
+    reference = {"kind": "ClusterPolicy", "name": owner, "uid": f"uid-{owner}", "controller": True}
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference]}
+    return {"kind": kind, "metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
+
+
+def children_of(state, app):
+    """(kind, name) -> object of a state."""
+    return {(item["kind"], item["metadata"]["name"]): item for item in state.children(app)}
+
+
+def pod_of(state, app):
+    """The pod spec of the only DaemonSet of a state."""
+    found = [item for item in state.children(app) if item["kind"] == "DaemonSet"]
+    assert len(found) == 1
+    return found[0]["spec"]["template"]["spec"]
+
+
+def container_of(pod, name):
+    everything = [*pod.get("initContainers", []), *pod["containers"]]
+    return next(item for item in everything if item["name"] == name)
+
+
+def env_of(container):
+    """Name -> value, or the path of a field."""
+    return {
+        item["name"]: item["valueFrom"]["fieldRef"]["fieldPath"]
+        if "valueFrom" in item
+        else item.get("value", "")
+        for item in container.get("env") or []
+    }
+
+
+def paths_of(pod):
+    """Volume -> path on the node."""
+    return {item["name"]: item["hostPath"]["path"] for item in pod["volumes"] if "hostPath" in item}
+
+
+def mounts_of(container):
+    """Path in the container -> volume."""
+    return {item["mountPath"]: item["name"] for item in container.get("volumeMounts") or []}
+
+
+@pytest.fixture(scope="session")
+def gpu():
+    """How to describe clusters, and how to look at what becomes of them."""
+    return types.SimpleNamespace(
+        app=make_app,
+        policy=make_policy,
+        node=make_node,
+        live=make_live,
+        children=children_of,
+        pod=pod_of,
+        container=container_of,
+        env=env_of,
+        paths=paths_of,
+        mounts=mounts_of,
+        namespace=NAMESPACE,
+    )

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+
+
+def test_children_have_no_labels_of_their_own(gpu):
+    app = gpu.app({})
+    child = app.child("ConfigMap", name="a")
+    assert child["metadata"] == {
+        "name": "a",
+        "namespace": "gpu-operator",
+        "ownerReferences": child["metadata"]["ownerReferences"],
+    }
+    assert child["metadata"]["ownerReferences"][0]["uid"] == "uid-cluster-policy"
+
+
+def test_children_are_where_the_administrator_says(gpu):
+    app = gpu.app({}, gpu_namespace="gpu-operator-resources")
+    assert app.child("ConfigMap", name="a")["metadata"]["namespace"] == "gpu-operator-resources"
+    assert "namespace" not in app.child("ClusterRole", name="a")["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("others", "active"),
+    [
+        ([("b", "2026-01-02T00:00:00Z")], "cluster-policy"),
+        ([("b", "2025-01-02T00:00:00Z")], "b"),
+        ([("b", "2026-01-01T00:00:00Z")], "b"),
+        ([("z", "2026-01-01T00:00:00Z")], "cluster-policy"),
+        ([], "cluster-policy"),
+    ],
+)
+def test_the_oldest_policy_is_active_and_of_two_the_first_by_name(gpu, others, active):
+    policies = [gpu.policy(), *(gpu.policy(name=name, created=time) for name, time in others)]
+    app = gpu.app({}, policies=policies)
+    assert (app.active, app.is_active) == (active, active == "cluster-policy")
+
+
+def test_a_policy_that_goes_makes_way(gpu):
+    older = gpu.policy(name="b", created="2025-01-01T00:00:00Z")
+    older["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+    assert gpu.app({}, policies=[gpu.policy(), older]).is_active
+
+
+@pytest.mark.parametrize(
+    ("is_used", "owner", "state", "expected"),
+    [
+        (True, "a", "cordon-required", True),
+        (True, "a", "upgrade-required", True),
+        (True, "a", "upgrade-failed", True),
+        (True, "a", "upgrade-done", False),
+        (True, None, "upgrade-failed", False),
+        (False, "a", "upgrade-failed", False),
+    ],
+)
+def test_upgrades_by_drivers_of_their_own_kind(gpu, is_used, owner, state, expected):
+    labels = {OWNER: owner, "nvidia.com/gpu-driver-upgrade-state": state}
+    spec = {"driver": {"useNvidiaDriverCRD": is_used}}
+    assert gpu.app(spec, nodes=[gpu.node(labels=labels)]).has_driver_upgrade is expected
+
+
+@pytest.mark.parametrize("upgrades", [True, False])
+def test_nodes_of_an_nvidiadriver_are_its_own_affair(gpu, upgrades):
+    state = {"nvidia.com/gpu-driver-upgrade-state": "upgrade-done"}
+    nodes = [gpu.node("a", {**state, OWNER: "x"}), gpu.node("b", state)]
+    driver = {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": upgrades}}
+    patches = gpu.app({"driver": driver}, nodes=nodes).upgrade.patches
+    assert [patch.live["metadata"]["name"] for patch in patches] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("cdi", "runtime", "expected"),
+    [
+        ({}, "containerd://2", True),
+        ({}, "cri-o://1", True),
+        ({"enabled": False}, "containerd://2", True),
+        ({"enabled": False}, "cri-o://1", False),
+        ({"nriPluginEnabled": True}, "containerd://2", False),
+    ],
+)
+def test_when_pods_name_the_runtime_class(gpu, cdi, runtime, expected):
+    app = gpu.app({"cdi": cdi}, nodes=[gpu.node(runtime=runtime)])
+    assert app.uses_runtime_class is expected
+
+
+def test_images(gpu):
+    app = gpu.app({"validator": {"image": "r.test/v:1"}}, images={"DCGM_IMAGE": "r.test/d:1"})
+    assert app.validator_image == "r.test/v:1"
+    assert app.image(app.spec.dcgm, "DCGM_IMAGE") == "r.test/d:1"
+
+
+def test_drivers_are_upgraded_as_the_spec_says(gpu):
+    assert gpu.app({}).upgrade_policy is None
+    policy = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 3}}}
+    app = gpu.app(policy)
+    assert app.upgrade_policy.max_parallel == 3
+    assert app.upgrade.is_over

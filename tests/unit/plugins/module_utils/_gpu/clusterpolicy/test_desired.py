@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    GPU_CLUSTERS,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desired import (
+    desired,
+    is_served,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+    DAEMON_SETS,
+)
+
+
+def names(wanted):
+    return {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
+
+
+def test_all_states_in_order(gpu):
+    wanted = desired(gpu.app({}))
+    assert wanted.failure is None
+    assert wanted.home == "gpu-operator"
+    kinds = [item.manifest["metadata"]["name"] for item in wanted.children]
+    assert kinds.index("nvidia-driver-daemonset") < kinds.index("nvidia-dcgm-exporter")
+    assert ("DaemonSet", "nvidia-node-status-exporter") in wanted.unwanted
+    assert not names(wanted) & set(wanted.unwanted)
+
+
+def test_accounts_are_made_once(gpu):
+    for item in desired(gpu.app({})).children:
+        assert item.create_only is (item.manifest["kind"] == "ServiceAccount")
+
+
+def test_a_disabled_state_goes(gpu):
+    wanted = desired(gpu.app({"dcgm": {"enabled": False}}))
+    gone = {name for name in wanted.unwanted if name[1] == "nvidia-dcgm"}
+    assert {kind for kind, _name in gone} == {
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "DaemonSet",
+    }
+
+
+def test_without_gpus_daemon_sets_stay_but_not_those_of_a_disabled_state(gpu):
+    wanted = desired(gpu.app({"dcgm": {"enabled": False}}, nodes=[]))
+    gone = {name for kind, name in wanted.unwanted if kind == "DaemonSet"}
+    assert gone == {"nvidia-dcgm", "nvidia-node-status-exporter"}
+    assert not any(kind == "DaemonSet" for kind, _name in names(wanted))
+
+
+def test_an_error_stops_at_its_state_and_deletes_nothing_of_it(gpu):
+    wanted = desired(gpu.app({"toolkit": {"repository": "r", "image": "t"}}))
+    assert str(wanted.failure).startswith(
+        "Failed to reconcile state-container-toolkit: invalid image"
+    )
+    assert ("DaemonSet", "nvidia-driver-daemonset") in names(wanted)
+    assert ("Role", "nvidia-container-toolkit") in names(wanted)
+    assert ("DaemonSet", "nvidia-device-plugin-daemonset") not in names(wanted)
+    assert not [name for name in wanted.unwanted if "toolkit" in name[1] or "plugin" in name[1]]
+    assert wanted.patches, "nodes are labelled all the same"
+
+
+@pytest.mark.parametrize("value", ["all disabled", "-a", "a.", "ä", "x" * 64, "a\n"])
+def test_a_default_of_mig_that_is_no_label_is_refused_once(gpu, value):
+    """And not by the API server for each node; our CRD accepts none of these, others may."""
+    node = gpu.node(labels={"nvidia.com/mig.capable": "true"})
+    spec = {"migManager": {"config": {"default": value}}}
+    wanted = desired(gpu.app(spec, nodes=[node]))
+    assert str(wanted.failure) == (
+        "Failed to reconcile state-mig-manager: migManager.config.default:"
+        f' "{value.strip()}" cannot be the label nvidia.com/mig.config of a node: a value has at most'
+        " 63 letters, digits, -, _ and ., and begins and ends with a letter or a digit"
+    )
+    assert not [patch for patch in wanted.patches if "mig.config" in str(merge_patch_of(patch))]
+    spec["migManager"]["enabled"] = False
+    assert desired(gpu.app(spec, nodes=[node])).failure is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        ({"cdi": {"enabled": False, "nriPluginEnabled": True}}, "CDI"),
+        (
+            {"cdi": {"nriPluginEnabled": True}, "toolkit": {"enabled": False}},
+            "the Container Toolkit",
+        ),
+    ],
+)
+def test_fields_that_exclude_each_other(gpu, spec, what):
+    wanted = desired(gpu.app(spec))
+    assert str(wanted.failure) == (
+        f"error validating clusterpolicy: the NRI Plugin cannot be enabled when {what} is disabled"
+    )
+    assert (wanted.children, wanted.unwanted) == ([], [])
+
+
+def test_nothing_is_done_for_a_policy_that_is_not_active(gpu):
+    older = gpu.policy(name="b", created="2020-01-01T00:00:00Z")
+    wanted = desired(gpu.app({}, policies=[gpu.policy(), older]))
+    assert (wanted.children, wanted.unwanted, wanted.patches, wanted.failure) == ([], [], [], None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers"),
+    [
+        ({"sandboxWorkloads": {"enabled": True}}, {}),
+        ({}, {GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}),
+    ],
+)
+def test_nothing_is_done_where_there_is_an_obstacle(gpu, spec, answers):
+    wanted = desired(gpu.app(spec, answers=answers))
+    assert (wanted.children, wanted.unwanted, wanted.patches) == ([], [], [])
+    assert wanted.failure is not None
+
+
+def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu):
+    live = gpu.live("Role", "nvidia-driver", owner="gone")
+    other = gpu.live("Role", "nvidia-dcgm", owner="b")
+    policies = [gpu.policy(), gpu.policy(name="b", created="2027-01-01T00:00:00Z")]
+    wanted = names(desired(gpu.app({}, live=[live, other], policies=policies)))
+    assert ("Role", "nvidia-driver") not in wanted
+    assert ("Role", "nvidia-dcgm") in wanted, "is refused: its policy is there"
+
+
+def test_the_namespace_is_labelled_for_privileged_pods(gpu):
+    namespace = {"kind": "Namespace", "metadata": {"name": "gpu-operator", "labels": {"a": "b"}}}
+    app = gpu.app({"psa": {"enabled": True}}, nodes=[], live=[namespace])
+    (patch,) = desired(app).patches
+    assert merge_patch_of(patch)["metadata"]["labels"] == {
+        f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
+    }
+    assert desired(gpu.app({}, nodes=[], live=[namespace])).patches == []
+
+
+DRIVERS = {"driver": {"useNvidiaDriverCRD": True}}
+
+
+@pytest.mark.parametrize("spec", [{}, {"enabled": False}])
+def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
+    live = gpu.live("DaemonSet", "nvidia-driver-daemonset")
+    of_kernel = gpu.live("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04")
+    foreign = gpu.live("DaemonSet", "nvidia-gpu-driver-x", owner="other")
+    listed = {DAEMON_SETS.key: [live, of_kernel, foreign]}
+    found = [live, of_kernel, foreign]
+    driver = {**DRIVERS["driver"], **spec}
+    app = gpu.app({"driver": driver}, live=found, answers=listed)
+    wanted = desired(app)
+    assert sorted(wanted.orphaned) == [
+        ("DaemonSet", "nvidia-driver-daemonset"),
+        ("DaemonSet", "nvidia-driver-daemonset-6.8.0-ubuntu24.04"),
+    ]
+    assert [name for name in names(wanted) if "driver" in name[1]] == [
+        ("ConfigMap", "nvidia-driver-startup-probe")
+    ]
+    assert not [name for name in wanted.unwanted if "driver" in name[1]]
+    assert not any(is_served(app, state) for state in STATES if state.name == "state-driver")
+    assert desired(gpu.app({}, answers=listed)).orphaned == []
+
+
+@pytest.mark.parametrize(("kind", "is_left"), [("NVIDIADriver", True), ("ClusterPolicy", False)])
+def test_the_probe_of_the_reference_is_left_to_its_drivers(gpu, kind, is_left):
+    live = gpu.live("ConfigMap", "nvidia-driver-startup-probe")
+    live["metadata"]["ownerReferences"][0]["kind"] = kind
+    wanted = desired(gpu.app(DRIVERS, live=[live]))
+    (child,) = [item for item in wanted.children if item.manifest["kind"] == "ConfigMap"][:1]
+    assert child.manifest["metadata"]["name"] == "nvidia-driver-startup-probe"
+    assert child.create_only is is_left
+
+
+def test_a_policy_of_upgrades_that_is_wrong_stops_the_upgrade_only(gpu):
+    spec = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "many"}}}
+    wanted = desired(gpu.app(spec))
+    assert "driver.upgradePolicy.maxUnavailable" in str(wanted.failure)
+    assert ("DaemonSet", "nvidia-dcgm") in names(wanted)
+    assert wanted.evictions == []

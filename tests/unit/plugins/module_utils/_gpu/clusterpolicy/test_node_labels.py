@@ -1,0 +1,180 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import ABSENT
+from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.node_labels import (
+    labelled,
+    node_patch,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Policy
+
+PCI = "feature.node.kubernetes.io/pci-10de.present"
+DEPLOY = "nvidia.com/gpu.deploy."
+PRESENT = "nvidia.com/gpu.present"
+CONTAINER = {
+    f"{DEPLOY}{name}": "true"
+    for name in (
+        *("driver", "gpu-feature-discovery", "container-toolkit", "device-plugin", "dcgm"),
+        *("dcgm-exporter", "node-status-exporter", "operator-validator", "client"),
+    )
+}
+
+
+def written(node, spec=None):
+    """The labels and annotations that a pass writes; None removes one."""
+    body = merge_patch_of(node_patch(Policy(spec or {}), node)) or {"metadata": {}}
+    metadata = body["metadata"]
+    return {**metadata.get("labels", {}), **metadata.get("annotations", {})}
+
+
+def settled(gpu, labels=None, **more):
+    return gpu.node(labels={PRESENT: "true", **CONTAINER, **(labels or {})}, **more)
+
+
+def test_a_new_node_with_a_gpu_gets_all_labels(gpu):
+    assert written(gpu.node()) == {PRESENT: "true", **CONTAINER}
+
+
+def test_a_node_without_a_gpu_gets_none(gpu):
+    assert written(gpu.node(labels={PCI: None})) == {}
+
+
+@pytest.mark.parametrize("name", ["pci-0302_10de", "pci-0300_10de"])
+def test_other_classes_of_devices_are_gpus_too(gpu, name):
+    labels = {PCI: None, f"feature.node.kubernetes.io/{name}.present": "true"}
+    assert written(gpu.node(labels=labels))[PRESENT] == "true"
+
+
+def test_a_label_of_nfd_that_says_false_is_no_gpu(gpu):
+    assert written(gpu.node(labels={PCI: "false"})) == {}
+
+
+def test_a_settled_node_is_left_alone(gpu):
+    assert written(settled(gpu)) == {}
+
+
+def test_the_users_own_values_stay_and_empty_ones_are_filled(gpu):
+    labels = {f"{DEPLOY}driver": "false", f"{DEPLOY}dcgm": ""}
+    found = written(gpu.node(labels=labels))
+    assert f"{DEPLOY}driver" not in found
+    assert found[f"{DEPLOY}dcgm"] == "true"
+
+
+def test_labels_go_with_the_gpu_whoever_set_them(gpu):
+    labels = {PCI: None, f"{DEPLOY}mig-manager": "true", f"{DEPLOY}driver": "false"}
+    assert written(settled(gpu, labels)) == {
+        PRESENT: "false",
+        f"{DEPLOY}mig-manager": None,
+        **dict.fromkeys(CONTAINER),
+    }
+
+
+def test_a_node_that_has_lost_its_gpu_before_is_left_alone(gpu):
+    assert written(gpu.node(labels={PCI: None, PRESENT: "false"})) == {}
+
+
+def test_operands_can_be_switched_off(gpu):
+    labels = {f"{DEPLOY}operands": "false"}
+    assert written(settled(gpu, labels)) == dict.fromkeys(CONTAINER)
+    assert written(gpu.node(labels=labels)) == {PRESENT: "true"}
+    assert written(gpu.node(labels={f"{DEPLOY}operands": "true"}))[f"{DEPLOY}driver"] == "true"
+
+
+def test_labels_of_other_stacks_go(gpu):
+    labels = {
+        f"{DEPLOY}vgpu-manager": "true",
+        f"{DEPLOY}dra-driver": "false",
+        f"{DEPLOY}mine": "true",
+    }
+    assert written(settled(gpu, labels)) == {
+        f"{DEPLOY}vgpu-manager": None,
+        f"{DEPLOY}dra-driver": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_capable"),
+    [
+        ({"nvidia.com/mig.capable": "true"}, True),
+        ({"nvidia.com/mig.capable": "false", "nvidia.com/gpu.product": "NVIDIA-H100"}, False),
+        ({"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}, True),
+        ({"nvidia.com/gpu.product": "NVIDIA-A30"}, True),
+        ({"nvidia.com/gpu.product": "Tesla-T4"}, False),
+        ({"nvidia.com/mig.capable": "true", "nvidia.com/vgpu.host-driver-version": "1"}, False),
+        ({}, False),
+    ],
+)
+def test_nodes_that_can_divide_their_gpus(gpu, labels, is_capable):
+    found = written(settled(gpu, labels))
+    assert found == ({f"{DEPLOY}mig-manager": "true"} if is_capable else {})
+
+
+def test_an_empty_label_of_the_mig_manager_counts_as_there(gpu):
+    labels = {"nvidia.com/mig.capable": "true", f"{DEPLOY}mig-manager": ""}
+    assert written(settled(gpu, labels)) == {}
+
+
+@pytest.mark.parametrize(
+    ("manager", "labels", "config"),
+    [
+        ({"config": {"default": "all-disabled"}}, {}, "all-disabled"),
+        ({"config": {"default": ""}}, {}, None),
+        ({"config": {"default": "all disabled"}}, {}, None),
+        ({}, {}, None),
+        ({"config": {"default": "all-disabled"}, "enabled": False}, {}, None),
+        ({"config": {"default": "all-disabled"}}, {"nvidia.com/mig.config": "mine"}, None),
+        ({"config": {"default": "all-disabled"}}, {"nvidia.com/mig.capable": "false"}, None),
+    ],
+)
+def test_the_default_configuration_of_mig(gpu, manager, labels, config):
+    node = settled(gpu, {"nvidia.com/mig.capable": "true", **labels})
+    assert written(node, {"migManager": manager}).get("nvidia.com/mig.config") == config
+
+
+UPGRADE = "nvidia.com/gpu-driver-upgrade-enabled"
+AUTO = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "has_gpu", "has_annotation", "expected"),
+    [
+        (AUTO, True, False, {UPGRADE: "true"}),
+        (AUTO, True, True, {}),
+        (AUTO, False, True, {UPGRADE: None}),
+        ({}, True, True, {UPGRADE: None}),
+        ({}, True, False, {}),
+        ({"driver": {"enabled": False, **AUTO["driver"]}}, True, True, {UPGRADE: None}),
+    ],
+)
+def test_nodes_tell_whether_their_driver_is_upgraded(gpu, spec, has_gpu, has_annotation, expected):
+    annotations = {UPGRADE: "true"} if has_annotation else {}
+    node = settled(gpu, annotations=annotations)
+    if not has_gpu:
+        node = gpu.node(labels={PCI: None}, annotations=annotations)
+    assert written(node, spec) == expected
+
+
+def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
+    node = gpu.node(labels={f"{DEPLOY}driver": "false", f"{DEPLOY}dra-driver": "true"})
+    labels = labelled(node_patch(Policy({}), node))["metadata"]["labels"]
+    assert labels[PRESENT] == "true"
+    assert (labels[f"{DEPLOY}driver"], labels[f"{DEPLOY}dcgm"]) == ("false", "true")
+    assert f"{DEPLOY}dra-driver" not in labels
+    assert f"{DEPLOY}dra-driver" in node["metadata"]["labels"], "the node itself is as it was"
+
+
+def test_nvidiadrivers_mark_their_own_nodes(gpu):
+    marked = {"nvidia.com/gpu-driver-upgrade-enabled": "true"}
+    owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
+    spec = Policy({"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}})
+
+    def fields(labels):
+        patch = node_patch(spec, gpu.node(labels=labels, annotations=marked))
+        return [item for item in patch.fields if item.path[1] == "annotations"]
+
+    assert fields(owner) == []
+    assert [item.value for item in fields({})] == [ABSENT]

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
+
+
+def test_the_states_are_in_the_documented_order():
+    assert [state.name for state in STATES] == [
+        "pre-requisites",
+        "state-operator-metrics",
+        "state-driver",
+        "state-container-toolkit",
+        "state-operator-validation",
+        "state-device-plugin",
+        "state-mps-control-daemon",
+        "state-dcgm",
+        "state-dcgm-exporter",
+        "gpu-feature-discovery",
+        "state-mig-manager",
+        "state-node-status-exporter",
+    ]
+
+
+def test_no_object_is_of_two_states(gpu):
+    app = gpu.app({})
+    names = [name for state in STATES for name in state.names(app)]
+    assert len(names) == len(set(names))
+
+
+def test_each_state_makes_only_what_it_lists(gpu):
+    """What it does not list would never be deleted, nor read before it is written."""
+    app = gpu.app(
+        {
+            "nodeStatusExporter": {"enabled": True},
+            "dcgmExporter": {"enablePodUID": True, "serviceMonitor": {"enabled": True}},
+        }
+    )
+    for state in STATES:
+        made = {(item["kind"], item["metadata"]["name"]) for item in state.children(app)}
+        assert made <= set(state.names(app)), state.name
+
+
+def test_no_daemon_set_is_made_without_a_node_for_it(gpu):
+    app = gpu.app({"nodeStatusExporter": {"enabled": True}}, nodes=[])
+    kinds = {item["kind"] for state in STATES for item in state.children(app)}
+    assert "DaemonSet" not in kinds
+    assert {"Role", "Service", "ConfigMap", "RuntimeClass"} <= kinds

@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A driver is upgraded by passes over a ClusterPolicy, in a cluster with controllers."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    identity,
+    object_identity,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+
+DRIVER = {"repository": "r.example", "image": "driver", "version": "1"}
+NFD = {
+    "feature.node.kubernetes.io/pci-10de.present": "true",
+    "feature.node.kubernetes.io/system-os_release.ID": "ubuntu",
+    "feature.node.kubernetes.io/system-os_release.VERSION_ID": "24.04",
+}
+
+
+class Stage:
+    """A ready cluster whose driver was changed just now."""
+
+    def __init__(self, replay, gpu, nodes, pods, upgrade):
+        self.cluster = replay.Cluster()
+        self.seen, self.evicted = [], []
+        self._blocks = replay._REQUIRED.split()
+        self._upgrade = {"autoUpgrade": True, **upgrade}
+        for name in nodes:
+            node = {"kind": "Node", **gpu.node(name, labels=NFD)}
+            node["status"]["nodeInfo"] = {"containerRuntimeVersion": "containerd://2"}
+            self.cluster.put(node)
+        owner = {"name": "o", "namespace": "nim", "uid": "uid-ReplicaSet"}
+        self.cluster.put({"kind": "ReplicaSet", "metadata": owner})
+        self.put_policy("1")
+        self.run(8)
+        for pod in pods:
+            self.cluster.put({"kind": "Pod", **pod})
+        self.put_policy("2")
+
+    def put_policy(self, version, **upgrade):
+        driver = DRIVER | {"version": version, "upgradePolicy": self._upgrade | upgrade}
+        spec = {key: {} for key in self._blocks} | {"driver": driver}
+        manifest = {"apiVersion": KIND.api_version, "kind": KIND.name}
+        self.cluster.create({**manifest, "metadata": {"name": "p"}, "spec": spec})
+
+    def take_pass(self):
+        self.cluster.run_controllers()
+        policy = self.cluster.find(object_identity(KIND.name, "", "p"))
+        done = reconcile(KIND, policy, self.cluster)
+        assert not done.report.error, done.report.error
+        self.seen.append(self.states())
+        self.evicted += [item["metadata"]["name"] for item in done.look.plan.evict]
+        return done
+
+    def run(self, count):
+        for _number in range(count):
+            self.take_pass()
+
+    def states(self):
+        nodes = [item["metadata"] for item in self.cluster.objects if item["kind"] == "Node"]
+        return {item["name"]: item["labels"].get(names.STATE, "") for item in nodes}
+
+    def pods(self, start):
+        pods = [item for item in self.cluster.objects if item["kind"] == "Pod"]
+        return [item for item in pods if item["metadata"]["name"].startswith(start)]
+
+    def node(self, name):
+        return self.cluster.find(object_identity("Node", "", name))
+
+
+@pytest.fixture(scope="session")
+def gpu(gpu_objects):
+    """Objects of a cluster, not those of a ClusterPolicy."""
+    return gpu_objects
+
+
+@pytest.fixture
+def stage(load_module, gpu):
+    replay = load_module(Path(__file__).with_name("replay.py"))
+    return lambda nodes, pods=(), **upgrade: Stage(replay, gpu, nodes, pods, upgrade)
+
+
+def images_of(stage):
+    return {
+        pod["metadata"]["labels"]["controller-revision-hash"] for pod in stage.pods("nvidia-driver")
+    }
+
+
+def test_all_nodes_go_through_all_states(stage, gpu):
+    made = stage(["a", "b"], [gpu.pod("w", "a", gpus=1)])
+    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    old = images_of(made)
+    made.run(30)
+    assert list(dict.fromkeys(states["a"] for states in made.seen))[1:] == [
+        *(names.DONE, names.REQUIRED, names.CORDON, names.JOBS, names.POD_DELETION),
+        *(names.RESTART, names.VALIDATION, names.UNCORDON),
+    ]
+    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert not images_of(made) & old
+    assert (made.pods("w"), made.evicted) == ([], ["w"])
+    assert not any(made.node(name)["spec"].get("unschedulable") for name in "ab")
+    assert not any(names.SINCE in made.node(name)["metadata"]["annotations"] for name in "ab")
+    assert all(
+        sum(state in names.RUNNING for state in states.values()) <= 1 for states in made.seen
+    )
+
+
+def test_a_finished_upgrade_writes_nothing_more(stage):
+    made = stage(["a"])
+    made.run(20)
+    for _number in range(2):
+        done = made.take_pass()
+        assert (done.look.plan.patch, done.look.plan.evict, done.look.plan.prune) == ([], [], [])
+        assert done.report.period == ""
+
+
+def test_a_budget_holds_a_pod_and_says_so(stage, gpu):
+    budget = {"kind": "PodDisruptionBudget", **gpu.budget(expected=1, wanted=1, healthy=1)}
+    made = stage(["a"], [gpu.replica("llm", "a")])
+    made.cluster.put(budget)
+    made.run(6)
+    assert made.states() == {"a": names.REQUIRED}, "it could not be drained, so it is not begun"
+    made.cluster.remove(identity(budget))
+    made.cluster.put({"kind": "PodDisruptionBudget", **gpu.budget(expected=2, wanted=1, healthy=1)})
+    made.run(6)
+    assert (made.evicted[-1:], len(made.pods("llm"))) == (["llm"], 1)
+    assert made.states() == {"a": names.POD_DELETION}
+    made.cluster.put({"kind": "PodDisruptionBudget", **gpu.budget(expected=2, wanted=1, healthy=2)})
+    made.run(6)
+    assert (made.pods("llm"), made.states()) == ([], {"a": names.DONE})
+
+
+def test_a_pass_that_ends_early_is_taken_up_by_the_next(stage, gpu, monkeypatch):
+    made = stage(
+        ["a", "b"], [gpu.pod("w", "a", gpus=1)], maxUnavailable="100%", maxParallelUpgrades=0
+    )
+    whole = made.cluster.write
+    for number in range(60):
+        cut = number % 3 if number < 45 else 9
+
+        def write(plan, cut=cut):
+            part = copy.copy(plan)
+            part.patch, part.evict = plan.patch[:cut], plan.evict[: cut // 2]
+            return whole(part)
+
+        monkeypatch.setattr(made.cluster, "write", write)
+        made.take_pass()
+    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert made.pods("w") == []
+
+
+def test_switched_off_in_the_middle_the_node_is_given_back(stage):
+    made = stage(["a"])
+    made.run(4)
+    assert made.node("a")["spec"]["unschedulable"]
+    made.put_policy("2", autoUpgrade=False)
+    made.run(2)
+    assert made.states() == {"a": ""}
+    assert "unschedulable" not in made.node("a")["spec"]
+
+
+def test_what_the_reference_has_begun_is_finished(stage):
+    """Its labels and annotations, without ours."""
+    made = stage(["a", "b"])
+    for name, state in {"a": names.VALIDATION, "b": names.JOBS}.items():
+        node = copy.deepcopy(made.node(name))
+        node["metadata"]["labels"][names.STATE] = state
+        node["metadata"]["annotations"][names.VALIDATION_SINCE] = "1"
+        node["spec"]["unschedulable"] = True
+        made.cluster.put(node)
+    made.run(30)
+    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    for name in "ab":
+        assert names.VALIDATION_SINCE not in made.node(name)["metadata"]["annotations"]
+        assert "unschedulable" not in made.node(name)["spec"]

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTER_KIND,
+    GPU_CLUSTERS,
+    NODES,
+    NVIDIA_DRIVERS,
+    POLICIES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.app import (
+    SERVICE_MONITORS,
+    PolicyApp,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.reads import reads
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.states.prerequisites import (
+    RUNTIME_CLASSES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+    DAEMON_SETS,
+)
+
+CLUSTER = {POLICIES.key: None, GPU_CLUSTER_KIND.key: None, CLUSTER_VERSIONS.key: None}
+STACK = {
+    SERVICE_MONITORS.key: {"metadata": {}},
+    NODES.key: [],
+    RUNTIME_CLASSES.key: [],
+    DAEMON_SETS.key: [],
+    NVIDIA_DRIVERS.key: [],
+}
+FIRST = {OPERATOR: {"namespace": "gpu-operator"}}
+
+
+def keys(gpu, answers, spec=None, policies=None):
+    policy = gpu.policy(spec)
+    answers = {**FIRST, **answers}
+    if POLICIES.key in answers:
+        answers[POLICIES.key] = policies or [policy]
+    return {read.key for read in reads(PolicyApp(policy, Observed(answers)))}
+
+
+def test_first_whether_the_policy_is_ours_to_serve(gpu):
+    assert keys(gpu, {}) == CLUSTER.keys()
+
+
+@pytest.mark.parametrize(
+    ("answers", "spec", "policies"),
+    [
+        ({}, {"sandboxWorkloads": {"enabled": True}}, None),
+        ({}, {}, "older"),
+    ],
+)
+def test_then_nothing_if_it_is_not(gpu, answers, spec, policies):
+    if policies:
+        policies = [gpu.policy(), gpu.policy(name="b", created="2020-01-01T00:00:00Z")]
+    assert keys(gpu, {**CLUSTER, **answers}, spec, policies) == CLUSTER.keys()
+
+
+def test_gpu_clusters_are_asked_for_only_where_there_can_be_some(gpu):
+    served = {**CLUSTER, GPU_CLUSTER_KIND.key: {"metadata": {}}}
+    first = CLUSTER.keys() | {GPU_CLUSTERS.key}
+    assert keys(gpu, served) == first
+    assert keys(gpu, {**served, GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]}) == first
+    assert keys(gpu, {**served, GPU_CLUSTERS.key: []}) == first | STACK.keys()
+
+
+def test_then_the_cluster_and_at_last_the_children(gpu):
+    assert keys(gpu, CLUSTER) == CLUSTER.keys() | STACK.keys()
+    found = keys(gpu, {**CLUSTER, **STACK})
+    assert {
+        "DaemonSet/gpu-operator/nvidia-driver-daemonset",
+        "ClusterRole/nvidia-driver",
+        "RuntimeClass/nvidia",
+        "ServiceMonitor/gpu-operator/gpu-operator",
+    } <= found
+    assert not any(key.startswith(("Pod/", "Secret/", "Namespace/")) for key in found)
+
+
+def test_service_monitors_are_not_asked_for_where_there_are_none(gpu):
+    found = keys(gpu, {**CLUSTER, **STACK, SERVICE_MONITORS.key: None})
+    assert not any(key.startswith("ServiceMonitor/") for key in found)
+
+
+def test_what_the_spec_names(gpu):
+    spec = {
+        "driver": {"kernelModuleConfig": {"name": "params"}, "secretEnv": "tokens"},
+        "psa": {"enabled": True},
+    }
+    found = keys(gpu, {**CLUSTER, **STACK}, spec)
+    assert {
+        "ConfigMap/gpu-operator/params",
+        "Secret/gpu-operator/tokens",
+        "Namespace/gpu-operator",
+    } <= found
+    off = {"driver": {**spec["driver"], "enabled": False}}
+    assert not {"ConfigMap/gpu-operator/params"} & keys(gpu, {**CLUSTER, **STACK}, off)
+
+
+def test_pods_of_what_is_not_ready_only(gpu):
+    def live(name, count):
+        status = {
+            "observedGeneration": 1,
+            "desiredNumberScheduled": 1,
+            "updatedNumberScheduled": 1,
+            "numberAvailable": count,
+        }
+        return gpu.live("DaemonSet", name, status=status)
+
+    children = {
+        "DaemonSet/gpu-operator/nvidia-dcgm": live("nvidia-dcgm", 0),
+        "DaemonSet/gpu-operator/nvidia-mig-manager": live("nvidia-mig-manager", 1),
+    }
+    found = keys(gpu, {**CLUSTER, **STACK, **children})
+    assert [key for key in found if key.startswith("Pod/")] == [
+        "Pod/gpu-operator/*?app=nvidia-dcgm#unready"
+    ]
+
+
+def test_what_an_upgrade_needs(gpu):
+    spec = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+    found = keys(gpu, {**CLUSTER, **STACK}, spec)
+    assert any(key.startswith("ControllerRevision/") for key in found)
+    wrong = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxUnavailable": "many"}}}
+    found = keys(gpu, {**CLUSTER, **STACK}, wrong)
+    assert not any(key.startswith("ControllerRevision/") for key in found)

@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.services import (
+    build_stack_monitor,
+    build_stack_service,
+)
+
+
+def test_a_service(gpu):
+    found = build_stack_service(gpu.app({}), "x", "metrics", 9400)
+    assert found["metadata"]["labels"] == {"app": "x"}
+    assert found["metadata"]["annotations"] == {"prometheus.io/scrape": "true"}
+    assert found["spec"]["selector"] == {"app": "x"}
+    (port,) = found["spec"]["ports"]
+    assert (port["name"], port["port"], port["targetPort"]) == ("metrics", 9400, 9400)
+    quiet = build_stack_service(gpu.app({}), "x", "metrics", 9400, is_scraped=False)
+    assert "annotations" not in quiet["metadata"]
+
+
+def test_a_monitor_has_what_the_user_sets(gpu):
+    given = {
+        "interval": "15s",
+        "scrapeTimeout": "",
+        "honorLabels": False,
+        "additionalLabels": {"app": "mine", "release": "p"},
+        "relabelings": [{"action": "drop"}],
+        "enabled": True,
+    }
+    found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", given)
+    assert found["metadata"]["labels"] == {"app": "mine", "release": "p"}
+    assert found["spec"]["endpoints"] == [
+        {
+            "path": "/metrics",
+            "port": "metrics",
+            "interval": "15s",
+            "honorLabels": False,
+            "relabelings": [{"action": "drop"}],
+        }
+    ]
+    assert found["spec"]["namespaceSelector"] == {"matchNames": ["gpu-operator"]}
+
+
+def test_a_monitor_without_settings(gpu):
+    found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", {})
+    assert found["spec"]["endpoints"] == [{"path": "/metrics", "port": "metrics"}]

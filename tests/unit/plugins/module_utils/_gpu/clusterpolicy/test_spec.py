@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Policy
+
+
+def test_what_is_not_given_has_its_default():
+    policy = Policy({})
+    enabled = [
+        policy.driver.component,
+        policy.toolkit,
+        policy.device_plugin,
+        policy.dcgm,
+        policy.dcgm_exporter,
+        policy.feature_discovery,
+        policy.mig_manager,
+    ]
+    assert all(item.is_enabled for item in enabled)
+    assert not any(
+        item.is_enabled
+        for item in (policy.driver.gds, policy.driver.gdrcopy, policy.node_status_exporter)
+    )
+    assert (policy.runtime_class, policy.has_cdi, policy.has_nri) == ("nvidia", True, False)
+    assert (policy.driver_dir, policy.kubelet_dir) == ("/run/nvidia/driver", "/var/lib/kubelet")
+    assert (policy.toolkit_dir, policy.mps_root) == ("/usr/local/nvidia", "/run/nvidia/mps")
+    assert policy.priority_class == "system-node-critical"
+    assert policy.mig_config == "default-mig-parted-config"
+    assert policy.default_mig_config == ""
+    assert not policy.upgrades_drivers
+
+
+def test_false_is_not_a_default():
+    policy = Policy({"cdi": {"enabled": False}, "driver": {"enabled": False}})
+    assert not policy.has_cdi
+    assert not policy.driver.component.is_enabled
+
+
+@pytest.mark.parametrize(
+    ("driver", "is_upgraded"),
+    [
+        ({"upgradePolicy": {"autoUpgrade": True}}, True),
+        ({"upgradePolicy": {"autoUpgrade": True}, "enabled": False}, False),
+        ({"upgradePolicy": {}}, False),
+    ],
+)
+def test_drivers_are_upgraded_where_there_are_any(driver, is_upgraded):
+    assert Policy({"driver": driver}).upgrades_drivers is is_upgraded
+
+
+@pytest.mark.parametrize(("given", "limit"), [("3", 3), ("30%", "30%"), ("", None), (" 2 ", 2)])
+def test_how_many_pods_may_be_unavailable(given, limit):
+    policy = Policy({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
+    assert policy.max_unavailable == limit
+
+
+@pytest.mark.parametrize("given", ["many", "-1", "1.5", "%", "x%", "9" * 5000, "\u0663%"])
+def test_another_limit_is_refused(given):
+    policy = Policy({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
+    with pytest.raises(NimError, match=r"daemonsets\.rollingUpdate\.maxUnavailable"):
+        _ = policy.max_unavailable
+
+
+def test_paths():
+    policy = Policy(
+        {
+            "toolkit": {"installDir": "/opt/nv"},
+            "hostPaths": {"kubeletRootDir": "/data/kubelet/", "driverInstallDir": "/drv"},
+            "dcgmExporter": {"hpcJobMapping": {"enabled": True}},
+        }
+    )
+    assert policy.cdi_hook == "/opt/nv/toolkit/nvidia-cdi-hook"
+    assert (policy.kubelet_dir, policy.driver_dir, policy.moves_driver_dir) == (
+        "/data/kubelet",
+        "/drv",
+        True,
+    )
+    assert policy.job_mapping_dir == "/var/lib/dcgm-exporter/job-mapping"
+    assert Policy({"toolkit": {"enabled": False}}).cdi_hook == ""
+    assert Policy({}).job_mapping_dir == ""
+
+
+def test_where_the_drivers_files_come_from():
+    driver = {
+        "repoConfig": {"configMapName": "r"},
+        "certConfig": {"name": "c"},
+        "kernelModuleConfig": {"name": "m"},
+        "virtualTopology": {"config": "t"},
+        "licensingConfig": {"secretName": "s", "nlsEnabled": True},
+    }
+    sources = Policy({"driver": driver}).driver_sources
+    assert sources.read == {
+        "driver.kernelModuleConfig.name": "m",
+        "driver.repoConfig.configMapName": "r",
+        "driver.certConfig.name": "c",
+    }
+    assert (sources.topology, sources.licence_secret, sources.has_token) == ("t", "s", True)

@@ -1,0 +1,264 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    GPU_CLUSTERS,
+    NVIDIA_DRIVERS,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.status import assess
+
+DONE = Outcome()
+
+
+def said(assessment, kind):
+    found = find_condition(assessment.status["conditions"], kind)
+    return found and (found["status"], found["reason"], found["message"])
+
+
+def daemon_set(gpu, name, available=1):
+    status = {
+        "observedGeneration": 1,
+        "desiredNumberScheduled": 1,
+        "updatedNumberScheduled": 1,
+        "numberAvailable": available,
+    }
+    return gpu.live("DaemonSet", name, metadata={"generation": 1}, status=status)
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason", "message"),
+    [
+        (
+            {},
+            "Reconciled",
+            "ClusterPolicy is ready as all resources have been successfully reconciled",
+        ),
+        (
+            {"feature.node.kubernetes.io/pci-10de.present": None},
+            "NoGPUNodes",
+            "No GPU node found, watching for new nodes to join the cluster.",
+        ),
+    ],
+)
+def test_ready(gpu, labels, reason, message):
+    found = assess(gpu.app({}, nodes=[gpu.node(labels=labels)]), DONE)
+    assert (found.status["state"], found.status["namespace"]) == ("ready", "gpu-operator")
+    assert said(found, "Ready") == ("True", reason, message)
+    assert said(found, "Error") == ("False", "Ready", "")
+    assert said(found, "Reconciling") is None
+    assert (found.in_transit, found.error) == (False, "")
+    assert [event.reason for event in found.events] == [reason]
+
+
+def test_ready_without_feature_discovery_which_nobody_announces(gpu):
+    found = assess(gpu.app({}, nodes=[{"metadata": {"name": "a"}}]), DONE)
+    assert said(found, "Ready") == ("True", "NFDLabelsMissing", "No NFD labels found")
+    assert (found.in_transit, found.slowly) == (True, True)
+
+
+def test_not_ready_names_the_states_and_what_they_wait_for(gpu):
+    live = [
+        daemon_set(gpu, "nvidia-driver-daemonset", 0),
+        daemon_set(gpu, "nvidia-dcgm", 0),
+        daemon_set(gpu, "nvidia-mig-manager"),
+    ]
+    found = assess(gpu.app({}, live=live), DONE)
+    assert found.status["state"] == "notReady"
+    assert said(found, "Ready") == ("False", "Error", "")
+    assert said(found, "Error") == (
+        "True",
+        "OperandNotReady",
+        "ClusterPolicy is not ready; states not ready: [state-driver state-dcgm]",
+    )
+    assert said(found, "Reconciling") == (
+        "True",
+        "OperandNotReady",
+        "state-driver: DaemonSet nvidia-driver-daemonset: 0 of 1 pods are available;"
+        " state-dcgm: DaemonSet nvidia-dcgm: 0 of 1 pods are available",
+    )
+    assert (found.in_transit, found.error, found.events) == (True, "", [])
+
+
+WRITTEN = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": {"metadata": {}}})
+UPGRADES = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+UPGRADED = {
+    "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
+    "nvidia.com/gpu.present": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome", "is_slow"),
+    [
+        pytest.param({"child_events": True}, DONE, True, id="events tell the end of it"),
+        pytest.param({}, DONE, False, id="nobody tells"),
+        pytest.param({"child_events": True}, WRITTEN, False, id="not watched yet"),
+        pytest.param(
+            {"child_events": True, "owner": "gone"}, DONE, False, id="another's object goes untold"
+        ),
+        pytest.param(
+            {"child_events": True, "spec": UPGRADES, "labels": UPGRADED},
+            DONE,
+            False,
+            id="an upgrade goes on untold",
+        ),
+    ],
+)
+def test_components_are_rarely_looked_at_while_their_status_is_told(gpu, case, outcome, is_slow):
+    live = [daemon_set(gpu, "nvidia-driver-daemonset", 0)]
+    live += [gpu.live("Role", "nvidia-dcgm", owner=case.pop("owner", "cluster-policy"))]
+    nodes = [gpu.node(labels=case.pop("labels", {}))]
+    found = assess(gpu.app(case.pop("spec", {}), nodes=nodes, live=live, **case), outcome)
+    assert found.status["state"] == "notReady"
+    assert (found.in_transit, found.slowly) == (True, is_slow)
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes"),
+    [({"dcgm": {"enabled": False}}, None), ({}, [])],
+)
+def test_what_is_disabled_or_has_no_node_is_not_waited_for(gpu, spec, nodes):
+    app = gpu.app(spec, live=[daemon_set(gpu, "nvidia-dcgm", 0)], nodes=nodes)
+    assert assess(app, DONE).status["state"] == "ready"
+
+
+@pytest.mark.parametrize("nodes", [None, []])
+def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
+    live = [gpu.live("Role", "nvidia-dcgm", owner="gone"), gpu.live("Role", "nvidia-driver")]
+    found = assess(gpu.app({}, live=live, nodes=nodes), DONE)
+    assert said(found, "Error")[2].endswith("[state-dcgm]")
+    assert said(found, "Reconciling")[2] == (
+        "state-dcgm: Role nvidia-dcgm is of a ClusterPolicy that is gone, and is being deleted"
+    )
+    assert found.in_transit
+
+
+def test_an_upgrade_of_drivers_is_followed(gpu):
+    policy = {"driver": {"upgradePolicy": {"autoUpgrade": True}}}
+    state = {
+        "nvidia.com/gpu-driver-upgrade-state": "cordon-required",
+        "nvidia.com/gpu.present": "true",
+    }
+    nodes = [gpu.node(f"gpu-{number}", state) for number in range(7)]
+    found = assess(gpu.app(policy, nodes=nodes), DONE)
+    assert found.status["state"] == "ready"
+    assert said(found, "Reconciling")[1:] == (
+        "DriverUpgrade",
+        "the drivers of nodes are looked at",
+    )
+    assert found.in_transit
+
+
+def driver_nodes(gpu, state):
+    labels = {
+        "nvidia.com/gpu-operator.driver.owner": "a",
+        "nvidia.com/gpu-driver-upgrade-state": state,
+    }
+    return [gpu.node(labels=labels)]
+
+
+@pytest.mark.parametrize("is_unready", [False, True])
+def test_an_upgrade_by_an_nvidiadriver_is_waited_for_which_its_nodes_tell(gpu, is_unready):
+    live = [daemon_set(gpu, "nvidia-dcgm", 0)] if is_unready else []
+    spec, nodes = {"driver": {"useNvidiaDriverCRD": True}}, driver_nodes(gpu, "drain-required")
+    found = assess(gpu.app(spec, live=live, nodes=nodes), DONE)
+    assert found.status["state"] == "notReady"
+    status, reason, message = said(found, "Error")
+    assert (status, reason) == ("True", "OperandNotReady")
+    states = "states not ready: [state-dcgm]; " if is_unready else ""
+    assert message == (
+        f"ClusterPolicy is not ready; {states}NVIDIADriver upgrade has not completed;"
+        " one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed"
+    )
+    assert found.in_transit is is_unready
+    done = driver_nodes(gpu, "upgrade-done")
+    assert assess(gpu.app(spec, nodes=done), DONE).status["state"] == "ready"
+
+
+def test_nvidiadrivers_are_told_of_another_spec(gpu):
+    drivers = [{"metadata": {"name": name}} for name in "ab"]
+    app = gpu.app({}, answers={NVIDIA_DRIVERS.key: drivers})
+    app.resource["metadata"]["generation"] = 3
+    found = assess(app, DONE).triggers
+    assert [(item.kind, item.name, item.value) for item in found] == [
+        ("NVIDIADriver", "a", "cluster-policy 3"),
+        ("NVIDIADriver", "b", "cluster-policy 3"),
+    ]
+    drivers[0]["metadata"]["annotations"] = {found[0].key: found[0].value}
+    assert [item.name for item in assess(app, DONE).triggers] == ["b"]
+    assert assess(gpu.app({}), DONE).triggers == []
+
+
+def test_what_was_just_written_is_waited_for(gpu):
+    written = daemon_set(gpu, "nvidia-dcgm")
+    written["metadata"]["generation"] = 2
+    outcome = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": written})
+    found = assess(gpu.app({}, live=[daemon_set(gpu, "nvidia-dcgm")]), outcome)
+    assert said(found, "Error")[2].endswith("[state-dcgm]")
+
+
+def test_an_error_is_tried_again(gpu):
+    found = assess(gpu.app({}), Outcome(failure="Failed to reconcile state-driver: no"))
+    assert found.status["state"] == "notReady"
+    assert said(found, "Error") == (
+        "True",
+        "ReconcileFailed",
+        "Failed to reconcile state-driver: no",
+    )
+    assert said(found, "Ready") == ("False", "Error", "")
+    assert found.error == "Failed to reconcile state-driver: no"
+    assert [event.reason for event in found.events] == ["ReconcileFailed"]
+
+
+def test_an_error_is_told_once(gpu):
+    app = gpu.app({})
+    first = assess(app, Outcome(failure="no"))
+    app.resource["status"] = first.status
+    assert assess(app, Outcome(failure="no")).events == []
+
+
+def test_what_the_api_server_refuses_is_told_with_its_state(gpu):
+    refusals = [Refusal("Service", "nvidia-dcgm", "invalid"), Refusal("Node", "a", "forbidden")]
+    found = assess(gpu.app({}), Outcome(refusals=refusals))
+    assert found.error == "Failed to reconcile state-dcgm: invalid"
+    found = assess(gpu.app({}), Outcome(refusals=refusals[1:]))
+    assert found.error == "forbidden"
+
+
+def test_what_is_not_served_is_not_tried_again(gpu):
+    app = gpu.app({"sandboxWorkloads": {"enabled": True}})
+    found = assess(app, Outcome(failure="sandboxWorkloads.enabled: …"))
+    assert said(found, "Error")[1] == said(found, "Stalled")[1] == "NotServed"
+    assert (found.error, found.slowly, found.status["state"]) == ("", True, "notReady")
+
+
+def test_a_gpu_cluster(gpu):
+    app = gpu.app({}, answers={GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]})
+    found = assess(app, Outcome(failure="conflicting GPUCluster …"))
+    assert said(found, "Error")[1] == "ReconcileFailed"
+    assert (found.error, found.in_transit) == ("", True)
+
+
+def test_another_policy_is_active(gpu):
+    older = gpu.policy(name="b", created="2020-01-01T00:00:00Z")
+    app = gpu.app({}, policies=[gpu.policy(), older])
+    found = assess(app, DONE)
+    assert found.status["state"] == "ignored"
+    assert said(found, "Ready")[:2] == ("False", "Ignored")
+    assert "ClusterPolicy b is older" in said(found, "Ready")[2]
+    assert said(found, "Error")[0] == "False"
+    assert (found.in_transit, found.error) == (True, ""), "nobody tells when the other goes"
+    assert [event.reason for event in found.events] == ["Ignored"]
+
+
+def test_conditions_of_before_are_replaced(gpu):
+    app = gpu.app({})
+    app.resource["status"] = assess(app, Outcome(failure="no")).status
+    found = assess(app, DONE)
+    kinds = [item["type"] for item in found.status["conditions"]]
+    assert sorted(kinds) == ["Error", "Ready"]

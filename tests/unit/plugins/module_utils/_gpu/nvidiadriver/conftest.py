@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NVIDIADrivers in clusters that tests describe."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTER_KIND,
+    NODES,
+    NVIDIA_DRIVERS,
+    POLICIES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+    DAEMON_SETS,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.app import DriverApp
+
+NAMESPACE = "gpu-operator"
+NFD = "feature.node.kubernetes.io/"
+GPU_LABELS = {
+    "nvidia.com/gpu.present": "true",
+    f"{NFD}system-os_release.ID": "ubuntu",
+    f"{NFD}system-os_release.VERSION_ID": "24.04",
+    f"{NFD}kernel-version.full": "6.8.0-60-generic",
+}
+IMAGE = {"repository": "r.example", "image": "driver", "version": "1"}
+
+
+def make_driver(name="a", spec=None, **metadata):
+    return {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "NVIDIADriver",
+        "metadata": {"name": name, "uid": f"uid-{name}", **metadata},
+        "spec": {"driverType": "gpu", **IMAGE, **(spec or {})},
+    }
+
+
+def make_policy(**spec):
+    metadata = {"name": "cluster-policy", "uid": "uid-policy"}
+    return {"kind": "ClusterPolicy", "metadata": metadata, "spec": spec}
+
+
+def make_node(name="gpu-0", owner="a", labels=None, annotations=None):
+    """A node with a GPU; a label of None is absent."""
+    merged = {**GPU_LABELS, OWNER: owner or None, **(labels or {})}
+    return {
+        "metadata": {
+            "name": name,
+            "uid": f"uid-{name}",
+            "labels": {key: value for key, value in merged.items() if value is not None},
+            "annotations": annotations or {},
+        },
+        "spec": {},
+        "status": {"nodeInfo": {"containerRuntimeVersion": "containerd://2"}},
+    }
+
+
+def make_app(
+    spec=None, *, name="a", nodes=None, live=(), others=(), policy=None, answers=None, **settings
+):
+    """``policy``: the spec of the ClusterPolicy, False: there is none."""
+    driver = make_driver(name, spec)
+    given = {"driver": {"useNvidiaDriverCRD": True}} if policy is None else policy
+    sets = [{"metadata": item["metadata"]} for item in live if item["kind"] == "DaemonSet"]
+    found = {
+        OPERATOR: {"namespace": NAMESPACE, **settings},
+        POLICIES.key: [] if given is False else [make_policy(**given)],
+        GPU_CLUSTER_KIND.key: None,
+        CLUSTER_VERSIONS.key: None,
+        NODES.key: [make_node()] if nodes is None else nodes,
+        NVIDIA_DRIVERS.key: [driver, *others],
+        DAEMON_SETS.key: sets,
+        **{key_of(item): item for item in live},
+        **(answers or {}),
+    }
+    return DriverApp(driver, Observed(found))
+
+
+def make_live(kind, name, owner="a", **fields):
+    """An object of a driver in the cluster."""
+    reference = {"kind": "NVIDIADriver", "name": owner, "uid": f"uid-{owner}", "controller": True}
+    metadata = {"name": name, "namespace": NAMESPACE, "ownerReferences": [reference]}
+    return {"kind": kind, "metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
+
+
+@pytest.fixture(scope="session")
+def nvd():
+    """How to describe clusters with NVIDIADrivers."""
+    return types.SimpleNamespace(
+        app=make_app,
+        driver=make_driver,
+        policy=make_policy,
+        node=make_node,
+        live=make_live,
+        image=IMAGE,
+        namespace=NAMESPACE,
+        nfd=NFD,
+    )

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
+)
+
+
+def test_children_are_in_the_namespace_of_the_stack_without_labels_of_a_nim(nvd):
+    found = nvd.app(gpu_namespace="elsewhere").child("ConfigMap", name="x")
+    assert found["metadata"]["namespace"] == "elsewhere"
+    assert "labels" not in found["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_disabled", "text"),
+    [
+        (None, False, None),
+        ({}, True, None),
+        ({"driver": {"useNvidiaDriverCRD": False}}, True, None),
+        (False, False, "no ClusterPolicy object found in the cluster"),
+        (
+            {"driver": {"useNvidiaDriverCRD": True}, "sandboxWorkloads": {"enabled": True}},
+            False,
+            "sandboxWorkloads.enabled: ",
+        ),
+    ],
+)
+def test_what_the_clusterpolicy_says(nvd, policy, is_disabled, text):
+    app = nvd.app(policy=policy)
+    assert app.is_disabled is is_disabled
+    assert app.obstacle is None if text is None else str(app.obstacle).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {CLUSTER_VERSIONS.key: {"metadata": {}}},
+        {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]},
+    ],
+)
+def test_clusters_that_are_not_served(nvd, answers):
+    assert nvd.app(answers=answers).obstacle is not None
+
+
+def test_its_nodes_and_daemon_sets(nvd):
+    nodes = [nvd.node("x"), nvd.node("y", "b"), nvd.node("z", None)]
+    live = [nvd.live("DaemonSet", "d1"), nvd.live("DaemonSet", "d2", owner="b")]
+    app = nvd.app(nodes=nodes, live=live)
+    assert [node["metadata"]["name"] for node in app.nodes.with_gpu] == ["x"]
+    assert [item["metadata"]["name"] for item in app.daemon_sets] == ["d1"]
+
+
+def test_of_itself_it_knows_the_newest_spec(nvd):
+    stale = nvd.driver("a", {"nodeSelector": {"pool": "old"}})
+    app = nvd.app({"nodeSelector": {"pool": "new"}}, nodes=[nvd.node("x", None, {"pool": "new"})])
+    app.observed.answers["NVIDIADriver/*"] = [stale]
+    assert app.owners.wants("a") == ["x"]

@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.desired import (
+    desired,
+    finalize,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools import (
+    OS_LABEL,
+    account_name,
+    daemon_set_name,
+)
+
+ACCOUNT = "nvidia-gpu-driver-a-ubuntu24.04"
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+
+
+def names(wanted):
+    return [(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children]
+
+
+def labels_set(wanted):
+    found = [merge_patch_of(patch)["metadata"] for patch in wanted.patches]
+    return {
+        item["name"]: item["labels"][OWNER] for item in found if OWNER in item.get("labels", {})
+    }
+
+
+def test_its_children(nvd):
+    app = nvd.app()
+    wanted = desired(app)
+    assert wanted.failure is None
+    assert names(wanted) == [
+        *((kind, ACCOUNT) for kind in ("ServiceAccount", "Role", "RoleBinding")),
+        *((kind, ACCOUNT) for kind in ("ClusterRole", "ClusterRoleBinding")),
+        ("DaemonSet", daemon_set_name(app, "ubuntu24.04")),
+    ]
+    assert wanted.children[0].create_only
+    assert wanted.home == nvd.namespace
+    assert (wanted.unwanted, wanted.orphaned) == ([], [])
+
+
+def test_two_systems_are_two_daemon_sets(nvd):
+    version = {f"{nvd.nfd}system-os_release.VERSION_ID": "22.04"}
+    wanted = desired(nvd.app(nodes=[nvd.node("a"), nvd.node("b", labels=version)]))
+    assert len([name for name in names(wanted) if name[0] == "DaemonSet"]) == 2
+
+
+def test_nodes_are_labelled_and_then_get_a_driver(nvd):
+    wanted = desired(nvd.app(nodes=[nvd.node(owner=None)]))
+    assert (names(wanted), labels_set(wanted)) == ([], {"gpu-0": "a"})
+
+
+def test_a_conflict_changes_nothing(nvd):
+    others = [nvd.driver("b")]
+    wanted = desired(nvd.app(others=others))
+    assert wanted.failure.reason == "ConflictingNodeSelector"
+    assert (wanted.children, wanted.unwanted, wanted.patches) == ([], [], [])
+
+
+def test_a_conflict_of_others_leaves_its_driver_and_its_nodes(nvd):
+    others = [
+        nvd.driver("b", {"nodeSelector": {"p": "b"}}),
+        nvd.driver("c", {"nodeSelector": {"p": "b"}}),
+    ]
+    nodes = [nvd.node("mine"), nvd.node("theirs", None, {"p": "b"})]
+    wanted = desired(nvd.app({"default": True}, nodes=nodes, others=others))
+    assert (wanted.failure, labels_set(wanted)) == (None, {})
+    assert ("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04")) in names(wanted)
+    nodes.append(nvd.node("new", None))
+    wanted = desired(nvd.app({"default": True}, nodes=nodes, others=others))
+    assert str(wanted.failure).startswith("node new is not labelled while NVIDIADriver b is in")
+    assert names(wanted)
+    assert labels_set(wanted) == {}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [False, {"sandboxWorkloads": {"enabled": True}, "driver": {"useNvidiaDriverCRD": True}}],
+)
+def test_what_is_not_served_stays_as_it_is(nvd, policy):
+    live = [nvd.live("DaemonSet", "x", metadata={"labels": {OS_LABEL: "ubuntu24.04"}})]
+    wanted = desired(nvd.app(policy=policy, live=live))
+    assert wanted.failure
+    assert (wanted.children, wanted.unwanted, wanted.orphaned, wanted.patches) == ([], [], [], [])
+
+
+def test_drivers_are_handed_back_while_their_pods_run(nvd):
+    live = [nvd.live("DaemonSet", "x"), nvd.live("DaemonSet", "y", owner="b")]
+    nodes = [nvd.node("n1"), nvd.node("n2", "b")]
+    wanted = desired(nvd.app(policy={}, live=live, nodes=nodes))
+    assert wanted.orphaned == [("DaemonSet", "x")]
+    assert labels_set(wanted) == {"n1": None}
+    assert (wanted.children, wanted.unwanted, wanted.failure) == ([], [], None)
+
+
+def test_in_a_cluster_of_another_operator_nothing_is_handed_back(nvd):
+    answers = {CLUSTER_VERSIONS.key: {"metadata": {}}}
+    wanted = desired(nvd.app(policy={}, live=[nvd.live("DaemonSet", "x")], answers=answers))
+    assert (wanted.orphaned, wanted.patches, wanted.failure) == ([], [], None)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_kept"),
+    [({}, False), ({"desiredNumberScheduled": 1}, True), ({"numberMisscheduled": 1}, True)],
+)
+def test_a_pool_without_nodes_goes_when_its_pods_are_gone(nvd, status, is_kept):
+    app = nvd.app()
+    old = nvd.live(
+        "DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}}, status=status
+    )
+    wanted = desired(nvd.app(live=[old]))
+    account = account_name(app, "ubuntu22.04")
+    kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    expected = [("DaemonSet", "old"), *((kind, account) for kind in kinds)]
+    assert wanted.unwanted == ([] if is_kept else expected)
+
+
+def test_the_permissions_of_a_system_stay_with_its_other_daemon_set(nvd):
+    old = nvd.live("DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu24.04"}})
+    assert desired(nvd.app(live=[old])).unwanted == [("DaemonSet", "old")]
+
+
+@pytest.mark.parametrize("spec", [{"secretEnv": "s"}, {"upgradePolicy": {"maxUnavailable": "x"}}])
+def test_while_something_is_wrong_nothing_is_deleted(nvd, spec):
+    old = nvd.live("DaemonSet", "old", metadata={"labels": {OS_LABEL: "ubuntu22.04"}})
+    wanted = desired(nvd.app(spec, live=[old]))
+    assert wanted.failure
+    assert wanted.unwanted == []
+    assert ("ServiceAccount", ACCOUNT) in names(wanted)
+
+
+def test_a_node_that_tells_too_little_stops_the_others_not(nvd):
+    broken = nvd.node("x", labels={f"{nvd.nfd}system-os_release.ID": None})
+    wanted = desired(nvd.app(nodes=[broken, nvd.node()]))
+    assert "of node x" in str(wanted.failure)
+    assert names(wanted)[-1][0] == "DaemonSet"
+
+
+def test_upgrades_are_of_its_own_nodes(nvd):
+    nodes = [
+        nvd.node("mine", labels={STATE: "cordon-required"}),
+        nvd.node("theirs", "b", {STATE: "cordon-required"}),
+    ]
+    off = {"upgradePolicy": {"autoUpgrade": False}}
+    patches = [merge_patch_of(item) for item in desired(nvd.app(off, nodes=nodes)).patches]
+    (patch,) = [item for item in patches if STATE in item["metadata"].get("labels", {})]
+    assert (patch["metadata"]["name"], patch["metadata"]["labels"][STATE]) == ("mine", None)
+
+
+def test_when_it_goes_its_nodes_are_given_back(nvd):
+    nodes = [nvd.node("mine", labels={STATE: "drain-required"}), nvd.node("theirs", "b")]
+    nodes[0]["spec"]["unschedulable"] = True
+    nodes[0]["metadata"]["annotations"]["nvidia.com/gpu-driver-upgrade-enabled"] = "true"
+    wanted = finalize(nvd.app(nodes=nodes))
+    merged = [merge_patch_of(patch) for patch in wanted.patches]
+    assert {item["metadata"]["name"] for item in merged} == {"mine"}
+    assert labels_set(wanted) == {"mine": None}
+    assert any(item.get("spec") == {"unschedulable": None} for item in merged)
+    assert any(
+        "nvidia.com/gpu-driver-upgrade-enabled" in item["metadata"].get("annotations", {})
+        for item in merged
+    )
+    assert wanted.children == []

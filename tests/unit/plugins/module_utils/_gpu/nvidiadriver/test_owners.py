@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.owners import (
+    Owners,
+    give_up,
+    mark,
+)
+
+ENABLED = "nvidia.com/gpu-driver-upgrade-enabled"
+
+
+def labels_set(patches):
+    """Node -> its owner after the patches."""
+    return {
+        patch.live["metadata"]["name"]: merge_patch_of(patch)["metadata"]["labels"][OWNER]
+        for patch in patches
+    }
+
+
+@pytest.fixture
+def world(nvd):
+    drivers = [
+        nvd.driver("blue", {"nodeSelector": {"pool": "blue"}}),
+        nvd.driver("red", {"nodeSelector": {"pool": "red", "big": "yes"}}),
+        nvd.driver("rest", {"default": True}),
+    ]
+    nodes = [
+        nvd.node("n1", None, {"pool": "blue"}),
+        nvd.node("n2", None, {"pool": "red", "big": "yes"}),
+        nvd.node("n3", None, {"pool": "red"}),
+        nvd.node("n4", None, {"pool": "blue", "nvidia.com/gpu.present": "false"}),
+    ]
+    return drivers, nodes
+
+
+def test_who_selects_a_node_gets_it_and_the_default_the_rest(world):
+    owners = Owners(*world)
+    assert owners.faults == {}
+    assert labels_set(owners.patches("blue")) == {"n1": "blue"}
+    assert labels_set(owners.patches("red")) == {"n2": "red"}
+    assert labels_set(owners.patches("rest")) == {"n3": "rest"}
+    assert owners.wants("rest") == ["n3"]
+
+
+def test_without_labels_to_select_by_all_nodes_with_a_gpu_are_selected(nvd, world):
+    _drivers, nodes = world
+    owners = Owners([nvd.driver("all")], nodes)
+    assert labels_set(owners.patches("all")) == {"n1": "all", "n2": "all", "n3": "all"}
+
+
+def test_labels_are_passed_on_and_taken_back(nvd, world):
+    drivers, _nodes = world
+    nodes = [
+        nvd.node("passed", "rest", {"pool": "blue"}),
+        nvd.node("gone", "blue", {"nvidia.com/gpu.present": "false"}),
+        nvd.node("right", "blue", {"pool": "blue"}),
+        nvd.node("stale", "somebody", {"pool": "blue"}),
+    ]
+    owners = Owners(drivers, nodes)
+    assert labels_set(owners.patches("rest")) == {"passed": "blue"}
+    assert labels_set(owners.patches("blue")) == {"passed": "blue", "gone": None, "stale": "blue"}
+    assert owners.patches("red") == []
+    without = Owners(drivers[1:2], [nvd.node("left", "red")])
+    assert labels_set(without.patches("red")) == {"left": None}
+
+
+def test_two_that_select_a_node_relabel_nothing(nvd, world):
+    drivers, nodes = world
+    drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}))
+    owners = Owners(drivers, nodes)
+    assert set(owners.faults) == {"blue", "twin"}
+    fault = owners.faults["blue"]
+    assert str(fault) == "multiple NVIDIADrivers match the same node n1: [blue twin]"
+    assert fault.reason == "ConflictingNodeSelector"
+    assert [owners.patches(name) for name in ("blue", "red", "rest", "twin")] == [[]] * 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "names", "text"),
+    [
+        ({"default": True}, {"rest", "x"}, "only one NVIDIADriver may be the default: [rest x]"),
+        ({"nodeSelector": {OWNER: "x"}}, {"x"}, "nodeSelector: must not use"),
+        ({"default": True, "nodeSelector": {"a": "b"}}, {"rest", "x"}, ""),
+    ],
+)
+def test_what_else_relabels_nothing(nvd, world, spec, names, text):
+    drivers, nodes = world
+    owners = Owners([*drivers, nvd.driver("x", spec)], nodes)
+    assert set(owners.faults) == names
+    assert str(owners.faults["x"]).startswith(text)
+    assert owners.patches("blue") == []
+
+
+def test_a_name_that_is_no_label_relabels_nothing(nvd, world):
+    drivers, nodes = world
+    assert (
+        Owners([*drivers, nvd.driver("x" * 63, {"nodeSelector": {"a": "b"}})], nodes).faults == {}
+    )
+    owners = Owners([*drivers, nvd.driver("x" * 64, {"nodeSelector": {"a": "b"}})], nodes)
+    assert list(owners.faults) == ["x" * 64]
+    assert str(owners.faults["x" * 64]) == (
+        "metadata.name: has 64 characters, but children of an NVIDIADriver use it in names or labels:"
+        " recreate it with a name of at most 63"
+    )
+    assert owners.patches("blue") == []
+
+
+def test_one_that_goes_contradicts_nobody(nvd, world):
+    drivers, nodes = world
+    drivers.append(nvd.driver("twin", {"nodeSelector": {"pool": "blue"}}, deletionTimestamp="x"))
+    assert Owners(drivers, nodes).faults == {}
+
+
+def test_nodes_of_what_is_not_served_are_left_alone(nvd, world):
+    drivers, nodes = world
+    drivers[0]["spec"]["driverType"] = "vgpu-host-manager"
+    nodes[0]["metadata"]["labels"][OWNER] = "rest"
+    owners = Owners(drivers, nodes)
+    assert labels_set(owners.patches("rest")) == {"n3": "rest"}
+    assert owners.patches("blue") == []
+
+
+def test_one_that_goes_gives_up_its_nodes(nvd):
+    nodes = [nvd.node("n1", "a"), nvd.node("n2", "b"), nvd.node("n3", None)]
+    assert labels_set(give_up(nodes, "a")) == {"n1": None}
+
+
+def test_nodes_that_are_upgraded_are_marked(nvd):
+    nodes = [nvd.node("n1"), nvd.node("n2", annotations={ENABLED: "true"})]
+    (patch,) = mark(nodes, is_upgraded=True)
+    assert merge_patch_of(patch)["metadata"]["annotations"] == {ENABLED: "true"}
+    (patch,) = mark(nodes, is_upgraded=False)
+    assert merge_patch_of(patch)["metadata"]["annotations"] == {ENABLED: None}

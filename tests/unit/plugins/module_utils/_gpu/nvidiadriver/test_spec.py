@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec import DriverSpec
+
+
+def test_what_absent_fields_mean():
+    spec = DriverSpec({})
+    driver = spec.driver("")
+    assert (spec.type, spec.is_default, spec.selector, spec.is_precompiled) == (
+        "gpu",
+        False,
+        {},
+        False,
+    )
+    assert driver.component.is_enabled
+    assert [driver.gds.is_enabled, driver.gdrcopy.is_enabled, driver.has_rdma] == [False] * 3
+    assert (driver.module_type, driver.root, driver.secret_env) == ("auto", "", "")
+    assert (spec.priority_class, spec.tolerations) == ("system-node-critical", [])
+    assert (spec.fault, spec.obstacle) == (None, None)
+
+
+def test_fields_that_a_clusterpolicy_spells_otherwise():
+    spec = DriverSpec(
+        {
+            "enabled": False,
+            "repoConfig": {"name": "repos"},
+            "certConfig": {"name": "certs"},
+            "kernelModuleConfig": {"name": "modules"},
+            "virtualTopologyConfig": {"name": "topology"},
+            "licensingConfig": {"name": "licence"},
+        }
+    )
+    sources = spec.sources
+    assert sources.read == {
+        "kernelModuleConfig.name": "modules",
+        "repoConfig.name": "repos",
+        "certConfig.name": "certs",
+    }
+    assert (sources.topology, sources.licence_config_map) == ("topology", "licence")
+    assert sources.has_token, "the licence system is the default here"
+    off = DriverSpec({"licensingConfig": {"secretName": "s", "nlsEnabled": False}}).sources
+    assert (off.licence_secret, off.has_token) == ("s", False)
+    assert spec.component.is_enabled, "there is no such switch"
+
+
+def test_drivers_are_upgraded_unless_it_says_otherwise():
+    assert DriverSpec({}).upgrade_policy.max_parallel == 1
+    assert DriverSpec({"upgradePolicy": {"maxParallelUpgrades": 3}}).upgrade_policy.auto_upgrade
+    assert DriverSpec({"upgradePolicy": {"autoUpgrade": False}}).upgrade_policy is None
+    wrong = DriverSpec({"upgradePolicy": {"maxUnavailable": "many"}})
+    with pytest.raises(NimError, match=r"^upgradePolicy\.maxUnavailable: "):
+        _ = wrong.upgrade_policy
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"nodeSelector": {OWNER: "a"}}, "nodeSelector: must not use the label"),
+        (
+            {"default": True, "nodeSelector": {"a": "b"}},
+            "default NVIDIADriver must not use nodeSelector",
+        ),
+    ],
+)
+def test_what_selects_no_nodes(spec, text):
+    assert str(DriverSpec(spec).fault).startswith(text)
+
+
+@pytest.mark.parametrize(("kind", "is_served"), [("gpu", True), ("vgpu", True)])
+def test_drivers_that_are_served(kind, is_served):
+    assert (DriverSpec({"driverType": kind}).obstacle is None) is is_served
+
+
+def test_the_driver_of_a_host_of_virtual_gpus_is_not_served():
+    found = DriverSpec({"driverType": "vgpu-host-manager"}).obstacle
+    assert found.reason == "NotServed"
+    assert str(found).startswith("driverType: vgpu-host-manager is not served")
+
+
+def test_labels_that_select_pods_are_not_the_users():
+    labels = {"app": "x", "app.kubernetes.io/component": "x", "team": "ml"}
+    assert DriverSpec({"labels": labels}).labels == {"team": "ml"}

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools import (
+    daemon_set_name,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.status import assess
+
+DONE = Outcome()
+
+
+def said(assessment, kind):
+    found = find_condition(assessment.status["conditions"], kind)
+    return found and (found["status"], found["reason"], found["message"])
+
+
+def daemon_set(nvd, available=1):
+    status = {
+        "desiredNumberScheduled": 1,
+        "updatedNumberScheduled": 1,
+        "numberAvailable": available,
+        "numberUnavailable": 1 - available,
+    }
+    return nvd.live("DaemonSet", daemon_set_name(nvd.app(), "ubuntu24.04"), status=status)
+
+
+def test_ready(nvd):
+    found = assess(nvd.app(live=[daemon_set(nvd)]), DONE)
+    assert (found.status["state"], found.status["namespace"]) == ("ready", nvd.namespace)
+    message = "All resources have been successfully reconciled"
+    assert said(found, "Ready") == ("True", "Reconciled", message)
+    assert said(found, "Error") == ("False", "Ready", "")
+    assert (found.in_transit, found.error) == (False, "")
+    assert [event.message for event in found.events] == [message]
+
+
+def test_ready_without_nodes(nvd):
+    found = assess(nvd.app(nodes=[]), DONE)
+    assert said(found, "Ready") == ("True", "Reconciled", "No node with a GPU belongs to it")
+
+
+def test_not_ready_says_why(nvd):
+    found = assess(nvd.app(live=[daemon_set(nvd, 0)]), DONE)
+    assert found.status["state"] == "notReady"
+    assert said(found, "Error") == ("True", "DriverNotReady", "Waiting for driver pod to be ready")
+    assert said(found, "Ready") == ("False", "Error", "")
+    assert "0 of 1 pods are available" in said(found, "Reconciling")[2]
+    assert found.in_transit
+
+
+@pytest.mark.parametrize(
+    ("settings", "owner", "is_slow"),
+    [({"child_events": True}, "a", True), ({}, "a", False), ({"child_events": True}, None, False)],
+    ids=["events tell the end of it", "nobody tells", "labels go untold"],
+)
+def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, owner, is_slow):
+    nodes = [nvd.node(), nvd.node("gpu-1", owner=owner)]
+    found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd, 0)], **settings), DONE)
+    assert found.status["state"] == "notReady"
+    assert (found.in_transit, found.slowly) == (True, is_slow)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text"),
+    [([None], "node gpu-0 is being labelled"), (["a"], " is being created")],
+)
+def test_what_was_just_wanted_is_waited_for(nvd, nodes, text):
+    found = assess(nvd.app(nodes=[nvd.node(owner=owner) for owner in nodes]), DONE)
+    assert found.status["state"] == "notReady"
+    assert text in said(found, "Reconciling")[2]
+
+
+def test_disabled(nvd):
+    found = assess(nvd.app(policy={}), DONE)
+    assert found.status["state"] == "disabled"
+    message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
+    assert said(found, "Error") == ("True", "Reconciled", message)
+    assert said(found, "Ready") == ("False", "Error", message)
+    assert (found.in_transit, found.error) == (False, "")
+
+
+def test_a_conflict_waits_for_people(nvd):
+    message = "multiple NVIDIADrivers match the same node gpu-0: [a b]"
+    app = nvd.app(others=[nvd.driver("b")])
+    found = assess(app, Outcome(failure=message))
+    assert found.status["state"] == "notReady"
+    assert said(found, "Error") == ("True", "ConflictingNodeSelector", message)
+    assert said(found, "Stalled")[2] == message
+    assert (found.in_transit, found.slowly, found.error) == (True, True, "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "policy", "reason"),
+    [
+        ({"driverType": "vgpu-host-manager"}, None, "NotServed"),
+        ({}, False, "ReconcileFailed"),
+        (
+            {},
+            {"driver": {"useNvidiaDriverCRD": True}, "sandboxWorkloads": {"enabled": True}},
+            "NotServed",
+        ),
+    ],
+)
+def test_what_is_not_served_says_so(nvd, spec, policy, reason):
+    app = nvd.app(spec, policy=policy)
+    found = assess(app, Outcome(failure=str(app.obstacle)))
+    assert said(found, "Error") == ("True", reason, str(app.obstacle))
+    assert said(found, "Stalled")
+    assert found.error == ""
+
+
+def test_an_error_is_tried_again_and_told_once(nvd):
+    app = nvd.app()
+    found = assess(app, Outcome(failure="no such Secret"))
+    assert said(found, "Error") == ("True", "ReconcileFailed", "no such Secret")
+    assert found.error == "no such Secret"
+    app.resource["status"] = found.status
+    assert assess(app, Outcome(failure="no such Secret")).events == []
+
+
+def test_what_the_api_server_refuses(nvd):
+    refusal = Refusal("DaemonSet", "x", 'DaemonSet "x" exists')
+    assert said(assess(nvd.app(), Outcome(refusals=[refusal])), "Error")[2] == refusal.message
+
+
+def test_an_upgrade_is_followed(nvd):
+    labels = {
+        "nvidia.com/gpu.deploy.driver": "true",
+        "nvidia.com/gpu-driver-upgrade-state": "pod-restart-required",
+    }
+    nodes = [nvd.node(labels=labels)]
+    found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
+    assert found.status["state"] == "ready"
+    assert found.in_transit
+    assert "drivers: " in said(found, "Reconciling")[2]

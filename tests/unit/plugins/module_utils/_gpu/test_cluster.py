@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
+    active_policy,
+    find_obstacle,
+    in_order,
+    is_openshift,
+    rival_cluster,
+)
+
+RIVAL = {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]}
+OPENSHIFT = {CLUSTER_VERSIONS.key: {"metadata": {}}}
+
+
+def make_policy(name, created, **metadata):
+    return {"metadata": {"name": name, "creationTimestamp": created, **metadata}}
+
+
+def test_the_active_policy_is_the_oldest_that_stays():
+    young, old = make_policy("a", "2026-01-02"), make_policy("b", "2026-01-01")
+    twin = make_policy("c", "2026-01-01")
+    leaving = make_policy("d", "2025-01-01", deletionTimestamp="2026-02-01")
+    assert active_policy([young, twin, old, leaving]) is old
+    assert active_policy([leaving]) is None
+    assert in_order([young, twin, leaving, old]) == [old, twin, young, leaving]
+
+
+def test_what_is_in_a_cluster():
+    assert (rival_cluster(Observed({})), is_openshift(Observed({}))) == ("", False)
+    assert rival_cluster(Observed(RIVAL)) == "gpu-cluster"
+    assert is_openshift(Observed(OPENSHIFT))
+
+
+@pytest.mark.parametrize(
+    ("answers", "has_sandboxes", "reason", "text"),
+    [
+        (RIVAL, True, "Conflict", 'conflicting GPUCluster resource "gpu-cluster" detected'),
+        (OPENSHIFT, True, "NotServed", "sandboxWorkloads.enabled: "),
+        (OPENSHIFT, False, "NotServed", "the GPU stack is not served on OpenShift"),
+    ],
+)
+def test_what_keeps_us_away(answers, has_sandboxes, reason, text):
+    found = find_obstacle(Observed(answers), has_sandboxes=has_sandboxes)
+    assert (found.reason, str(found)[: len(text)]) == (reason, text)
+    assert find_obstacle(Observed({}), has_sandboxes=False) is None

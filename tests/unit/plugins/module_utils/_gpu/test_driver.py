@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
+    parse_component,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+    Driver,
+    Images,
+    Scripts,
+    build_driver_pod,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+    Files,
+)
+
+IMAGES = Images("r.test/d:1-u24", "r.test/m:1", "r.test/fs:1-u24", "r.test/gdr:1-u24")
+SCRIPTS = Scripts("stop", "fs-install", "fs-probe", "gdr-install", "gdr-probe")
+OFF = parse_component({}, is_enabled=False)
+
+
+def pod_of(files=None, **fields):
+    given = {
+        "component": parse_component({}),
+        "manager": parse_component({}),
+        "gds": OFF,
+        "gdrcopy": OFF,
+    }
+    return build_driver_pod(Driver(**{**given, **fields}), IMAGES, SCRIPTS, files or Files())
+
+
+def names(pod):
+    return [item["name"] for item in pod["containers"]]
+
+
+def find(pod, name):
+    return next(
+        item for item in [*pod["initContainers"], *pod["containers"]] if item["name"] == name
+    )
+
+
+def env(pod, name="nvidia-driver-ctr"):
+    return {item["name"]: item.get("value") for item in find(pod, name)["env"]}
+
+
+def test_by_default_there_is_the_driver_alone():
+    pod = pod_of()
+    assert names(pod) == ["nvidia-driver-ctr"]
+    assert [item["name"] for item in pod["initContainers"]] == ["k8s-driver-manager"]
+    assert find(pod, "nvidia-driver-ctr")["image"] == "r.test/d:1-u24"
+    assert find(pod, "k8s-driver-manager")["image"] == "r.test/m:1"
+    assert "imagePullSecrets" not in pod
+    assert "hostNetwork" not in pod
+
+
+def test_only_one_driver_runs_on_a_node():
+    (term,) = pod_of()["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert term["topologyKey"] == "kubernetes.io/hostname"
+
+
+@pytest.mark.parametrize(
+    ("module_type", "expected"),
+    [
+        ("auto", {"KERNEL_MODULE_TYPE": "auto"}),
+        ("open", {"KERNEL_MODULE_TYPE": "open", "OPEN_KERNEL_MODULES_ENABLED": "true"}),
+        ("proprietary", {"KERNEL_MODULE_TYPE": "proprietary"}),
+    ],
+)
+def test_kernel_modules(module_type, expected):
+    found = {
+        key: value for key, value in env(pod_of(module_type=module_type)).items() if "KERNEL" in key
+    }
+    assert found == expected
+
+
+def test_rdma():
+    pod = pod_of(has_rdma=True)
+    assert names(pod) == ["nvidia-driver-ctr", "nvidia-peermem-ctr"]
+    assert env(pod)["GPU_DIRECT_RDMA_ENABLED"] == "true"
+    assert env(pod, "k8s-driver-manager")["GPU_DIRECT_RDMA_ENABLED"] == "true"
+    assert "USE_HOST_MOFED" not in env(pod)
+    volumes = {item["name"]: item for item in pod["volumes"]}
+    assert volumes["mlnx-ofed-usr-src"]["hostPath"]["path"] == "/run/mellanox/drivers/usr/src"
+
+
+def test_rdma_with_the_nodes_own_network_drivers():
+    pod = pod_of(has_rdma=True, uses_host_mofed=True)
+    for name in ("nvidia-driver-ctr", "k8s-driver-manager", "nvidia-peermem-ctr"):
+        assert env(pod, name)["USE_HOST_MOFED"] == "true"
+    volumes = {item["name"]: item for item in pod["volumes"]}
+    assert volumes["mlnx-ofed-usr-src"]["hostPath"]["path"] == "/usr/src"
+
+
+def test_further_modules_have_containers_of_their_own():
+    side = parse_component({"enabled": True, "env": [{"name": "G", "value": "1"}], "args": ["x"]})
+    pod = pod_of(gds=side, gdrcopy=side)
+    assert names(pod) == ["nvidia-driver-ctr", "nvidia-fs-ctr", "nvidia-gdrcopy-ctr"]
+    assert env(pod)["GDS_ENABLED"] == env(pod)["GDRCOPY_ENABLED"] == "true"
+    found = find(pod, "nvidia-fs-ctr")
+    assert (found["image"], found["args"]) == ("r.test/fs:1-u24", ["fs-install"]), "args do nothing"
+    assert found["startupProbe"]["exec"]["command"] == ["sh", "-c", "fs-probe"]
+    assert env(pod, "nvidia-fs-ctr") == {"G": "1"}
+    assert find(pod, "nvidia-gdrcopy-ctr")["args"] == ["gdr-install"]
+
+
+def test_resources_are_those_of_all_containers():
+    component = parse_component({"resources": {"limits": {"cpu": "1"}}})
+    pod = pod_of(component=component, has_rdma=True, gds=parse_component({}))
+    for item in [*pod["initContainers"], *pod["containers"]]:
+        assert item["resources"] == {"limits": {"cpu": "1"}}
+
+
+def test_the_secret_is_environment_of_all_that_installs():
+    pod = pod_of(secret_env="s", gds=parse_component({}), has_rdma=True)
+    assert find(pod, "nvidia-driver-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
+    assert find(pod, "nvidia-fs-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
+    assert "envFrom" not in find(pod, "nvidia-peermem-ctr")
+    assert "envFrom" not in find(pod_of(secret_env="s", is_precompiled=True), "nvidia-driver-ctr")
+
+
+def test_times_of_the_probe_that_are_set_replace_the_defaults():
+    probe = find(
+        pod_of(probe={"initialDelaySeconds": 5, "failureThreshold": 0}), "nvidia-driver-ctr"
+    )
+    found = probe["startupProbe"]
+    assert (found["initialDelaySeconds"], found["failureThreshold"]) == (5, 120)
+    assert (found["timeoutSeconds"], found["periodSeconds"]) == (60, 10)
+
+
+def test_another_root_of_the_nodes_file_system():
+    pod = pod_of(root="/host-root")
+    volumes = {item["name"]: item for item in pod["volumes"]}
+    assert volumes["host-root"]["hostPath"]["path"] == "/host-root"
+    assert env(pod)["HOST_ROOT"] == env(pod, "k8s-driver-manager")["HOST_ROOT"] == "/host-root"
+    assert volumes["nv-firmware"]["hostPath"]["path"] == "/run/nvidia/driver/lib/firmware"
+
+
+def test_files_are_mounted_where_they_are_needed():
+    one, two, three = ({"name": name, "mountPath": f"/{name}"} for name in "abc")
+    files = Files([{"name": "v"}], [one], [two], [three])
+    pod = pod_of(files, has_rdma=True, gds=parse_component({}))
+    assert pod["volumes"][-1] == {"name": "v"}
+    for name, mount in (
+        ("nvidia-driver-ctr", one),
+        ("nvidia-peermem-ctr", two),
+        ("nvidia-fs-ctr", three),
+    ):
+        assert find(pod, name)["volumeMounts"][-1] == mount
+
+
+def test_variables_of_the_user_win():
+    component = parse_component({"env": [{"name": "KERNEL_MODULE_TYPE", "value": "mine"}]})
+    manager = parse_component({"env": [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]})
+    pod = pod_of(component=component, manager=manager)
+    assert env(pod)["KERNEL_MODULE_TYPE"] == "mine"
+    assert env(pod, "k8s-driver-manager")["ENABLE_AUTO_DRAIN"] == "true"
+
+
+def test_secrets_and_network():
+    component = parse_component({"hostNetwork": True, "imagePullSecrets": ["b"]})
+    pod = pod_of(component=component, manager=parse_component({"imagePullSecrets": ["a", "b"]}))
+    assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
+    assert pod["hostNetwork"] is True

@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+    Node,
+    Sources,
+    build_files,
+)
+
+
+def keys_of(_field, name):
+    return {"repos": ["a.list", "b.list"], "certs": ["ca.pem"], "params": ["nvidia.conf"]}[name]
+
+
+def files_of(sources=None, os_id="ubuntu", runtime="containerd", *, is_precompiled=False):
+    node = Node(os_id, f"{os_id}9", runtime, is_precompiled)
+    return build_files(sources or Sources(), node, keys_of)
+
+
+def paths(mounts):
+    return {item["mountPath"]: (item["name"], item.get("subPath")) for item in mounts}
+
+
+def test_without_sources_there_is_nothing():
+    files = files_of()
+    assert (files.volumes, files.of_driver, files.of_modules, files.of_packages) == ([], [], [], [])
+
+
+@pytest.mark.parametrize(
+    ("os_id", "repositories", "certificates"),
+    [
+        ("ubuntu", "/etc/apt/sources.list.d", "/usr/local/share/ca-certificates"),
+        ("rocky", "/etc/yum.repos.d", "/etc/pki/ca-trust/extracted/pem"),
+        ("sles", "/etc/zypp/repos.d", "/etc/pki/trust/anchors"),
+    ],
+)
+def test_packages_come_from_where_the_distribution_looks(os_id, repositories, certificates):
+    files = files_of(Sources(repositories="repos", certificates="certs"), os_id)
+    assert paths(files.of_packages) == {
+        f"{repositories}/a.list": ("repos", "a.list"),
+        f"{repositories}/b.list": ("repos", "b.list"),
+        f"{certificates}/ca.pem": ("certs", "ca.pem"),
+    }
+    assert all(item in files.of_driver for item in files.of_packages)
+    assert all(item["readOnly"] for item in files.of_driver)
+
+
+@pytest.mark.parametrize(
+    ("field", "what"), [("repositories", "repository"), ("certificates", "certificate")]
+)
+def test_a_distribution_without_such_a_place_is_refused(field, what):
+    with pytest.raises(
+        NimError, match=f"{what} configuration not supported for distribution arch9"
+    ):
+        files_of(Sources(**{field: "repos"}), "arch")
+
+
+def test_precompiled_drivers_install_no_packages():
+    files = files_of(Sources(repositories="repos", certificates="certs"), is_precompiled=True)
+    assert files.volumes == []
+
+
+def test_parameters_go_to_all_that_loads_modules():
+    files = files_of(Sources(modules="params"))
+    assert paths(files.of_driver) == {"/drivers/nvidia.conf": ("params", "nvidia.conf")}
+    assert files.of_modules == files.of_driver
+    assert files.of_packages == []
+
+
+def test_a_licence_from_a_secret_before_a_config_map():
+    sources = Sources(licence_secret="s", licence_config_map="c", has_token=True)
+    files = files_of(sources)
+    assert [item.get("secret", {}).get("secretName") for item in files.volumes] == ["s"]
+    assert paths(files.of_driver) == {
+        "/drivers/gridd.conf": ("licensing-config", "gridd.conf"),
+        "/drivers/ClientConfigToken/client_configuration_token.tok": (
+            "licensing-config",
+            "client_configuration_token.tok",
+        ),
+    }
+    only_map = files_of(Sources(licence_config_map="c"))
+    assert only_map.volumes[0]["configMap"]["name"] == "c"
+    assert list(paths(only_map.of_driver)) == ["/drivers/gridd.conf"]
+
+
+def test_the_topology_of_a_vgpu_driver():
+    files = files_of(Sources(topology="t"))
+    assert paths(files.of_driver) == {
+        "/etc/nvidia/nvidia-topologyd.conf": ("topology-config", "nvidia-topologyd.conf")
+    }
+
+
+@pytest.mark.parametrize(
+    ("os_id", "runtime", "sources", "mounted"),
+    [
+        (
+            "rhel",
+            "containerd",
+            Sources(),
+            ["/run/secrets/etc-pki-entitlement", "/run/secrets/redhat.repo", "/run/secrets/rhsm"],
+        ),
+        ("rhel", "crio", Sources(), []),
+        ("rocky", "containerd", Sources(), []),
+        ("sles", "crio", Sources(), ["/etc/SUSEConnect", "/etc/zypp/credentials.d"]),
+    ],
+)
+def test_subscriptions_of_the_node(os_id, runtime, sources, mounted):
+    files = files_of(sources, os_id, runtime)
+    assert [item["mountPath"] for item in files.of_driver] == mounted
+    names = [f"subscription-config-{number}" for number in range(len(mounted))]
+    assert [item["name"] for item in files.volumes] == names
+
+
+def test_no_subscription_of_rhel_beside_repositories():
+    files = files_of(Sources(repositories="repos"), "rhel")
+    assert [item["name"] for item in files.volumes] == ["repos"]
+
+
+def test_precompiled_drivers_on_sles_see_the_nodes_modules():
+    files = files_of(Sources(), "sles", is_precompiled=True)
+    assert paths(files.of_driver)["/run/host/lib/modules"] == ("lib-modules", None)
+
+
+def test_a_config_map_named_twice_is_one_volume():
+    files = files_of(Sources(repositories="certs", certificates="certs"))
+    assert [item["name"] for item in files.volumes] == ["certs"]
+
+
+def test_which_config_maps_are_read():
+    sources = Sources(modules="m", repositories="r", topology="t", fields={"modules": "x.name"})
+    assert sources.read == {"x.name": "m", "repositories": "r"}

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
+    Component,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+    Driver,
+    Images,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+    Sources,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_pool import (
+    Pool,
+    pool_pod,
+    why_not_precompiled,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
+    OperatingSystem,
+)
+
+OFF = Component(is_enabled=False)
+DRIVER = Driver(component=Component(), manager=Component(), gds=OFF, gdrcopy=OFF)
+POOL = Pool("set", OperatingSystem("ubuntu", "24.04"))
+RESOURCE = {
+    "apiVersion": "nvidia.com/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "x", "namespace": "gpu-operator", "uid": "u"},
+    "spec": {},
+}
+
+
+def build(driver=DRIVER, *live, **sources):
+    answers = {OPERATOR: {}, **{key_of(item): item for item in live}}
+    app = App(RESOURCE, Observed(answers))
+    given = Sources(fields={"modules": "kernelModuleConfig.name"}, **sources)
+    return pool_pod(app, POOL, driver, given, Images("d:1", "m:1"), "containerd", "secretEnv")
+
+
+def digest_of(pod):
+    env = pod["containers"][0]["env"]
+    return next(item["value"] for item in env if item["name"] == "DRIVER_CONFIG_DIGEST")
+
+
+def test_a_pod_has_the_digest_of_what_it_installs():
+    assert digest_of(build()) == digest_of(build())
+    assert digest_of(build()) != digest_of(build(replace(DRIVER, module_type="open")))
+
+
+def test_a_live_daemon_set_keeps_its_digest():
+    pod = build()
+    for container in [*pod["initContainers"], *pod["containers"]]:
+        for item in container["env"]:
+            if item["name"] == "DRIVER_CONFIG_DIGEST":
+                item["value"] = "of-another-release"
+    metadata = {"name": "set", "namespace": "gpu-operator"}
+    live = {"kind": "DaemonSet", "metadata": metadata, "spec": {"template": {"spec": pod}}}
+    assert digest_of(build(DRIVER, live)) == "of-another-release"
+
+
+def test_what_is_named_must_exist():
+    driver = replace(DRIVER, secret_env="s")
+    with pytest.raises(
+        NimError, match=r'^secretEnv: could not get Secret s from client: Secret "s"'
+    ):
+        build(driver)
+    secret = {"kind": "Secret", "metadata": {"name": "s", "namespace": "gpu-operator"}}
+    assert build(driver, secret)["containers"][0]["envFrom"] == [{"secretRef": {"name": "s"}}]
+    assert build(replace(driver, is_precompiled=True)), "a precompiled driver does not use it"
+    with pytest.raises(NimError, match=r"^kernelModuleConfig\.name: could not get ConfigMap m"):
+        build(modules="m")
+
+
+@pytest.mark.parametrize(
+    ("field", "what"), [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")]
+)
+def test_what_a_precompiled_driver_excludes(field, what):
+    driver = replace(DRIVER, **{field: Component()})
+    assert why_not_precompiled(driver) == (
+        f"{what} is not supported along with pre-compiled NVIDIA drivers"
+    )
+    assert why_not_precompiled(DRIVER) == ""

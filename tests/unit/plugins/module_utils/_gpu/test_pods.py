@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
+    parse_component,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.pods import (
+    NODE_NAME,
+    config_map,
+    containers_of,
+    dress,
+    env_value,
+    host_path,
+    mount,
+    pull_secrets,
+    put_envs,
+    put_volumes,
+    set_env,
+    set_path,
+    use_host_network,
+)
+
+
+def test_a_variable_is_set_in_its_place_wherever_its_value_came_from():
+    container = {"env": [dict(NODE_NAME), {"name": "A", "value": "1"}]}
+    set_env(container, "NODE_NAME", "mine")
+    set_env(container, "B", "2")
+    assert container["env"] == [
+        {"name": "NODE_NAME", "value": "mine"},
+        {"name": "A", "value": "1"},
+        {"name": "B", "value": "2"},
+    ]
+
+
+def test_an_empty_value_is_stored_as_none():
+    container = {}
+    set_env(container, "A", "")
+    put_envs(container, [{"name": "B", "value": ""}])
+    assert container["env"] == [{"name": "A"}, {"name": "B"}]
+    assert env_value(container, "A") == ""
+    assert env_value(container, "C") is None
+
+
+def test_pull_secrets_are_listed_once_in_order():
+    first, second = ({"imagePullSecrets": names} for names in (["b", "a", "b"], ["c", "a"]))
+    found = pull_secrets(parse_component(first), parse_component(second))
+    assert found == [{"name": "b"}, {"name": "a"}, {"name": "c"}]
+
+
+def test_a_container_gets_what_its_component_says():
+    given = {"resources": {"limits": {"cpu": "1"}}, "args": ["--x"], "imagePullPolicy": "Always"}
+    found = dress({"name": "a", "args": ["--y"]}, parse_component(given), "r.test/a:1")
+    assert found == {
+        "name": "a",
+        "image": "r.test/a:1",
+        "imagePullPolicy": "Always",
+        "resources": {"limits": {"cpu": "1"}},
+        "args": ["--x"],
+    }
+    assert "resources" not in dress({}, parse_component({}), "i")
+
+
+def test_volumes_and_mounts():
+    assert host_path("a", "/x") == {"name": "a", "hostPath": {"path": "/x"}}
+    assert host_path("a", "/x", "File")["hostPath"] == {"path": "/x", "type": "File"}
+    assert config_map("a", "b", "k", mode=0o755)["configMap"] == {
+        "name": "b",
+        "defaultMode": 493,
+        "items": [{"key": "k", "path": "k"}],
+    }
+    assert mount("a", "/x", "Bidirectional", read_only=True, key="k") == {
+        "name": "a",
+        "mountPath": "/x",
+        "mountPropagation": "Bidirectional",
+        "readOnly": True,
+        "subPath": "k",
+    }
+    assert mount("a", "/x") == {"name": "a", "mountPath": "/x"}
+
+
+def test_what_a_pod_may_be_given_later():
+    pod = {"containers": [{"name": "a"}], "volumes": [host_path("a", "/x", "File")]}
+    put_volumes(pod, [host_path("a", "/other"), host_path("b", "/y")])
+    set_path(pod, "a", "/z")
+    use_host_network(pod)
+    assert pod["volumes"] == [host_path("a", "/z", "File"), host_path("b", "/y")]
+    assert (pod["hostNetwork"], pod["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert containers_of(pod | {"initContainers": [{"name": "i"}]}) == [
+        {"name": "i"},
+        {"name": "a"},
+    ]

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.readiness import (
+    describe_progress,
+    is_ready,
+)
+
+
+def daemon_set(wanted=2, updated=2, available=2, observed=3, **more):
+    return {
+        "metadata": {"name": "x", "generation": 3},
+        "status": {
+            "observedGeneration": observed,
+            "desiredNumberScheduled": wanted,
+            "updatedNumberScheduled": updated,
+            "numberAvailable": available,
+            **more,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param(daemon_set(), True, id="all run"),
+        pytest.param(daemon_set(0, 0, 0), True, id="no node wants one"),
+        pytest.param(daemon_set(observed=2), False, id="changed"),
+        pytest.param(
+            daemon_set(0, 0, 0, observed=0), False, id="new: its controller has not looked"
+        ),
+        pytest.param({"metadata": {"name": "x", "generation": 1}}, False, id="without a status"),
+        pytest.param(daemon_set(updated=1), False, id="outdated, as with OnDelete"),
+        pytest.param(daemon_set(available=1, numberUnavailable=1), False, id="unavailable"),
+        pytest.param(daemon_set(updated=3), False, id="more than wanted"),
+    ],
+)
+def test_is_ready(live, expected):
+    assert is_ready(live) is expected
+
+
+@pytest.mark.parametrize(
+    ("live", "text"),
+    [
+        (daemon_set(observed=2), "its change is not observed yet"),
+        (daemon_set(updated=1), "1 of 2 pods are of the latest revision"),
+        (daemon_set(available=1), "1 of 2 pods are available"),
+    ],
+)
+def test_describe_progress(live, text):
+    assert describe_progress(live) == text

@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    OPERATOR,
+    Observed,
+    read_node_rows,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
+    parse_policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.reads import (
+    read_pods_on,
+    upgrade_reads,
+    upgrade_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
+    NOBODY,
+)
+
+ON = parse_policy({"maxParallelUpgrades": 2, "maxUnavailable": "100%"})
+
+
+@pytest.fixture
+def look(gpu):
+    """Read until nothing is new, as a pass does; the keys that were read, and the step."""
+
+    def run(objects, policy=ON, owner=None, **settings):
+        ask = Facts(objects).ask
+        answers = {OPERATOR: settings, read_node_rows().key: ask(read_node_rows())}
+        while new := [
+            read
+            for read in upgrade_reads(Observed(answers), "gpu", policy, owner)
+            if read.key not in answers
+        ]:
+            for read in new:
+                answers[read.key] = "2026-01-01T00:00:00+00:00" if read.how == "time" else ask(read)
+        return [
+            key for key in answers if key not in (OPERATOR, read_node_rows().key)
+        ], upgrade_step(Observed(answers), "gpu", policy, owner)
+
+    return run
+
+
+def of(kind, *objects):
+    return [{"apiVersion": "v1", "kind": kind, **item} for item in objects]
+
+
+@pytest.fixture
+def cluster_of(gpu):
+    def make(states, revision="old", pods=(), **more):
+        nodes = [gpu.node(name, state) for name, state in states.items()]
+        drivers = [gpu.driver(name, revision) for name in states]
+        return [
+            *of("Node", *nodes),
+            *of("Pod", *drivers, *pods),
+            *of("ControllerRevision", gpu.revision("old", 1, "a"), gpu.revision("new", 2, "b")),
+            *[item for kind, items in more.items() for item in of(kind, *items)],
+        ]
+
+    return make
+
+
+OWN = [
+    "Pod/gpu/*?app.kubernetes.io/component=nvidia-driver#",
+    "ControllerRevision/gpu/*?app.kubernetes.io/component=nvidia-driver#",
+]
+
+
+def test_two_lists_while_all_is_in_sync(look, cluster_of):
+    keys, step = look(cluster_of({"a": names.DONE, "b": names.DONE}, "new"))
+    assert (keys, step.is_over) == (OWN, True)
+    keys, step = look(cluster_of({"a": "", "b": names.DONE}, "new"))
+    assert (keys, [item.state for item in step.nodes]) == (OWN, [names.DONE, names.DONE])
+
+
+def test_pods_are_read_of_nodes_that_may_begin(look, cluster_of, gpu):
+    states = {"a": names.REQUIRED, "b": names.REQUIRED, "c": names.REQUIRED}
+    pods = [gpu.replica("x", "a"), gpu.replica("y", "z")]
+    keys, step = look(cluster_of(states, pods=pods))
+    assert read_pods_on("a").key in keys
+    assert read_pods_on("c").key not in keys
+    assert not step.unread
+    assert [item.state for item in step.nodes] == [names.CORDON, names.CORDON, names.REQUIRED]
+
+
+def test_no_pods_are_read_without_services(look, cluster_of):
+    keys, step = look(cluster_of({"a": names.REQUIRED}))
+    assert not [key for key in keys if "spec.nodeName" in key]
+    assert step.nodes[0].state == names.CORDON
+
+
+@pytest.mark.parametrize(
+    ("switch", "has_services", "expected"),
+    [
+        ("", True, True),
+        ("", False, False),
+        ("on", False, True),
+        ("OFF ", True, False),
+        ("perhaps", True, True),
+    ],
+)
+def test_the_guard_is_on_with_services_of_ours(
+    look, cluster_of, gpu, switch, has_services, expected
+):
+    pods = [gpu.replica("x", "z")] if has_services else []
+    keys, _step = look(cluster_of({"a": names.REQUIRED}, pods=pods), upgrade_guard=switch)
+    assert (read_pods_on("a").key in keys) is expected
+
+
+def test_a_pass_evicts(look, cluster_of, gpu):
+    pods = [gpu.pod("w", "a", gpus=1)]
+    keys, step = look(cluster_of({"a": names.POD_DELETION}, pods=pods))
+    assert [item.live["metadata"]["name"] for item in step.evictions] == ["w"]
+    assert "ResourceClaim/*" not in keys
+    assert step.nodes[0].annotations[names.SINCE] == "pod-deletion-required 1767225600"
+
+
+def test_claims_and_groups_are_read_where_pods_refer_to_them(look, cluster_of, gpu):
+    pod = gpu.pod("w", "a")
+    pod["spec"]["resourceClaims"] = [{"name": "x", "resourceClaimName": "c"}]
+    pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/name"] = "s"
+    status = {"allocation": {"devices": {"results": [{"driver": "gpu.nvidia.com"}]}}}
+    claim = {"metadata": {"name": "c", "namespace": "nim"}, "status": status}
+    found = cluster_of({"a": names.POD_DELETION}, pods=[pod], ResourceClaim=[claim])
+    keys, step = look(found)
+    assert {"ResourceClaim/*", "Pod/*?leaderworkerset.sigs.k8s.io/name#"} <= set(keys)
+    assert len(step.evictions) == 1
+
+
+def test_switched_off(look, cluster_of):
+    keys, step = look(cluster_of({"a": names.DRAIN, "b": ""}), policy=None)
+    assert keys == []
+    assert [item.node.name for item in step.nodes] == ["a"]
+    assert len(step.patches) == 1
+    _keys, step = look(cluster_of({"a": ""}), policy=None)
+    assert step.patches == []
+
+
+def test_only_nodes_of_an_owner_are_upgraded(look, cluster_of):
+    objects = cluster_of({"a": names.POD_DELETION, "b": names.POD_DELETION})
+    for node in objects[:2]:
+        node["metadata"]["labels"][OWNER] = node["metadata"]["name"]
+
+    def upgraded(policy, owner):
+        keys, step = look(objects, policy, owner)
+        return [item.node.name for item in step.nodes], read_pods_on("a").key in keys
+
+    assert upgraded(None, "a") == (["a"], False)
+    assert upgraded(ON, "a") == (["a"], True)
+    assert upgraded(ON, "b") == (["b"], False)
+    assert upgraded(ON, NOBODY) == ([], False)
+    assert upgraded(ON, None) == (["a", "b"], True)

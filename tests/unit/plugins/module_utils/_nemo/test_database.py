@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.database import (
+    Database,
+    url_env,
+    url_secret,
+    wait_container,
+)
+
+Json = dict[str, t.Any]
+
+
+def database(nemo: t.Any, credentials: Json | None = None, **fields: t.Any) -> Database:
+    given = nemo.database["credentials"] | (credentials or {})
+    return Database(nemo.database | fields | {"credentials": given})
+
+
+def test_defaults(nemo: t.Any) -> None:
+    found = database(nemo)
+    assert (found.port, found.key) == (5432, "password")
+    needed = found.input(is_copied=True)
+    assert (needed.name, needed.keys, needed.is_copied) == ("pg", ("password",), True)
+    given = database(nemo, {"passwordKey": "pw"}, port=6432)
+    assert (given.port, given.key) == (6432, "pw")
+
+
+@pytest.mark.parametrize(
+    ("credentials", "fields", "before", "after"),
+    [
+        pytest.param({}, {}, "me:", "@pg.ns.svc:5432/db", id="plain"),
+        pytest.param({"user": "me@corp:1"}, {}, "me%40corp%3A1:", "@pg.ns.svc:5432/db", id="user"),
+        pytest.param(
+            {}, {"databaseName": "a/b?c=d"}, "me:", "@pg.ns.svc:5432/a%2Fb%3Fc%3Dd", id="name"
+        ),
+        pytest.param({}, {"host": "fd00::1"}, "me:", "@[fd00::1]:5432/db", id="IPv6"),
+        pytest.param({}, {"host": "[fd00::1]"}, "me:", "@[fd00::1]:5432/db", id="IPv6 in brackets"),
+        pytest.param({}, {"host": "fe80::1%e0"}, "me:", "@[fe80::1%25e0]:5432/db", id="zone"),
+    ],
+)
+def test_url(nemo: t.Any, credentials: Json, fields: Json, before: str, after: str) -> None:
+    wanted = SealedText("pg", "password", f"postgresql://{before}", after)
+    assert database(nemo, credentials, **fields).url == wanted
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("a; reboot", "$(id)", "`id`", "a\nb", "a\n", "a'b", "a@b", "a/b", "pg?x", "pä", "-e"),
+        *("pg:5432", "db:5432", "[pg]", "[::1", "::1]:5432", "fe80::1%$(id)", "%e0", "a,b"),
+    ],
+)
+@pytest.mark.parametrize(
+    "kind", ["NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"]
+)
+def test_hostile_host_is_refused(nemo: t.Any, kind: str, host: str) -> None:
+    with pytest.raises(NimError, match=r"^spec\.databaseConfig\.host: .* is neither"):
+        nemo.made(kind, {"databaseConfig": nemo.database | {"host": host}})
+
+
+def test_secret_has_a_placeholder_and_service_labels(nemo: t.Any) -> None:
+    app = nemo.app("NemoEvaluator", {"labels": {"team": "a"}, "annotations": {"a": "b"}})
+    found = url_secret(app, database(nemo), "uri")
+    assert found["data"] == {"uri": database(nemo).url.placeholder}
+    assert found["metadata"]["labels"] == app.labels
+    assert app.labels["team"] == "a"
+    assert "annotations" not in found["metadata"]
+    assert nemo.rows([url_env(app, "DB_URI", "uri")]) == ["DB_URI<x/uri"]
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"), [("pg", "pg"), ("10.0.0.1", "10.0.0.1"), ("[::1]", "'[::1]'")]
+)
+def test_wait_container(nemo: t.Any, host: str, shown: str) -> None:
+    observed = nemo.observe(operator={"wait_image": "mirror/busybox:1"})
+    app = nemo.app("NemoEvaluator", observed=observed)
+    found = wait_container(app, database(nemo, host=host, port=6432), {"pullPolicy": "Always"}, ";")
+    assert found == {
+        "name": "wait-for-postgres",
+        "image": "mirror/busybox:1",
+        "imagePullPolicy": "Always",
+        "command": [
+            "sh",
+            "-c",
+            f'until nc -z {shown} 6432; do echo "Waiting for Postgres to start "; sleep 5; done;',
+        ],
+    }
+
+
+def test_image_of_the_wait_container(nemo: t.Any) -> None:
+    app = nemo.app("NemoEvaluator")
+    assert wait_container(app, database(nemo), {})["image"] == "busybox"

@@ -1,0 +1,63 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
+
+Make = t.Callable[..., t.Any]
+
+COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
+READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
+
+
+def test_names(build: Make) -> None:
+    app = NIMBuildApp(build())
+    assert (app.cache_name, app.model_name) == ("llama", "engine")
+    assert app.build_pod_name == "engine-engine-build-pod"
+    assert app.manifest_pod_name == "engine-local-manifest-pod"
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile", "model"),
+    [
+        pytest.param({}, "", "engine", id="unset"),
+        pytest.param(
+            {"modelName": "", "nimCache": {"name": "c", "profile": None}}, "", "engine", id="empty"
+        ),
+        pytest.param(
+            {"modelName": "m", "nimCache": {"name": "c", "profile": "aaaa"}},
+            "aaaa",
+            "m",
+            id="given",
+        ),
+    ],
+)
+def test_profile_and_model(build: Make, spec: t.Any, profile: str, model: str) -> None:
+    app = NIMBuildApp(build(**spec))
+    assert (app.profile, app.model_name) == (profile, model)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "is_built", "is_finished"),
+    [
+        pytest.param(None, False, False, id="no conditions"),
+        pytest.param({}, False, False, id="none of these"),
+        pytest.param({COMPLETED: "False"}, False, False, id="build failed"),
+        pytest.param({COMPLETED: "True"}, True, False, id="engine built"),
+        pytest.param({COMPLETED: "True", READ: "True"}, True, True, id="manifest read"),
+    ],
+)
+def test_progress_in_the_status(
+    build: Make, conditions: dict[str, str] | None, is_built: bool, is_finished: bool
+) -> None:
+    listed = [{"type": kind, "status": status} for kind, status in (conditions or {}).items()]
+    app = NIMBuildApp(build() | {"status": {"conditions": conditions and listed}})
+    assert (app.is_built, app.is_finished) == (is_built, is_finished)
+
+
+def test_pods_do_not_inherit_annotations(build: Make) -> None:
+    assert NIMBuildApp(build(annotations={"a": "1"})).annotations == {}

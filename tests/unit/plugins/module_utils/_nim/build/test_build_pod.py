@@ -1,0 +1,233 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.build_pod import (
+    build_engine_pod,
+)
+
+Json = dict[str, t.Any]
+Make = t.Callable[..., t.Any]
+GPU = "nvidia.com/gpu"
+OWNER = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "blockOwnerDeletion": True,
+    "controller": True,
+    "kind": "NIMBuild",
+    "name": "engine",
+    "uid": "u-build",
+}
+LABELS = {
+    "app": "k8s-nim-operator",
+    "app.kubernetes.io/name": "engine",
+    "app.kubernetes.io/managed-by": "k8s-nim-operator",
+}
+SECURITY = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsGroup": 2000,
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+}
+
+
+def probe(path: str, delay: int, failures: int) -> Json:
+    return {
+        "httpGet": {"path": path, "port": "api"},
+        "initialDelaySeconds": delay,
+        "timeoutSeconds": 1,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "failureThreshold": failures,
+    }
+
+
+def test_pod(build: Make, cache: Make, buildable: Json) -> None:
+    assert build_engine_pod(NIMBuildApp(build()), cache(), buildable, "Kubernetes") == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "engine-engine-build-pod",
+            "namespace": "nim",
+            "labels": LABELS,
+            "annotations": {"sidecar.istio.io/inject": "false"},
+            "ownerReferences": [OWNER],
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "securityContext": {"fsGroup": 2000, "runAsNonRoot": True, "runAsUser": 1000},
+            "containers": [
+                {
+                    "name": "nim-build-ctr",
+                    "image": "nvcr.io/nim/meta/llama:1.12.0",
+                    "env": [
+                        {"name": "NIM_CACHE_PATH", "value": "/model-store"},
+                        {"name": "NIM_SERVER_PORT", "value": "8000"},
+                        {"name": "NIM_HTTP_API_PORT", "value": "8000"},
+                        {"name": "NIM_CUSTOM_MODEL_NAME", "value": "engine"},
+                        {"name": "NIM_MODEL_PROFILE", "value": "aaaa"},
+                        {
+                            "name": "NGC_API_KEY",
+                            "valueFrom": {
+                                "secretKeyRef": {"name": "ngc-api-secret", "key": "NGC_API_KEY"}
+                            },
+                        },
+                    ],
+                    "ports": [{"name": "api", "containerPort": 8000, "protocol": "TCP"}],
+                    "readinessProbe": probe("/v1/health/ready", 15, 3),
+                    "livenessProbe": probe("/v1/health/live", 15, 3),
+                    "startupProbe": probe("/v1/health/ready", 30, 30),
+                    "terminationMessagePath": "/dev/termination-log",
+                    "terminationMessagePolicy": "FallbackToLogsOnError",
+                    "resources": {"requests": {GPU: "2"}, "limits": {GPU: "2"}},
+                    "securityContext": SECURITY,
+                    "volumeMounts": [{"name": "nim-cache-volume", "mountPath": "/model-store"}],
+                }
+            ],
+            "volumes": [
+                {
+                    "name": "nim-cache-volume",
+                    "persistentVolumeClaim": {"claimName": "llama-pvc"},
+                }
+            ],
+        },
+    }
+
+
+def test_openshift(build: Make, cache: Make, buildable: Json) -> None:
+    pod = build_engine_pod(NIMBuildApp(build()), cache(), buildable, "OpenShift")
+    assert pod["metadata"]["annotations"] == {
+        "sidecar.istio.io/inject": "false", "openshift.io/scc": "nonroot",
+    }  # fmt: skip
+
+
+def test_labels_and_annotations(build: Make, cache: Make, buildable: Json) -> None:
+    """O-41: those of the spec win over those of the NIMBuild; ours win over all."""
+    cr = build(labels={"team": "a", "app": "mine"}, annotations={"note": "spec", "x": "1"})
+    cr["metadata"]["labels"] = {"team": "b", "tier": "gold"}
+    cr["metadata"]["annotations"] = {
+        "note": "own",
+        "y": "2",
+        "sidecar.istio.io/inject": "true",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+        "nimops.nim/cache-state": "llama=Ready",
+        "ansible.sdk.operatorframework.io/reconcile-period": "1h",
+    }
+    made = build_engine_pod(NIMBuildApp(cr), cache(), buildable, "Kubernetes")["metadata"]
+    assert made["labels"] == LABELS | {"team": "a", "tier": "gold"}
+    assert made["annotations"] == {
+        "sidecar.istio.io/inject": "false", "note": "spec", "x": "1", "y": "2",
+    }  # fmt: skip
+
+
+def names_and_values(pod: Json) -> list[tuple[str, t.Any]]:
+    return [(item["name"], item.get("value")) for item in pod["spec"]["containers"][0]["env"]]
+
+
+@pytest.mark.parametrize(
+    ("lora", "first"),
+    [
+        (None, [("X", "1"), ("NIM_SERVER_PORT", "9")]),
+        ("false", [("X", "1"), ("NIM_SERVER_PORT", "9")]),
+        ("true", [("NIM_PEFT_SOURCE", "/tmp"), ("X", "1"), ("NIM_SERVER_PORT", "9")]),
+    ],
+)
+def test_env(build: Make, cache: Make, buildable: Json, lora: str | None, first: t.Any) -> None:
+    given = [
+        {"name": "X", "value": "1"},
+        {"name": "NIM_SERVER_PORT", "value": "9"},
+        {"name": "NIM_PEFT_SOURCE", "value": "/mine"},
+    ]
+    config = buildable["config"] | ({"feat_lora": lora} if lora else {})
+    cr = build(env=given if lora == "true" else given[:2], modelName="mine")
+    pod = build_engine_pod(NIMBuildApp(cr), cache(), buildable | {"config": config}, "Kubernetes")
+    assert names_and_values(pod) == [
+        *first,
+        ("NIM_CACHE_PATH", "/model-store"),
+        ("NIM_HTTP_API_PORT", "8000"),
+        ("NIM_CUSTOM_MODEL_NAME", "mine"),
+        ("NIM_MODEL_PROFILE", "aaaa"),
+        ("NGC_API_KEY", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "made"),
+    [
+        pytest.param({"tp": "4"}, None, {"requests": {GPU: "4"}, "limits": {GPU: "4"}}, id="tag"),
+        pytest.param(
+            {"tp": "4", "tensorParallelism": "8"},
+            {},
+            {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+            id="both-tags",
+        ),
+        pytest.param(
+            {"tp": "2"},
+            {"limits": {"memory": "8Gi"}},
+            {"requests": {GPU: "2"}, "limits": {"memory": "8Gi", GPU: "2"}},
+            id="tag-and-memory",
+        ),
+        pytest.param(
+            {},
+            {"limits": {GPU: 1}, "requests": {GPU: 1, "cpu": "1"}},
+            {"limits": {GPU: "1"}, "requests": {GPU: "1", "cpu": "1"}},
+            id="given",
+        ),
+        pytest.param({}, {"limits": {GPU: 1}}, {"limits": {GPU: "1"}}, id="given-as-a-limit"),
+    ],
+)
+def test_gpus(build: Make, cache: Make, config: Json, given: Json | None, made: Json) -> None:
+    cr = build(resources=given) if given is not None else build()
+    pod = build_engine_pod(
+        NIMBuildApp(cr), cache(), {"name": "aaaa", "config": config}, "Kubernetes"
+    )
+    assert pod["spec"]["containers"][0]["resources"] == made
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "message"),
+    [
+        pytest.param(
+            {}, {}, "tensorParallelism is not set in the profile tags or resources", id="none"
+        ),
+        pytest.param(
+            {},
+            {"limits": {"cpu": "1"}},
+            "tensorParallelism is not set in the profile tags or resources",
+            id="no-gpus",
+        ),
+        *(
+            pytest.param(
+                {"tp": "1"},
+                {where: {GPU: "1"}},
+                "tensorParallelism is set in the profile tags, but nvidia.com/gpu is already set"
+                " in resources",
+                id=f"twice-{where}",
+            )
+            for where in ("requests", "limits")
+        ),
+        *(
+            pytest.param(
+                {"tp": text}, {}, f"profile aaaa has tensor parallelism {text!r}", id=f"tag-{text}"
+            )
+            for text in ("many", "0", "-1", "1.5")
+        ),
+    ],
+)
+def test_unknown_number_of_gpus(
+    build: Make, cache: Make, config: Json, given: Json, message: str
+) -> None:
+    with pytest.raises(NimError) as raised:
+        build_engine_pod(
+            NIMBuildApp(build(resources=given)),
+            cache(),
+            {"name": "aaaa", "config": config},
+            "Kubernetes",
+        )
+    assert str(raised.value).startswith(message)

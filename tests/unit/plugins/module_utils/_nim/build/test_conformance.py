@@ -1,0 +1,35 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Our status against the one that the reference left of the same NIMBuild."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+
+CONFORMANCE = Path(__file__).parents[7] / "shared" / "conformance"
+
+
+@pytest.mark.skipif(
+    not CONFORMANCE.is_dir(), reason="there are no recorded objects at ../shared/conformance"
+)
+def test_status(world: t.Callable[..., t.Any], cache: t.Callable[..., t.Any]) -> None:
+    docs = list(yaml.safe_load_all((CONFORMANCE / "cases" / "own-build.yaml").read_text()))
+    spec = next(doc["spec"] for doc in docs if doc["kind"] == "NIMBuild")
+    cluster = world(cache=cache(), **spec | {"nimCache": spec["nimCache"] | {"name": "llama"}})
+    cluster.reconcile()
+    recorded = json.loads((CONFORMANCE / "expected" / "own-build.json").read_text())["objects"]
+    want = recorded["NIMBuild/nim-dev/engine"]["status"]
+    have = {key: value for key, value in cluster.status.items() if key != "observedGeneration"}
+    have["conditions"] = [
+        {key: item[key] for key in ("message", "reason", "status", "type")}
+        for item in have["conditions"]
+    ]
+    stalled = have["conditions"].pop()
+    assert stalled["type"] == "Stalled", "the one difference: it is for tools that wait"
+    assert have == want

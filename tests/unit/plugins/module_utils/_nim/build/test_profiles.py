@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.profiles import (
+    MAX_BUILT,
+    check_capacity,
+    list_in_cache,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import Profile
+
+ETCD_LIMIT = 1536 << 10
+
+
+def built(number: int = 0, **config: str) -> dict[str, t.Any]:
+    return {"name": f"built-{number}", "config": {"input_profile": "a", **config}}
+
+
+def cached(number: int, size: int = 0) -> dict[str, t.Any]:
+    return {"name": f"cached-{number}", "config": {"tag": "x" * size}}
+
+
+def with_version(cache: t.Any) -> t.Any:
+    return cache | {"metadata": cache["metadata"] | {"resourceVersion": "5"}}
+
+
+@pytest.mark.parametrize(
+    ("listed", "entry", "said"),
+    [
+        pytest.param([], built(), "", id="the first"),
+        pytest.param([built(n) for n in range(MAX_BUILT - 1)], built(99), "", id="the last"),
+        pytest.param([cached(n) for n in range(200)], built(), "", id="many that were cached"),
+        pytest.param(
+            [built(n) for n in range(MAX_BUILT)], built(99), "the maximum is 32", id="too many"
+        ),
+        pytest.param(
+            [], built(tag="x" * 20_000), "16384 bytes for a built profile", id="too large"
+        ),
+        pytest.param([], built(tag="ü" * 5_000), "16384 bytes for a built profile", id="in bytes"),
+        pytest.param(
+            [cached(n, 10_000) for n in range(80)], built(), "786432 bytes for profiles", id="full"
+        ),
+    ],
+)
+def test_room_in_the_status_of_a_cache(
+    cache: t.Any, listed: t.Any, entry: t.Any, said: str
+) -> None:
+    full = cache(*listed)
+    if not said:
+        check_capacity(full, entry)
+        return
+    with pytest.raises(NimError, match=said) as raised:
+        check_capacity(full, entry)
+    assert raised.value.reason == "NIMCacheFull"
+    assert str(raised.value).startswith("NIMCache llama ")
+
+
+def test_many_builds_leave_the_status_writable(cache: t.Any, build: t.Any) -> None:
+    """Each as large as it may be, on a cache that is as full as it may be."""
+    on = with_version(cache(*(cached(n, 10_000) for n in range(20))))
+    count = 0
+    while count < 1000:
+        profile = Profile(f"id-{count}", {"tag": "x" * 16_000})
+        try:
+            patch = list_in_cache(NIMBuildApp(build()), on, profile)
+        except NimError:
+            break
+        assert patch is not None
+        on["status"].update(patch.status)
+        count += 1
+    assert 0 < count <= MAX_BUILT
+    assert len(json.dumps(on)) < ETCD_LIMIT
+
+
+def test_what_is_listed_already_needs_no_room(cache: t.Any, build: t.Any) -> None:
+    on = with_version(cache(*(built(n) for n in range(MAX_BUILT))))
+    assert list_in_cache(NIMBuildApp(build()), on, Profile("built-3")) is None

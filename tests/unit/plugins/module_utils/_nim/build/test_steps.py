@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The next step of a build, and what prevents it."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.app import NIMBuildApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.steps import (
+    is_pvc_lost,
+    next_step,
+)
+
+GPU = "nvidia.com/gpu"
+Json = dict[str, t.Any]
+Make = t.Callable[..., t.Any]
+BUILD_POD, MANIFEST_POD = "engine-engine-build-pod", "engine-local-manifest-pod"
+COMPLETED = "NIM_BUILD_ENGINE_BUILD_POD_COMPLETED"
+READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
+CLAIM = {"metadata": {"name": "llama-pvc"}}
+LEAVING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+
+def test_unknown_number_of_gpus_stalls_the_build(world: t.Any) -> None:
+    cluster = world(resources={"limits": {GPU: "1"}})
+    cluster.set_cache(state="InProgress")
+    cluster.reconcile()
+    cluster.set_cache(state="Ready")
+    done = cluster.reconcile()
+    assert [item["type"] for item in cluster.status["conditions"]] == [
+        "NIM_BUILD_RECONCILE_FAILED", "Stalled",
+    ]  # fmt: skip
+    assert (cluster.state, done.applied, done.report.error) == ("Pending", [], "")
+    assert cluster.condition("NIM_BUILD_RECONCILE_FAILED")[:2] == ("True", "ReconcileFailed")
+    assert cluster.condition("Stalled")[1] == "GPUCountTwice"
+    assert done.events == [("Warning", "ReconcileFailed")]
+
+
+def many_built(count: int) -> list[Json]:
+    return [{"name": f"b{n}", "config": {"input_profile": "aaaa"}} for n in range(count)]
+
+
+def test_nothing_is_built_for_a_full_cache(world: Make, cache: Make, buildable: Json) -> None:
+    made = world(cache=cache(buildable, *many_built(32)))
+    assert made.reconcile().applied == []
+    assert made.state == "Pending"
+    _status, reason, message = made.condition("Stalled")
+    assert reason == "NIMCacheFull"
+    assert message.startswith("NIMCache llama lists 32 built profiles")
+
+
+@pytest.mark.parametrize(
+    ("variables", "spec", "user", "said"),
+    [
+        pytest.param({}, {"labels": {"app": "x"}}, 0, "", id="by default"),
+        pytest.param(
+            {"NIMOPS_POD_LABELS": "team"},
+            {"labels": {"app": "x"}},
+            1,
+            'spec.labels: "app" is forbidden: the operator\'s NIMOPS_POD_LABELS allows team',
+            id="a label",
+        ),
+        pytest.param({"NIMOPS_POD_LABELS": "team"}, {"labels": {"team": "x"}}, 1, "", id="fine"),
+        pytest.param(
+            {"NIMOPS_ROOT_USER": "forbid"},
+            {},
+            0,
+            "spec.userID of NIMCache llama: 0 is forbidden",
+            id="a cache of root",
+        ),
+    ],
+)
+def test_forbidden_by_the_operator(
+    world: Make,
+    cache: Make,
+    buildable: Json,
+    monkeypatch: t.Any,
+    variables: t.Any,
+    spec: Json,
+    user: int,
+    said: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    made = world(cache=cache(buildable, userID=user), **spec)
+    assert made.reconcile().applied == ([] if said else [f"Pod/nim/{BUILD_POD}"])
+    if said:
+        _status, reason, message = made.condition("Stalled")
+        assert reason == "Forbidden"
+        assert message.startswith(said)
+
+
+def test_pod_gets_only_the_allowed_labels_of_the_build(
+    world: Make, build: Make, monkeypatch: t.Any
+) -> None:
+    monkeypatch.setenv("NIMOPS_POD_LABELS", "team")
+    labelled = build()
+    labelled["metadata"]["labels"] = {"team": "x", "argocd.argoproj.io/instance": "y"}
+    made = world(build=labelled)
+    made.reconcile()
+    labels = made.get(f"Pod/nim/{BUILD_POD}")["metadata"]["labels"]
+    assert (labels["team"], "argocd.argoproj.io/instance" in labels) == ("x", False)
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_lost"),
+    [
+        pytest.param({}, False, id="not read"),
+        pytest.param({"PersistentVolumeClaim/nim/llama-pvc": CLAIM}, False, id="there"),
+        pytest.param({"PersistentVolumeClaim/nim/llama-pvc": None}, True, id="gone"),
+        pytest.param({"PersistentVolumeClaim/nim/llama-pvc": LEAVING}, True, id="terminating"),
+    ],
+)
+def test_is_claim_lost(build: Make, cache: Make, answers: Json, is_lost: bool) -> None:
+    assert is_pvc_lost(NIMBuildApp(build(), Observed(answers)), cache()) is is_lost
+
+
+@pytest.mark.parametrize(
+    ("status", "pod", "stage", "kept"),
+    [
+        pytest.param({}, None, "to build", [BUILD_POD], id="no pod"),
+        pytest.param({}, {"phase": "Pending"}, "building", [BUILD_POD], id="pending"),
+        pytest.param({}, {"phase": "Running"}, "building", [BUILD_POD], id="running"),
+        pytest.param(
+            {},
+            {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+            "built",
+            [BUILD_POD],
+            id="ready",
+        ),
+        pytest.param({}, {"phase": "Failed"}, "build failed", [BUILD_POD], id="failed"),
+        pytest.param({COMPLETED: "True"}, None, "reading", [MANIFEST_POD], id="reading"),
+        pytest.param({COMPLETED: "True", READ: "True"}, None, "finished", [], id="finished"),
+    ],
+)
+def test_stage(
+    build: Make, cache: Make, buildable: Json, status: Json, pod: Json | None, stage: str,
+    kept: list[str],
+) -> None:  # fmt: skip
+    conditions = [{"type": kind, "status": value} for kind, value in status.items()]
+    cr = build() | {"status": {"conditions": conditions}}
+    answers: Json = {"NIMCache/nim/llama": cache(buildable)}
+    if pod:
+        meta = {"name": BUILD_POD, "ownerReferences": [owner_reference(cr)]}
+        answers[f"Pod/nim/{BUILD_POD}"] = {
+            "metadata": meta, "spec": {"containers": []}, "status": pod,
+        }  # fmt: skip
+    step = next_step(NIMBuildApp(cr, Observed(answers)))
+    assert (step.stage, list(step.kept)) == (stage, kept)
+    assert (step.pod is not None) is (stage in ("to build", "reading"))
+    assert step.problem is None
+
+
+@pytest.mark.parametrize(
+    ("listed", "stage"),
+    [
+        pytest.param(None, "cache missing", id="no cache"),
+        pytest.param({"state": "Failed"}, "cache failed", id="failed"),
+        pytest.param({"state": "NotReady"}, "cache awaited", id="not ready"),
+        pytest.param({"state": ""}, "cache awaited", id="new"),
+    ],
+)
+def test_stage_without_a_ready_cache(
+    build: Make, cache: Make, listed: Json | None, stage: str
+) -> None:
+    answers = {"NIMCache/nim/llama": None if listed is None else cache(**listed)}
+    step = next_step(NIMBuildApp(build(), Observed(answers)))
+    assert step.stage == stage
+    assert list(step.kept) == ([] if listed is None else [BUILD_POD, MANIFEST_POD])
+
+
+def test_foreign_pod_is_a_problem_and_is_kept(build: Make, cache: Make, buildable: Json) -> None:
+    pod = {"metadata": {"name": BUILD_POD}, "spec": {"containers": []}}
+    answers = {"NIMCache/nim/llama": cache(buildable), f"Pod/nim/{BUILD_POD}": pod}
+    step = next_step(NIMBuildApp(build(), Observed(answers)))
+    assert (step.stage, step.kept) == ("problem", (BUILD_POD, MANIFEST_POD))
+    assert "was not created for this NIMBuild" in str(step.problem)

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A NIMCache to vary, and a cluster in memory that passes run against."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from dataclasses import dataclass, field
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Assessment,
+    Desired,
+    Outcome,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.reads import reads
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status import assess
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
+    BEGIN_MARK,
+    END_MARK,
+)
+
+Json = dict[str, t.Any]
+
+MANIFEST = """\
+aaaa:
+  model: meta/llama
+  release: '1.12.0'
+  tags: {gpu: H100, llm_engine: tensorrt_llm, tp: '1', precision: fp8, profile: throughput}
+  workspace: !workspace {files: [!name 'config.json']}
+bbbb:
+  model: meta/llama
+  release: '1.12.0'
+  tags: {gpu: A100, llm_engine: tensorrt_llm, tp: '2', precision: bf16, profile: latency}
+cccc:
+  model: meta/llama
+  release: '1.12.0'
+  tags: {llm_engine: vllm, tp: '1', precision: bf16}
+"""
+
+NGC = {
+    "modelPuller": "nvcr.io/nim/meta/llama:1.12.0",
+    "pullSecret": "ngc-secret",
+    "authSecret": "ngc-api-secret",
+}
+HF = {
+    "endpoint": "https://huggingface.co",
+    "namespace": "meta-llama",
+    "modelName": "Llama-3",
+    "authSecret": "hf-secret",
+    "modelPuller": "nvcr.io/nim/nvidia/llm-nim:1.12",
+    "pullSecret": "ngc-secret",
+}
+TRT = {"engine": "tensorrt", "tensorParallelism": "1"}
+PVC = {"create": True, "size": "50Gi", "volumeAccessMode": "ReadWriteOnce"}
+
+
+def make_cache(*, source: Json | None = None, pvc: Json | None = None, **spec: t.Any) -> Json:
+    """A NIMCache; by default of an NGC model with a selection that one profile fits."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": "llama", "namespace": "nim", "uid": "u-cache", "generation": 1},
+        "spec": {
+            "source": source or {"ngc": NGC | {"model": TRT}},
+            "storage": {"pvc": PVC if pvc is None else pvc},
+            **spec,
+        },
+    }
+
+
+def gpu_node(product: str = "NVIDIA-H100-80GB-HBM3", **labels: str) -> Json:
+    return {"metadata": {"name": product, "labels": {"nvidia.com/gpu.product": product} | labels}}
+
+
+@dataclass
+class Pass:
+    """What one reconcile did."""
+
+    keys: list[str]
+    desired: Desired
+    assessment: Assessment
+    applied: list[str]
+    pruned: list[str]
+
+    @property
+    def events(self) -> list[tuple[str, str]]:
+        return [(event.kind, event.reason) for event in self.assessment.events]
+
+
+@dataclass
+class World:
+    """Objects of one namespace by key, and what else can be read."""
+
+    cr: Json
+    objects: dict[str, Json] = field(default_factory=dict)
+    nodes: list[Json] = field(default_factory=lambda: [gpu_node()])
+    log: str = ""
+    protocol: str = "legacy"
+    users: dict[str, list[Json]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    failure: str = ""
+
+    def observe(self) -> tuple[list[str], Observed]:
+        answers: Json = {"operator": {"version": ""}}
+        asked: list[str] = []
+        while new := [
+            r for r in reads(NIMCacheApp(self.cr, Observed(answers))) if r.key not in answers
+        ]:
+            for read in new:
+                asked.append(read.key)
+                answers[read.key] = {
+                    "object": lambda key=read.key: copy.deepcopy(self.objects.get(key)),
+                    "list": lambda: self.nodes,
+                    "objects": lambda key=read.key: self.users.get(key),
+                    "log": lambda: self.log,
+                    "protocol": lambda: self.protocol,
+                }[read.how]()
+        return asked, Observed(answers)
+
+    def reconcile(self) -> Pass:
+        before = copy.deepcopy(self.cr)
+        keys, observed = self.observe()
+        want = desired(NIMCacheApp(self.cr, observed))
+        plan = make_plan(self.cr, want, observed)
+        written: dict[str, Json] = {}
+        refusals = list(plan.refusals)
+        for manifest in plan.apply:
+            if key_of(manifest) in self.refused:
+                message = self.refused[key_of(manifest)]
+                refusals.append(Refusal(manifest["kind"], manifest["metadata"]["name"], message))
+            else:
+                written[key_of(manifest)] = self.objects[key_of(manifest)] = serve(manifest)
+        pruned = [key_of(item) for item in plan.prune]
+        for key in pruned:
+            self.objects.pop(key)
+        outcome = Outcome(written, pruned, refusals, self.failure)
+        assessment = assess(NIMCacheApp(self.cr, observed), outcome)
+        assert self.cr == before, "the inputs were changed"
+        old = (self.cr.get("status") or {}).get("conditions")
+        status = copy.deepcopy(assessment.status)
+        status["conditions"] = stamp(status.get("conditions") or [], old, "2026-01-01T00:00:00Z", 1)
+        self.cr["status"] = status
+        return Pass(keys, want, assessment, list(written), pruned)
+
+    def run_pod(self, log: str | None = None, phase: str = "Running") -> None:
+        """The probe pod comes up and prints."""
+        self.objects["Pod/nim/llama-pod"]["status"] = {"phase": phase}
+        self.log = f"{BEGIN_MARK}\n{MANIFEST}\n{END_MARK}\n" if log is None else log
+
+    def set_job(self, *conditions: str, **status: int) -> None:
+        """The Job's status; conditions by name are true."""
+        listed = [{"type": kind, "status": "True", "message": "why"} for kind in conditions]
+        self.objects["Job/nim/llama-job"]["status"] = {**status, "conditions": listed}
+
+    def become_ready(self) -> World:
+        """The usual way to Ready."""
+        self.reconcile()
+        if "Pod/nim/llama-pod" in self.objects:
+            self.run_pod()
+        self.reconcile()
+        self.set_job("Complete", succeeded=1)
+        self.reconcile()
+        assert self.state == "Ready"
+        return self
+
+    @property
+    def state(self) -> str:
+        return str(self.cr["status"].get("state", ""))
+
+    def condition(self, kind: str) -> tuple[str, str, str] | None:
+        """(status, reason, message) of a condition."""
+        for item in self.cr["status"]["conditions"]:
+            if item["type"] == kind:
+                return item["status"], item["reason"], item["message"]
+        return None
+
+
+def serve(manifest: Json) -> Json:
+    """What the API server makes of a new object."""
+    live = copy.deepcopy(manifest)
+    live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
+    if live["kind"] == "Job":
+        live["metadata"]["labels"] = dict(live["spec"]["template"]["metadata"]["labels"])
+    return live
+
+
+@pytest.fixture
+def cache() -> t.Callable[..., Json]:
+    return make_cache
+
+
+@pytest.fixture
+def world() -> t.Callable[..., World]:
+    """A new cluster with one NIMCache, given or made of these spec fields."""
+
+    def make(cr: Json | None = None, **spec: t.Any) -> World:
+        return World(cr or make_cache(**spec))
+
+    return make

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which objects are wanted in which pass."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
+
+Make = t.Callable[..., t.Any]
+RBAC = [
+    "ServiceAccount/nim/nim-cache-sa",
+    "Role/nim/nim-cache-role",
+    "RoleBinding/nim/nim-cache-rolebinding",
+]
+CLAIM, POD, KEPT, JOB = (
+    "PersistentVolumeClaim/nim/llama-pvc", "Pod/nim/llama-pod", "ConfigMap/nim/llama-manifest", "Job/nim/llama-job",
+)  # fmt: skip
+
+
+def test_cache_from_start_to_ready(world: Make) -> None:
+    cluster = world()
+    first = cluster.reconcile()
+    assert first.applied == [*RBAC, CLAIM, POD]
+    assert cluster.reconcile().applied == []
+    cluster.run_pod()
+    second = cluster.reconcile()
+    assert (second.applied, second.pruned) == ([KEPT, JOB], [POD])
+    cluster.set_job("Complete", succeeded=1)
+    assert cluster.reconcile().applied == []
+    assert cluster.state == "Ready"
+    again = cluster.reconcile()
+    assert (again.applied, again.pruned, again.assessment.in_transit) == ([], [], False)
+
+
+def test_first_pass_without_a_cluster(cache: Make) -> None:
+    kinds = [
+        child.manifest["kind"] for child in desired(NIMCacheApp(cache(), Observed({}))).children
+    ]
+    assert kinds == ["ServiceAccount", "Role", "RoleBinding", "PersistentVolumeClaim", "Pod"]

@@ -1,0 +1,294 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Job: what is downloaded how, with which environment, where."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.job import (
+    build_job,
+    profiles_of,
+)
+
+Json = dict[str, t.Any]
+NGC = {"modelPuller": "nvcr.io/nim/x:1", "pullSecret": "ngc-secret", "authSecret": "ngc-api-secret"}
+HF = {
+    "endpoint": "https://hf.co", "namespace": "org", "authSecret": "hf-secret",
+    "modelPuller": "nvcr.io/nim/llm:1", "pullSecret": "ngc-secret",
+}  # fmt: skip
+MODEL, DATASET = {"modelName": "m"}, {"datasetName": "d"}
+HF_ENV = {
+    "HF_ENDPOINT": "https://hf.co",
+    "HF_HUB_OFFLINE": "0",
+    "NIM_CACHE_PATH": "/model-store",
+    "HF_HOME": "/model-store/huggingface/hub",
+}
+PROXY_NAMES = [
+    "NIM_SDK_USE_NATIVE_TLS", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+]  # fmt: skip
+SELF_PULL = "download-to-cache --model-uri {} --manifest-file /model-store/model_manifest.json"
+HF_PULL = "huggingface-cli download {} --local-dir /model-store --repo-type {}"
+
+
+def pod_of(
+    cr: Json,
+    cache_type: str = "",
+    profiles: t.Sequence[str] = ("a",),
+    orchestrator: str = "Kubernetes",
+) -> Json:
+    return t.cast(
+        Json,
+        build_job(NIMCacheApp(cr), cache_type, profiles, orchestrator)["spec"]["template"]["spec"],
+    )
+
+
+def main_of(cr: Json, cache_type: str = "", profiles: t.Sequence[str] = ("a",)) -> Json:
+    return t.cast(Json, pod_of(cr, cache_type, profiles)["containers"][0])
+
+
+def names(container: Json) -> list[str]:
+    return [item["name"] for item in container["env"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "cache_type", "profiles", "command", "args"),
+    [
+        pytest.param({"ngc": NGC}, "", ["a", "b"], "download-to-cache", "--profiles a b", id="ids"),
+        pytest.param({"ngc": NGC}, "", ["all"], "download-to-cache", "--all", id="all"),
+        pytest.param({"ngc": NGC}, "model-free", ["all"], "download-to-cache", "--all", id="free-all"),
+        pytest.param({"ngc": NGC}, "native", [], "", "", id="native"),
+        pytest.param(
+            {"ngc": NGC | {"modelEndpoint": "ngc://m"}}, "", [], "create-model-store",
+            "--model-repo ngc://m --model-store /model-store", id="endpoint",
+        ),
+        pytest.param({"hf": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), "", id="hf"),
+        pytest.param(
+            {"hf": HF | MODEL | {"revision": "r1"}}, "", [],
+            HF_PULL.format("org/m", "model") + " --revision r1", "", id="hf-revision",
+        ),
+        pytest.param({"hf": HF | DATASET}, "", [], HF_PULL.format("org/d", "dataset"), "", id="hf-dataset"),
+        pytest.param(
+            {"hf": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), "", id="model-free",
+        ),
+        pytest.param(
+            {"hf": HF | MODEL | {"revision": "r1"}}, "model-free", [],
+            SELF_PULL.format("hf://org/m:r1"), "", id="model-free-revision",
+        ),
+        pytest.param(
+            {"hf": HF | DATASET}, "model-free", [], HF_PULL.format("org/d", "dataset"), "",
+            id="model-free-dataset",
+        ),
+        pytest.param(
+            {"dataStore": HF | MODEL}, "", [], HF_PULL.format("org/m", "model"), "", id="dataStore",
+        ),
+        pytest.param(
+            {"dataStore": HF | MODEL}, "model-free", [], SELF_PULL.format("hf://org/m"), "",
+            id="dataStore-model-free",
+        ),
+    ],
+)  # fmt: skip
+def test_command(
+    cache: t.Callable[..., Json], source: Json, cache_type: str, profiles: list[str],
+    command: str, args: str,
+) -> None:  # fmt: skip
+    container = main_of(cache(source=source), cache_type, profiles)
+    assert " ".join(container.get("command", [])) == command
+    assert " ".join(container.get("args", [])) == args
+
+
+@pytest.mark.parametrize(
+    ("source", "cache_type", "env", "paths", "logs"),
+    [
+        pytest.param({"ngc": NGC}, "", {"NIM_CACHE_PATH": "/model-store"}, ["/model-store"], True, id="ngc"),
+        pytest.param(
+            {"ngc": NGC | {"modelEndpoint": "x"}}, "", {"NIM_CACHE_PATH": "/model-store"},
+            ["/model-store"], True, id="endpoint",
+        ),
+        pytest.param({"hf": HF | MODEL}, "", HF_ENV, ["/model-store"], False, id="hf"),
+        pytest.param({"hf": HF | MODEL}, "model-free", HF_ENV, ["/model-store"], False, id="free"),
+        pytest.param(
+            {"ngc": NGC}, "native",
+            {"NIM_ENGINE_MODEL_DOWNLOAD_ONLY": "1", "NIM_ENGINE_MODEL_PATH": "/model/llama"},
+            ["/model", "/opt/cache"], True, id="native",
+        ),
+    ],
+)  # fmt: skip
+def test_environment_and_mounts(
+    cache: t.Callable[..., Json], source: Json, cache_type: str, env: dict[str, str],
+    paths: list[str], logs: bool,
+) -> None:  # fmt: skip
+    container = main_of(cache(source=source), cache_type)
+    assert {item["name"]: item["value"] for item in container["env"]} == env
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == [*paths, "/scratch"]
+    assert ("terminationMessagePolicy" in container) is logs
+
+
+def test_sub_path_on_every_mount_of_the_claim(cache: t.Callable[..., Json]) -> None:
+    cr = cache(source={"ngc": NGC}, pvc={"name": "shared", "subPath": "007"})
+    mounts = main_of(cr, "native")["volumeMounts"]
+    assert [mount.get("subPath") for mount in mounts] == ["007", "007", None]
+    assert pod_of(cr)["volumes"][0]["persistentVolumeClaim"] == {"claimName": "shared"}
+
+
+def test_environment_of_the_user_wins_and_comes_first(cache: t.Callable[..., Json]) -> None:
+    cr = cache(env=[{"name": "X", "value": "1"}, {"name": "NIM_CACHE_PATH", "value": "/mine"}])
+    assert main_of(cr)["env"] == cr["spec"]["env"]
+
+
+def test_each_variable_is_listed_once(cache: t.Callable[..., Json]) -> None:
+    """Server-side apply refuses a second variable of a name; a container uses the last."""
+    own = [{"name": "A", "value": "1"}, {"name": "B", "value": ""}, {"name": "A", "value": "2"}]
+    image = {"repository": "r", "tag": "1"}
+    init = {"name": "i", "image": image, "env": [{"name": "C"}, {"name": "C", "value": "3"}]}
+    proxy = {"certConfigMap": "ca"}
+    pod = pod_of(cache(source={"ngc": NGC}, env=own, initContainers=[init], proxy=proxy))
+    main, ca, user = [*pod["containers"], *pod["initContainers"]]
+    merged = [{"name": "B"}, {"name": "A", "value": "2"}]
+    cache_path = [{"name": "NIM_CACHE_PATH", "value": "/model-store"}]
+    assert main["env"][7:] == ca["env"] == merged + cache_path
+    assert user["env"] == [*merged, *cache_path, {"name": "C", "value": "3"}]
+    assert [item for item in main["env"] if item.get("value") == ""] == []
+
+
+def test_variables_of_a_native_image_win_over_the_users(cache: t.Callable[..., Json]) -> None:
+    cr = cache(
+        env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
+    )
+    container = main_of(cr, "native")
+    assert names(container) == ["NIM_ENGINE_MODEL_DOWNLOAD_ONLY", "NIM_ENGINE_MODEL_PATH", "X"]
+    assert container["env"][1]["value"] == "/model/llama"
+
+
+def test_proxy_wins_for_the_main_container_only(cache: t.Callable[..., Json]) -> None:
+    cr = cache(
+        env=[{"name": "HTTPS_PROXY", "value": "mine"}],
+        proxy={"httpsProxy": "https://p:1"},
+        initContainers=[
+            {"name": "init", "image": {"repository": "busybox", "tag": "1"},
+             "env": [{"name": "Y", "value": "2"}, {"name": "HTTPS_PROXY", "value": "own"}]},
+        ],
+    )  # fmt: skip
+    pod = pod_of(cr)
+    assert names(pod["containers"][0]) == [*PROXY_NAMES, "NIM_CACHE_PATH"]
+    assert pod["containers"][0]["env"][1]["value"] == "https://p:1"
+    assert [(item["name"], item["value"]) for item in pod["initContainers"][0]["env"]] == [
+        ("HTTPS_PROXY", "mine"), ("NIM_CACHE_PATH", "/model-store"), ("Y", "2"),
+    ]  # fmt: skip
+
+
+def test_users_init_containers(cache: t.Callable[..., Json]) -> None:
+    cr = cache(
+        initContainers=[
+            {"name": "init", "image": {"repository": "busybox", "tag": "1", "pullPolicy": "Always"},
+             "command": ["sh"], "args": ["-c", "true"], "workingDir": "/w"},
+        ],
+    )  # fmt: skip
+    assert pod_of(cr)["initContainers"] == [
+        {
+            "name": "init",
+            "image": "busybox:1",
+            "imagePullPolicy": "Always",
+            "command": ["sh"],
+            "args": ["-c", "true"],
+            "workingDir": "/w",
+            "env": [{"name": "NIM_CACHE_PATH", "value": "/model-store"}],
+            "volumeMounts": [
+                {"name": "nim-cache-volume", "mountPath": "/model-store"},
+                {"name": "scratch", "mountPath": "/scratch"},
+            ],
+        }
+    ]
+
+
+def test_custom_ca(cache: t.Callable[..., Json]) -> None:
+    user = {"name": "init", "image": {"repository": "busybox", "tag": "1"}}
+    pod = pod_of(cache(proxy={"certConfigMap": "certs"}, initContainers=[user]))
+    first, second = pod["initContainers"]
+    assert (first["name"], first["image"]) == (
+        "update-ca-certificates",
+        "nvcr.io/nim/meta/llama:1.12.0",
+    )
+    assert [mount["mountPath"] for mount in first["volumeMounts"]] == [
+        "/ca-certs", "/custom", "/model-store", "/scratch",
+    ]  # fmt: skip
+    assert names(first) == ["NIM_CACHE_PATH"]
+    assert first["securityContext"] == {"runAsUser": 0, "runAsNonRoot": False}
+    assert [mount["mountPath"] for mount in second["volumeMounts"]] == ["/model-store", "/scratch"]
+    assert pod["containers"][0]["volumeMounts"][-1]["mountPath"] == "/etc/ssl"
+    assert [volume["name"] for volume in pod["volumes"]] == [
+        "nim-cache-volume", "scratch", "ca-cert-volume", "custom-ca",
+    ]  # fmt: skip
+
+
+def test_no_init_container_without_certificates(cache: t.Callable[..., Json]) -> None:
+    assert "initContainers" not in pod_of(cache(proxy={"httpProxy": "http://p:1"}))
+
+
+def test_placement_and_security(cache: t.Callable[..., Json]) -> None:
+    toleration = {
+        "key": "gpu",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 30,
+    }
+    cr = cache(
+        tolerations=[toleration], runtimeClassName="nvidia", userID=0, groupID=7,
+        resources={"cpu": 2, "memory": "4Gi"},
+    )  # fmt: skip
+    pod = pod_of(cr)
+    assert pod["tolerations"] == [toleration]
+    assert pod["runtimeClassName"] == "nvidia"
+    assert pod["restartPolicy"] == "Never"
+    assert pod["securityContext"] == {"runAsUser": 0, "fsGroup": 7, "runAsNonRoot": True}
+    container = pod["containers"][0]
+    assert container["securityContext"]["runAsGroup"] == 7
+    amounts = {"cpu": "2", "memory": "4Gi"}
+    assert container["resources"] == {"limits": amounts, "requests": amounts}
+    assert container["envFrom"] == [{"secretRef": {"name": "ngc-api-secret"}}]
+
+
+@pytest.mark.parametrize(
+    ("orchestrator", "spec", "scc", "seccomp"),
+    [
+        ("Kubernetes", {}, None, None),
+        ("OpenShift", {}, "nonroot", None),
+        ("OpenShift", {"proxy": {}}, "anyuid", None),
+        ("TKGS", {}, None, {"type": "RuntimeDefault"}),
+    ],
+)
+def test_orchestrators(
+    cache: t.Callable[..., Json],
+    orchestrator: str,
+    spec: Json,
+    scc: str | None,
+    seccomp: Json | None,
+) -> None:
+    template = build_job(NIMCacheApp(cache(**spec)), "", ["a"], orchestrator)["spec"]["template"]
+    annotations = template["metadata"]["annotations"]
+    assert annotations.pop("sidecar.istio.io/inject") == "false"
+    assert annotations == ({"openshift.io/scc": scc} if scc else {})
+    assert template["spec"]["securityContext"].get("seccompProfile") == seccomp
+
+
+def test_cert_config_is_refused(cache: t.Callable[..., Json]) -> None:
+    with pytest.raises(NimError) as raised:
+        build_job(
+            NIMCacheApp(cache(certConfig={"name": "c", "mountPath": "/c"})), "", ["a"], "Kubernetes"
+        )
+    assert str(raised.value) == (
+        "Deprecated field 'CertConfig' is used. Please migrate to 'Proxy' field on NIMCache.\""
+    )
+
+
+@pytest.mark.parametrize(
+    ("profiles", "found"), [(["a", "b"], ["a", "b"]), (["all"], [])], ids=["ids", "all"]
+)
+def test_profiles_can_be_read_back(
+    cache: t.Callable[..., Json], profiles: list[str], found: list[str]
+) -> None:
+    assert profiles_of(build_job(NIMCacheApp(cache()), "", profiles, "Kubernetes")) == found

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status import assess
+
+
+def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
+    """A pass of an operator with these switches."""
+    answers = {**world.observe()[1].answers, "operator": read_switches(environment)}
+    _wanted, plan = plan_for(KIND, world.cr, Observed(answers))
+    outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason or "Failed")
+    return plan, assess(NIMCacheApp(world.cr, Observed(answers)), outcome)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param({"userID": 0}, "spec.userID: 0 is forbidden", id="root"),
+        pytest.param(
+            {"proxy": {"certConfigMap": "ca"}},
+            'spec.proxy.certConfigMap: "ca" is forbidden',
+            id="a container that runs as root",
+        ),
+    ],
+)
+@pytest.mark.parametrize("value", ["forbid", "maybe"])
+def test_root_may_be_forbidden(world: t.Any, spec: t.Any, said: str, value: str) -> None:
+    made = world(**spec)
+    plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
+    assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
+    conditions = {item["type"]: item for item in found.status["conditions"]}
+    assert (found.status["state"], found.error, found.in_transit) == ("NotReady", "", False)
+    assert conditions["Stalled"]["reason"] == "Forbidden"
+    assert said in conditions["Stalled"]["message"]
+    assert "NIMOPS_ROOT_USER" in conditions["NIM_CACHE_RECONCILE_FAILED"]["message"]
+    assert plan_and_assess(made, NIMOPS_ROOT_USER="allow")[0].apply
+
+
+def test_cached_model_stays_when_the_spec_becomes_forbidden(world: t.Any) -> None:
+    made = world(userID=0).become_ready()
+    plan, found = plan_and_assess(made, NIMOPS_ROOT_USER="forbid")
+    assert (plan.apply, plan.prune) == ([], [])
+    assert found.status["state"] == "Ready"
+    assert {"Stalled"} <= {item["type"] for item in found.status["conditions"]}
+
+
+@pytest.mark.parametrize(
+    ("environment", "granted"),
+    [({}, ["anyuid", "nonroot"]), ({"NIMOPS_ROOT_USER": "forbid"}, ["nonroot"])],
+)
+def test_forbidden_root_applies_to_the_shared_role(
+    world: t.Any, environment: t.Any, granted: list[str]
+) -> None:
+    """Whoever may make pods in the namespace can use it."""
+    plan, _found = plan_and_assess(world(proxy={"httpProxy": "http://p"}), **environment)
+    (role,) = (item for item in plan.apply if item["kind"] == "Role")
+    assert role["rules"][0]["resourceNames"] == granted

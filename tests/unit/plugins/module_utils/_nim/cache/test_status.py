@@ -1,0 +1,477 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The status: states, conditions, events, wake-ups."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    MAX_LISTED,
+)
+
+Json = dict[str, t.Any]
+Make = t.Callable[..., t.Any]
+
+FAILED = "NIM_CACHE_RECONCILE_FAILED"
+COMPLETED = "NIM_CACHE_JOB_COMPLETED"
+PENDING = "NIM_CACHE_JOB_PENDING"
+JOB, CLAIM = "Job/nim/llama-job", "PersistentVolumeClaim/nim/llama-pvc"
+NGC = {"modelPuller": "x:1", "authSecret": "s"}
+
+
+@pytest.fixture
+def started(world: Make) -> t.Any:
+    """A cache whose Job was just made."""
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    assert cluster.state == "Started"
+    return cluster
+
+
+def types(cluster: t.Any) -> list[str]:
+    return [item["type"] for item in cluster.cr["status"]["conditions"]]
+
+
+def test_the_whole_way(world: Make) -> None:
+    cluster = world()
+    states = []
+    for step in (
+        lambda: None,
+        cluster.run_pod,
+        cluster.set_job,
+        lambda: cluster.set_job(active=1),
+        lambda: cluster.set_job("Complete", succeeded=1),
+    ):
+        step()
+        done = cluster.reconcile()
+        states.append(cluster.state)
+        assert ("Normal", cluster.state) in done.events
+        assert done.assessment.in_transit is (cluster.state != "Ready")
+        assert done.assessment.error == ""
+    assert states == ["PVC-Created", "Started", "Pending", "InProgress", "Ready"]
+    assert types(cluster) == [
+        "NIM_CACHE_PVC_CREATED", "NIM_CACHE_JOB_CREATED", PENDING, COMPLETED,
+    ]  # fmt: skip
+    assert cluster.cr["status"] == cluster.cr["status"] | {
+        "pvc": "llama-pvc",
+        "profiles": [
+            {
+                "name": "aaaa",
+                "model": "meta/llama",
+                "release": "1.12.0",
+                "config": {
+                    "gpu": "H100", "llm_engine": "tensorrt_llm", "tp": "1", "precision": "fp8",
+                    "profile": "throughput",
+                },
+            }
+        ],
+    }  # fmt: skip
+    assert set(cluster.cr["status"]) == {"state", "conditions", "pvc", "profiles"}
+
+
+def test_conditions_of_the_whole_way(started: t.Any) -> None:
+    assert started.condition("NIM_CACHE_PVC_CREATED") == (
+        "True", "PVCCreated", "The PVC has been created for caching NIM model",
+    )  # fmt: skip
+    assert started.condition("NIM_CACHE_JOB_CREATED") == (
+        "True", "JobCreated", "The Job to cache NIM has been created",
+    )  # fmt: skip
+    started.set_job()
+    started.reconcile()
+    assert started.condition(PENDING) == (
+        "True", "JobPending", "The Job to cache NIM is in pending state",
+    )  # fmt: skip
+    started.set_job(active=1)
+    started.reconcile()
+    assert started.condition(PENDING) == (
+        "False", "JobRunning", "The Job to cache NIM is in progress",
+    )  # fmt: skip
+    started.set_job("Complete", succeeded=1)
+    started.reconcile()
+    assert started.condition(COMPLETED) == (
+        "True", "JobCompleted", "The Job to cache NIM has successfully completed",
+    )  # fmt: skip
+    assert started.condition(PENDING)[0] == "False"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "counts", "state"),
+    [
+        pytest.param([], {}, "Pending", id="nothing"),
+        pytest.param([], {"active": 1}, "InProgress", id="active"),
+        pytest.param([], {"active": 1, "failed": 2}, "InProgress", id="failed-once"),
+        pytest.param([], {"failed": 1}, "InProgress", id="between-attempts"),
+        pytest.param(["FailureTarget"], {"failed": 6}, "InProgress", id="about-to-fail"),
+        pytest.param(["Failed"], {"failed": 6}, "Failed", id="failed"),
+        pytest.param([], {"succeeded": 1}, "Ready", id="succeeded"),
+        pytest.param(["Complete"], {}, "Ready", id="complete"),
+        pytest.param(["Complete"], {"failed": 3, "succeeded": 1}, "Ready", id="at-last"),
+    ],
+)
+def test_state_of_the_job(
+    started: t.Any, conditions: list[str], counts: dict[str, int], state: str
+) -> None:
+    started.set_job(*conditions, **counts)
+    started.reconcile()
+    assert started.state == state
+
+
+def test_failed_attempts_are_counted(started: t.Any) -> None:
+    started.set_job(failed=2)
+    started.reconcile()
+    assert started.condition(PENDING)[2] == (
+        "The Job to cache NIM is in progress (2 of 6 attempts failed)"
+    )
+    started.set_job(failed=3)
+    done = started.reconcile()
+    assert "(3 of 6" in started.condition(PENDING)[2]
+    assert done.events == []
+
+
+def test_failed_job(started: t.Any) -> None:
+    started.set_job("Failed", failed=6)
+    done = started.reconcile()
+    assert started.condition(COMPLETED) == ("False", "JobFailed", "The Job to cache NIM has failed")
+    assert started.condition("Stalled")[1] == "JobFailed"
+    assert started.condition("Reconciling") is None
+    assert done.events == [("Normal", "Failed")]
+    assert (done.assessment.in_transit, done.assessment.error) == (False, "")
+    assert started.reconcile().events == []
+
+
+def test_a_ready_cache_stays_ready_whatever_its_job_says(world: Make) -> None:
+    cluster = world().become_ready()
+    cluster.set_job("Failed", failed=6)
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+
+
+def test_nothing_is_written_twice(world: Make) -> None:
+    cluster = world().become_ready()
+    before = cluster.cr["status"]
+    done = cluster.reconcile()
+    assert cluster.cr["status"] == before
+    assert (done.events, done.assessment.triggers) == ([], [])
+
+
+def test_a_job_found_running_counts_as_made(started: t.Any) -> None:
+    started.cr["status"] = {}
+    started.set_job(active=1)
+    started.reconcile()
+    assert started.state == "InProgress"
+    assert "NIM_CACHE_JOB_CREATED" in types(started)
+
+
+def test_selection_is_told_when_the_job_is_made(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod()
+    event = cluster.reconcile().assessment.events[0]
+    assert (event.kind, event.reason) == ("Normal", "ProfilesSelected")
+    assert event.message.startswith("1 of 3 profiles selected for caching: aaaa")
+    assert "bbbb: tensorParallelism wanted 1, profile has 2" in event.message
+
+
+def test_nothing_selected(world: Make) -> None:
+    cluster = world(source={"ngc": NGC | {"model": {"precision": "int4"}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    done = cluster.reconcile()
+    assert (done.applied, done.pruned) == (["ConfigMap/nim/llama-manifest"], ["Pod/nim/llama-pod"])
+    status, reason, message = cluster.condition(FAILED)
+    assert (status, reason) == ("True", "ReconcileFailed")
+    assert message.startswith("no profiles are selected for caching: none of 3 fits; ")
+    assert "aaaa: precision wanted int4, profile has fp8" in message
+    assert cluster.condition("Stalled")[1] == "NoProfilesSelected"
+    assert cluster.state == "NotReady"
+    assert cluster.cr["status"]["selection"]["considered"] == 3
+    assert cluster.cr["status"]["selection"]["dropped"][0] == {
+        "profile": "aaaa",
+        "reason": "precision",
+        "message": "precision wanted int4, profile has fp8",
+    }
+    assert done.events == [("Warning", "ReconcileFailed")]
+    assert done.assessment.events[0].message.startswith(
+        "NIMCache llama reconcile failed, msg: no profiles are selected for caching"
+    )
+    assert (done.assessment.in_transit, done.assessment.error) == (True, "")
+    again = cluster.reconcile()
+    assert (again.applied, again.pruned, again.events) == ([], [], [])
+
+
+def test_nothing_selected_until_a_gpu_comes(world: Make) -> None:
+    cluster = world(source={"ngc": NGC | {"model": {"engine": "tensorrt", "precision": "bf16"}}})
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    assert cluster.cr["status"]["selection"]["selected"] == []
+    label = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}
+    cluster.nodes.append({"metadata": {"name": "new", "labels": label}})
+    assert cluster.reconcile().applied == [JOB]
+    assert cluster.state == "Started"
+    assert "selection" not in cluster.cr["status"]
+    assert cluster.condition(FAILED) == ("False", "Reconciled", "")
+    assert cluster.condition("Stalled") is None
+
+
+def test_missing_claim(world: Make) -> None:
+    cluster = world(pvc={"name": "models"})
+    done = cluster.reconcile()
+    assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "models" not found'
+    assert cluster.condition("Stalled")[1] == "PVCNotFound"
+    assert cluster.state == "NotReady"
+    assert (done.assessment.in_transit, done.assessment.error) == (True, "")
+
+
+def test_no_storage_at_all(world: Make) -> None:
+    cluster = world()
+    cluster.cr["spec"]["storage"] = {}
+    cluster.reconcile()
+    assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "llama-pvc" not found'
+
+
+def test_bad_size(world: Make) -> None:
+    cluster = world(pvc={"create": True, "size": "big"})
+    done = cluster.reconcile()
+    assert cluster.condition(FAILED)[2].startswith(
+        "failed to parse size for pvc creation llama-pvc, err "
+    )
+    assert not done.assessment.in_transit
+
+
+def test_host_path(world: Make) -> None:
+    cluster = world()
+    cluster.cr["spec"]["storage"] = {"hostPath": "/models"}
+    cluster.reconcile()
+    assert "spec.storage.hostPath is not supported" in cluster.condition(FAILED)[2]
+    assert cluster.condition("Stalled")[1] == "HostPathNotSupported"
+
+
+def test_unreadable_manifest_keeps_the_pod_to_look_at(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod("a: {b")
+    done = cluster.reconcile()
+    assert "the model manifest cannot be read" in cluster.condition(FAILED)[2]
+    assert (done.pruned, done.assessment.in_transit, cluster.state) == ([], True, "NotReady")
+    cluster.run_pod()
+    cluster.reconcile()
+    assert cluster.state == "Started"
+
+
+@pytest.mark.parametrize(
+    ("profiles", "state"), [(None, "NotReady"), (["aaaa"], "NotReady"), (["all"], "Ready")]
+)
+def test_image_without_manifest(world: Make, profiles: list[str] | None, state: str) -> None:
+    model = {"profiles": profiles} if profiles else {}
+    cluster = world(source={"ngc": NGC | {"model": model}})
+    cluster.reconcile()
+    cluster.run_pod("model_manifest.yaml not found\n")
+    cluster.reconcile()
+    assert cluster.cr["status"]["type"] == "model-free"
+    assert (JOB in cluster.objects) is bool(profiles)
+    if profiles:
+        cluster.set_job("Complete", succeeded=1)
+        cluster.reconcile()
+    assert cluster.state == state
+    if state == "NotReady":
+        assert cluster.condition(FAILED)[2].startswith(
+            "failed to get model manifest config file: unable to get ConfigMap llama-manifest: "
+        )
+
+
+def test_waiting_tells_why_the_pod_does_not_run(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    waiting = {
+        "reason": "ImagePullBackOff",
+        "message": 'Back-off pulling image "x": ErrImagePull: no',
+    }
+    cluster.objects["Pod/nim/llama-pod"]["status"] = {
+        "phase": "Pending",
+        "containerStatuses": [{"name": "c", "state": {"waiting": waiting}}],
+    }
+    cluster.reconcile()
+    assert cluster.condition("Reconciling")[1:] == (
+        "WaitingForManifest",
+        "waiting for Pod llama-pod to run, container c: ErrImagePull: no",
+    )
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    cluster.objects["Pod/nim/llama-pod"]["status"] = {
+        "phase": "Pending",
+        "conditions": [unschedulable],
+    }
+    cluster.reconcile()
+    assert cluster.condition("Reconciling")[2].endswith("to run: Unschedulable")
+
+
+def test_refusals_fail_the_run_and_are_told_once(world: Make) -> None:
+    cluster = world()
+    cluster.refused[CLAIM] = "accessModes: Unsupported value"
+    done = cluster.reconcile()
+    assert cluster.state == "NotReady"
+    assert cluster.condition(FAILED) == (
+        "True",
+        "ReconcileFailed",
+        "accessModes: Unsupported value",
+    )
+    assert done.assessment.error == "accessModes: Unsupported value"
+    assert done.events == [("Warning", "ReconcileFailed")]
+    assert cluster.reconcile().events == []
+    cluster.refused.clear()
+    cluster.reconcile()
+    assert cluster.condition(FAILED) == ("False", "Reconciled", "")
+
+
+def test_failure_of_the_run(started: t.Any) -> None:
+    started.failure = "connection refused"
+    done = started.reconcile()
+    assert started.state == "NotReady"
+    assert started.condition(FAILED)[2] == "connection refused"
+    assert done.assessment.error == "connection refused"
+    started.failure = ""
+    started.set_job(active=1)
+    started.reconcile()
+    assert started.state == "InProgress"
+
+
+def test_failure_of_the_run_leaves_a_ready_cache_ready(world: Make) -> None:
+    cluster = world().become_ready()
+    cluster.failure = "connection refused"
+    done = cluster.reconcile()
+    assert (cluster.state, done.assessment.error) == ("Ready", "connection refused")
+    assert cluster.condition(FAILED)[0] == "True"
+    cluster.failure = ""
+    cluster.reconcile()
+    assert cluster.condition(FAILED) == ("False", "Reconciled", "")
+    assert JOB in cluster.objects
+
+
+def test_lost_claim(world: Make) -> None:
+    cluster = world().become_ready()
+    del cluster.objects[CLAIM]
+    done = cluster.reconcile()
+    assert done.events == [("Warning", "PVCLost"), ("Normal", "NotReady")]
+    assert cluster.condition(COMPLETED)[:2] == ("False", "PVCLost")
+    assert set(cluster.cr["status"]) == {"state", "conditions"}
+
+
+def service(name: str, cache: str, **annotations: str) -> Json:
+    return {
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"storage": {"nimCache": {"name": cache}}},
+    }
+
+
+def build(name: str, cache: str) -> Json:
+    return {"metadata": {"name": name}, "spec": {"nimCache": {"name": cache}}}
+
+
+def test_what_uses_the_cache_is_woken(world: Make) -> None:
+    cluster = world()
+    told = service("told", "llama", **{"nimops.nim/cache-state": "llama=PVC-Created"})
+    cluster.users["NIMService/nim/*"] = [service("a", "llama"), service("b", "other"), told, {
+        "metadata": {"name": "c"}, "spec": {"storage": {"pvc": {}}},
+    }]  # fmt: skip
+    cluster.users["NIMBuild/nim/*"] = [build("engine", "llama"), build("another", "other")]
+    stamps = cluster.reconcile().assessment.triggers
+    assert [(s.kind, s.name, s.key, s.value) for s in stamps] == [
+        ("NIMBuild", "engine", "nimops.nim/cache-state", "llama=PVC-Created"),
+        ("NIMService", "a", "nimops.nim/cache-state", "llama=PVC-Created"),
+    ]
+    assert cluster.reconcile().assessment.triggers == []
+    cluster.become_ready()
+    del cluster.objects[CLAIM]
+    stamps = cluster.reconcile().assessment.triggers
+    assert [(s.name, s.value) for s in stamps] == [
+        ("engine", "llama=NotReady"), ("a", "llama=NotReady"), ("told", "llama=NotReady"),
+    ]  # fmt: skip
+
+
+BUILT = {"name": "built", "config": {"model_name": "mine", "input_profile": "aaaa"}}
+
+
+def test_foreign_fields_of_the_status_are_kept(world: Make) -> None:
+    cluster = world().become_ready()
+    cluster.cr["status"]["profiles"].append(BUILT)
+    cluster.reconcile()
+    assert cluster.cr["status"]["profiles"][-1] == BUILT
+
+
+@pytest.mark.parametrize("state", ["NotReady", "Failed", "InProgress"])
+def test_a_new_download_keeps_what_was_built(world: Make, state: str) -> None:
+    """The reference leaves such states, with all profiles listed, and its Jobs vanish."""
+    cluster = world().become_ready()
+    profiles = list(cluster.cr["status"]["profiles"])
+    cluster.cr["status"] |= {"state": state, "profiles": [*profiles, BUILT]}
+    del cluster.objects[JOB]
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Started", [BUILT])
+    for status in ({"active": 1}, {"failed": 1}):
+        cluster.set_job(**status)
+        cluster.reconcile()
+        assert (cluster.state, cluster.cr["status"]["profiles"]) == ("InProgress", [BUILT])
+    cluster.set_job("Failed", failed=6)
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Failed", [BUILT])
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert (cluster.state, cluster.cr["status"]["profiles"]) == ("Ready", [*profiles, BUILT])
+
+
+def test_a_lost_claim_takes_with_it_what_was_built(world: Make) -> None:
+    cluster = world().become_ready()
+    cluster.cr["status"]["profiles"].append(BUILT)
+    del cluster.objects[CLAIM]
+    cluster.reconcile()
+    assert "profiles" not in cluster.cr["status"]
+
+
+def test_what_was_built_and_is_cached_stands_once(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.cr["status"]["profiles"] = [BUILT | {"name": "aaaa"}, BUILT]
+    cluster.become_ready()
+    assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["aaaa", "built"]
+    assert "input_profile" not in cluster.cr["status"]["profiles"][0]["config"]
+
+
+def large_manifest(count: int) -> str:
+    tags = {"llm_engine": "tensorrt_llm", "tp": "1", "gpu": "H100", "note": "x" * 800}
+    profiles = {f"{n:064d}": {"tags": tags} for n in range(count)}
+    return f"{BEGIN_MARK}\n{json.dumps(profiles)}\n{END_MARK}\n"
+
+
+def test_a_manifest_that_no_config_map_holds_is_a_problem_of_the_pod(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod(large_manifest(1100))
+    done = cluster.reconcile()
+    assert "the part that a ConfigMap stores has 1" in cluster.condition(FAILED)[2]
+    assert (done.applied, done.pruned, done.assessment.error) == ([], [], "")
+    cluster.run_pod()
+    cluster.reconcile()
+    assert cluster.condition(FAILED)[0] == "False"
+
+
+def test_the_status_lists_no_more_profiles_than_it_can_hold(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod(large_manifest(900))
+    cluster.reconcile()
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    listed = cluster.cr["status"]["profiles"]
+    assert len(json.dumps(listed)) < MAX_LISTED + 2000
+    assert cluster.condition("NIM_CACHE_JOB_COMPLETED")[2].endswith(
+        f"status.profiles only has room for the first {len(listed)} of 900 profiles"
+    )

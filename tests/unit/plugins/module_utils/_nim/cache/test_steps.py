@@ -1,0 +1,290 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The claim and the Job: when they are created, replaced and waited for."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.steps import (
+    has_pvc,
+    has_succeeded,
+    job_condition,
+    next_steps,
+)
+
+Make = t.Callable[..., t.Any]
+RBAC = [
+    "ServiceAccount/nim/nim-cache-sa",
+    "Role/nim/nim-cache-role",
+    "RoleBinding/nim/nim-cache-rolebinding",
+]
+CLAIM, POD, KEPT, JOB = (
+    "PersistentVolumeClaim/nim/llama-pvc", "Pod/nim/llama-pod", "ConfigMap/nim/llama-manifest", "Job/nim/llama-job",
+)  # fmt: skip
+OURS = {
+    "metadata": {
+        "name": "llama-pvc",
+        "labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"},
+    }
+}
+TERMINATING = {"metadata": {"name": "llama-pvc", "deletionTimestamp": "now"}}
+NGC = {"modelPuller": "x:1", "authSecret": "s"}
+FOREIGN = {"metadata": {"name": "x", "namespace": "nim", "ownerReferences": [
+    {"kind": "NIMCache", "name": "other", "uid": "u-other", "controller": True}]}}  # fmt: skip
+
+
+def test_foreign_job_is_never_mistaken_for_ours(world: Make) -> None:
+    cluster = world()
+    cluster.objects[JOB] = FOREIGN | {"status": {"succeeded": 1}}
+    cluster.reconcile()
+    cluster.run_pod()
+    done = cluster.reconcile()
+    assert cluster.state == "NotReady"
+    assert "Job llama-job exists" in cluster.condition("NIM_CACHE_RECONCILE_FAILED")[2]
+    assert done.assessment.in_transit
+    del cluster.objects[JOB]
+    assert JOB in cluster.reconcile().applied
+    assert cluster.state == "Started"
+
+
+@pytest.mark.parametrize("key", [KEPT, POD, JOB, CLAIM])
+def test_waits_for_objects_of_a_deleted_namesake_to_go(world: Make, key: str) -> None:
+    cluster = world().become_ready()
+    old = cluster.objects.get(key) or {
+        "kind": "Pod",
+        "metadata": {"name": "llama-pod", "namespace": "nim"},
+    }
+    old["metadata"]["ownerReferences"] = [
+        {"kind": "NIMCache", "name": "llama", "uid": "u-before", "controller": True}
+    ]
+    fresh = world()
+    fresh.objects = {key: old}
+    for _ in range(3):
+        fresh.reconcile()
+        if key != POD and POD in fresh.objects:
+            fresh.run_pod()
+    assert fresh.state != "Ready"
+    assert fresh.condition("Reconciling") is not None
+    del fresh.objects[key]
+    fresh.reconcile()
+    fresh.become_ready()
+
+
+def test_claim_of_the_user(world: Make) -> None:
+    cluster = world(pvc={"name": "models"})
+    assert cluster.reconcile().applied == RBAC
+    cluster.objects["PersistentVolumeClaim/nim/models"] = {"metadata": {"name": "models"}}
+    assert cluster.reconcile().applied == [POD]
+    cluster.run_pod()
+    assert cluster.reconcile().applied == [KEPT, JOB]
+
+
+def test_claim_of_invalid_size(world: Make) -> None:
+    cluster = world(pvc={"create": True, "size": "big", "volumeAccessMode": "ReadWriteOnce"})
+    assert cluster.reconcile().applied == RBAC
+    assert cluster.state == "NotReady"
+
+
+def test_nothing_is_probed_for_a_refused_claim(world: Make) -> None:
+    cluster = world()
+    cluster.refused = {CLAIM: "spec.accessModes: Unsupported value"}
+    cluster.reconcile()
+    cluster.reconcile()
+    assert sorted(cluster.objects) == sorted(RBAC)
+    assert cluster.state == "NotReady"
+    cluster.refused = {}
+    assert cluster.reconcile().applied == [CLAIM]
+    assert cluster.reconcile().applied == [POD]
+
+
+def test_no_job_before_its_claim(world: Make) -> None:
+    """A Job whose claim the API server refuses would have to go again."""
+    cluster = world()
+    cluster.protocol = "native"
+    cluster.refused[CLAIM] = "accessModes: invalid"
+    for _ in range(3):
+        cluster.reconcile()
+    assert JOB not in cluster.objects
+
+
+@pytest.mark.parametrize("job_remains", [True, False], ids=["job-there", "job-expired"])
+def test_lost_claim_of_a_ready_cache(world: Make, job_remains: bool) -> None:
+    cluster = world().become_ready()
+    del cluster.objects[CLAIM]
+    if not job_remains:
+        del cluster.objects[JOB]
+    first = cluster.reconcile()
+    assert (first.applied, first.pruned) == ([], [JOB] if job_remains else [])
+    assert cluster.state == "NotReady"
+    second = cluster.reconcile()
+    assert second.applied == [CLAIM]
+    assert cluster.state == "PVC-Created"
+    assert cluster.reconcile().applied == [JOB]
+    assert cluster.state == "Started"
+    cluster.set_job("Complete", succeeded=1)
+    cluster.reconcile()
+    assert cluster.state == "Ready"
+    assert len(cluster.cr["status"]["profiles"]) == 1
+
+
+def test_lost_claim_survives_a_crash_before_the_status_is_written(world: Make) -> None:
+    cluster = world().become_ready()
+    del cluster.objects[CLAIM]
+    old = cluster.cr
+    cluster.reconcile()
+    cluster.cr = old | {"status": old["status"] | {"state": "Ready"}}
+    assert cluster.reconcile().applied == []
+    assert cluster.state == "NotReady"
+
+
+def test_no_new_claim_before_the_old_job_is_gone(world: Make) -> None:
+    cluster = world().become_ready()
+    del cluster.objects[CLAIM]
+    going = cluster.objects[JOB]
+    cluster.reconcile()
+    going["metadata"]["deletionTimestamp"] = "now"
+    cluster.objects[JOB] = going
+    assert cluster.reconcile().applied == []
+    del cluster.objects[JOB]
+    assert cluster.reconcile().applied == [CLAIM]
+
+
+def test_claim_of_the_user_lost_and_restored(world: Make) -> None:
+    """The Job of a claim that vanished says nothing of the claim that came in its place."""
+    cluster = world(pvc={"name": "models"})
+    claim = {"metadata": {"name": "models"}}
+    cluster.objects["PersistentVolumeClaim/nim/models"] = claim
+    cluster.become_ready()
+    del cluster.objects["PersistentVolumeClaim/nim/models"]
+    assert cluster.reconcile().pruned == [JOB]
+    assert cluster.state == "NotReady"
+    cluster.objects["PersistentVolumeClaim/nim/models"] = claim
+    assert cluster.reconcile().applied == [JOB]
+    assert cluster.state == "Started"
+
+
+def test_terminating_claim_gets_no_job(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.objects[CLAIM]["metadata"]["deletionTimestamp"] = "now"
+    done = cluster.reconcile()
+    assert (done.applied, done.assessment.in_transit) == ([], True)
+
+
+def test_expired_finished_job(world: Make) -> None:
+    cluster = world().become_ready()
+    del cluster.objects[JOB]
+    assert cluster.reconcile().applied == []
+    assert cluster.state == "Ready"
+
+
+def test_expired_failed_job_is_retried(world: Make) -> None:
+    cluster = world()
+    cluster.reconcile()
+    cluster.run_pod()
+    cluster.reconcile()
+    cluster.set_job("Failed", failed=6)
+    cluster.reconcile()
+    assert cluster.state == "Failed"
+    assert cluster.reconcile().applied == []
+    del cluster.objects[JOB]
+    assert cluster.reconcile().applied == [JOB]
+    assert cluster.state == "Started"
+
+
+def test_given_profiles_need_no_selection(world: Make) -> None:
+    cluster = world(source={"ngc": NGC | {"model": {"profiles": ["bbbb", "zzzz"]}}})
+    cluster.become_ready()
+    args = cluster.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert args == ["--profiles", "bbbb", "zzzz"]
+    assert [item["name"] for item in cluster.cr["status"]["profiles"]] == ["bbbb"]
+
+
+def test_annotated_profiles_replace_the_selection(world: Make) -> None:
+    cluster = world()
+    cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": '["cccc"]'}
+    cluster.become_ready()
+    args = cluster.objects[JOB]["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert args == ["--profiles", "cccc"]
+
+
+@pytest.mark.parametrize("text", ["cccc", "[]", '{"a": 1}', "[1]"])
+def test_invalid_annotation(world: Make, text: str) -> None:
+    cluster = world()
+    cluster.cr["metadata"]["annotations"] = {"nvidia.com/selected-profiles": text}
+    cluster.reconcile()
+    cluster.run_pod()
+    assert cluster.reconcile().applied == [KEPT]
+    assert "must be a JSON list" in cluster.condition("NIM_CACHE_RECONCILE_FAILED")[2]
+
+
+def test_cert_config_prevents_the_job(world: Make) -> None:
+    cluster = world(certConfig={"name": "c", "mountPath": "/c"})
+    cluster.reconcile()
+    cluster.run_pod()
+    done = cluster.reconcile()
+    assert (done.applied, done.pruned) == ([KEPT], [POD])
+    assert cluster.state == "NotReady"
+
+
+def job(*conditions: tuple[str, str], **status: t.Any) -> dict[str, t.Any]:
+    listed = [{"type": kind, "status": value} for kind, value in conditions]
+    return {"status": {**status, "conditions": listed}}
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        pytest.param({}, False, id="no status"),
+        pytest.param({"status": {"conditions": None}}, False, id="no conditions"),
+        pytest.param(job(active=1), False, id="active"),
+        pytest.param(job(("Complete", "False")), False, id="not complete"),
+        pytest.param(job(("Failed", "True"), failed=6), False, id="failed"),
+        pytest.param(job(("Complete", "True")), True, id="complete"),
+        pytest.param(job(succeeded=1, failed=2), True, id="succeeded at last"),
+    ],
+)
+def test_has_succeeded(live: t.Any, expected: bool) -> None:
+    assert has_succeeded(live) is expected
+
+
+def test_job_condition_must_be_true() -> None:
+    live = job(("Complete", "False"), ("Failed", "True"))
+    assert job_condition(live, "Failed") == {"type": "Failed", "status": "True"}
+    assert job_condition(live, "Complete") == job_condition(live, "Other") == {}
+
+
+@pytest.mark.parametrize(
+    ("pvc", "claim", "expected"),
+    [
+        pytest.param(None, None, True, id="to create"),
+        pytest.param(None, OURS, True, id="exists"),
+        pytest.param(None, {"metadata": {"name": "llama-pvc"}}, False, id="somebody else's"),
+        pytest.param(
+            {"create": True, "name": "llama-pvc"},
+            {"metadata": {"name": "llama-pvc"}},
+            True,
+            id="named",
+        ),
+        pytest.param(None, TERMINATING, False, id="terminating"),
+        pytest.param({"name": "models"}, None, False, id="of the user, missing"),
+        pytest.param({"create": True, "size": "big"}, None, False, id="invalid size"),
+    ],
+)
+def test_has_pvc(cache: Make, pvc: t.Any, claim: t.Any, expected: bool) -> None:
+    assert has_pvc(NIMCacheApp(cache(pvc=pvc), Observed({CLAIM: claim}))) is expected
+
+
+def test_host_path_is_a_problem(cache: Make) -> None:
+    cr = cache()
+    cr["spec"]["storage"] = {"hostPath": "/models"}
+    steps = next_steps(NIMCacheApp(cr))
+    assert steps.is_blocked
+    assert steps.problem is not None
+    assert (steps.problem.reason, steps.problem.is_polled) == ("HostPathNotSupported", False)

@@ -1,0 +1,147 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.applied import (
+    workload_child,
+)
+
+CR = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMService",
+    "metadata": {"name": "llm", "namespace": "nim", "uid": "1"},
+}
+ONE, TWO = {"name": "c", "request": "one"}, {"name": "c", "request": "two"}
+OTHER = {"name": "d", "request": "two"}
+
+
+def deployment(*claims: t.Any, image: str = "i", **spec: t.Any) -> dict[str, t.Any]:
+    container = {"name": "nim", "image": image}
+    side = {"name": "side", "resources": {"limits": {"cpu": "1"}}}
+    if claims:
+        container["resources"] = {"claims": list(claims)}
+        side["resources"]["claims"] = list(claims)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "llm", "namespace": "nim", "ownerReferences": [owner_reference(CR)]},
+        "spec": {"replicas": 1, "template": {"spec": {"containers": [container, side]}}} | spec,
+    }
+
+
+def fields(manifest: t.Any) -> t.Any:
+    """A set of the fields of a manifest's spec, as the API server keeps it."""
+    if isinstance(manifest, dict):
+        return {f"f:{key}": fields(value) for key, value in manifest.items()}
+    if isinstance(manifest, list) and manifest and isinstance(manifest[0], dict):
+        return {
+            f'k:{{"name":"{item["name"]}"}}': {".": {}, **fields(item)}
+            if "request" not in item
+            else {}
+            for item in manifest
+        }
+    return {}
+
+
+def live(manifest: t.Any, *entries: tuple[str, str, t.Any], **metadata: t.Any) -> t.Any:
+    managed = [
+        {"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields(spec["spec"])}}
+        for manager, operation, spec in entries
+    ]
+    meta = manifest["metadata"] | {"resourceVersion": "7", "managedFields": managed} | metadata
+    return manifest | {"metadata": meta}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param((), id="none"),
+        pytest.param(({"name": "c"}, {"name": "d"}), id="whole claims"),
+        pytest.param((ONE, OTHER), id="a request of each"),
+    ],
+)
+def test_server_side_apply_takes_claims_of_different_names(claims: t.Any) -> None:
+    child = workload_child(deployment(*claims), None)
+    assert (child.applied, child.to_apply) == (None, deployment(*claims))
+
+
+@pytest.mark.parametrize(
+    ("found", "is_paused"),
+    [
+        pytest.param(None, True, id="absent"),
+        pytest.param(deployment(), True, id="without its claims"),
+        pytest.param(deployment(ONE), True, id="with other claims"),
+        pytest.param(deployment(ONE, TWO, paused=True), False, id="with its claims"),
+    ],
+)
+def test_several_requests_of_a_claim_are_left_to_a_patch(found: t.Any, is_paused: bool) -> None:
+    whole = deployment(ONE, TWO)
+    before = copy.deepcopy(whole)
+    child = workload_child(whole, found)
+    assert child.manifest == whole == before
+    bare = deployment(paused=True) if is_paused else deployment()
+    assert child.to_apply == bare
+
+
+def plan(wanted: t.Any, found: t.Any) -> t.Any:
+    child = workload_child(wanted, found)
+    return make_plan(CR, Desired([child]), Observed({"Deployment/nim/llm": found}))
+
+
+def to_make(item: t.Any) -> t.Any:
+    return item | {"metadata": item["metadata"] | {"resourceVersion": "1"}}
+
+
+def test_a_new_one_is_made_paused_then_gets_its_claims_then_runs() -> None:
+    wanted, paused = deployment(ONE, TWO), deployment(paused=True)
+
+    made = plan(wanted, None)
+    assert (made.apply, made.adopt) == ([to_make(paused)], [])
+
+    applied = ("nimops.nim", "Apply", paused)
+    patched = plan(wanted, live(paused, applied))
+    assert patched.apply == []
+    assert [item["spec"] for item in patched.adopt] == [wanted["spec"]]
+    assert set(patched.adopt[0]["metadata"]) == {"name", "namespace"}
+
+    claims = ("python", "Update", wanted)
+    released = plan(wanted, live(deployment(ONE, TWO, paused=True), applied, claims))
+    assert (released.apply, released.adopt) == ([deployment()], [])
+
+    settled = plan(wanted, live(wanted, ("nimops.nim", "Apply", deployment()), claims))
+    assert (settled.apply, settled.adopt, settled.refusals) == ([], [], [])
+
+
+def test_another_spec_arrives_together_with_its_claims() -> None:
+    wanted = deployment(ONE, TWO, image="new")
+    found = live(deployment(ONE, TWO), ("nimops.nim", "Apply", deployment()))
+    made = plan(wanted, found)
+    assert made.apply == [deployment(image="new")]
+    assert [item["spec"] for item in made.adopt] == [wanted["spec"]]
+
+
+def test_taking_over_leaves_the_claims_where_they_are() -> None:
+    """Were they ours, server-side apply would remove them: it is not given any."""
+    wanted = deployment(ONE, TWO)
+    found = live(wanted, ("manager", "Update", wanted))
+    found["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"] = {
+        "f:labels": {"f:app.kubernetes.io/managed-by": {}}
+    }
+    (patch,) = plan(wanted, found).adopt
+    assert "spec" not in patch
+    theirs, ours = patch["metadata"]["managedFields"]
+    assert (theirs["manager"], ours["manager"]) == ("manager", "nimops.nim")
+    assert "f:claims" in str(theirs)
+    assert "f:image" not in str(theirs)
+    assert "f:claims" not in str(ours)
+    assert "f:image" in str(ours)
+    assert "f:limits" in str(ours)

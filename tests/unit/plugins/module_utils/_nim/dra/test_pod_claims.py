@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import hash_name
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.pod_claims import (
+    PodClaim,
+    build_pod_claims,
+    name_pod_claims,
+    template_name,
+    with_claims,
+)
+
+CREATED = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("test-service", "8568b4fb55"),
+        ("test-claim", "9f8c8d9fb"),
+        ("test-template", "5cb744997d"),
+        ("test-nimservice", "6bb8bf548c"),
+        ("llm", "df94b6548"),
+        ("claimtemplate-df94b6548-0", "5c9d688d4c"),
+    ],
+)
+def test_hashes_are_those_of_the_reference(text: str, wanted: str) -> None:
+    assert hash_name(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("llm", 0), "claimtemplate-df94b6548-0"),
+        (("llm", 12, "gpus"), "gpus-df94b6548-12"),
+        (("llm", 1, ""), "claimtemplate-df94b6548-1"),
+    ],
+)
+def test_template_name(arguments: t.Any, wanted: str) -> None:
+    assert template_name(*arguments) == wanted
+
+
+@pytest.mark.parametrize(
+    ("owner", "resources", "domain", "wanted"),
+    [
+        pytest.param("llm", [], "", [], id="none"),
+        pytest.param(
+            "llm",
+            [CREATED],
+            "",
+            [("claim-df94b6548-1-5c9d688d4c-0", "claimtemplate-df94b6548-0")],
+            id="created",
+        ),
+        pytest.param(
+            "test-service",
+            [
+                {"resourceClaimName": "test-claim"},
+                {"resourceClaimTemplateName": "test-template"},
+                {"resourceClaimTemplateName": "test-template"},
+            ],
+            "",
+            [
+                ("claim-8568b4fb55-0-9f8c8d9fb-0", "test-claim"),
+                ("claim-8568b4fb55-1-5cb744997d-0", "test-template"),
+                ("claim-8568b4fb55-1-5cb744997d-1", "test-template"),
+            ],
+            id="by name, a template twice",
+        ),
+        pytest.param(
+            "llm",
+            [{"resourceClaimName": "x"}, CREATED],
+            "test-template",
+            [
+                (f"claim-df94b6548-0-{hash_name('x')}-0", "x"),
+                (
+                    f"claim-df94b6548-1-{hash_name('claimtemplate-df94b6548-1')}-0",
+                    "claimtemplate-df94b6548-1",
+                ),
+                ("claim-df94b6548-2-5cb744997d-0", "test-template"),
+            ],
+            id="the index counts all entries, a domain's template is last",
+        ),
+    ],
+)
+def test_name_pod_claims(owner: str, resources: t.Any, domain: str, wanted: t.Any) -> None:
+    claims = name_pod_claims(owner, resources, domain)
+    assert [(claim.name, claim.target) for claim in claims] == wanted
+
+
+def test_a_claim_knows_which_field_asks_for_it() -> None:
+    claims = name_pod_claims("llm", [{"resourceClaimName": "x"}, CREATED], "t")
+    fields = ["spec.draResources", "spec.draResources", "spec.multiNode.computeDomain"]
+    assert [claim.field for claim in claims] == fields
+
+
+def test_a_request_counts_once() -> None:
+    (claim,) = name_pod_claims("llm", [{"resourceClaimName": "x", "requests": ["b", "a", "b"]}])
+    assert claim.requests == ("b", "a")
+
+
+ALL = PodClaim("a", "ResourceClaim", "x")
+SOME = PodClaim("b", "ResourceClaimTemplate", "y", ("one", "two"))
+
+
+def test_build_pod_claims() -> None:
+    assert build_pod_claims([ALL, SOME]) == [
+        {"name": "a", "resourceClaimName": "x"},
+        {"name": "b", "resourceClaimTemplateName": "y"},
+    ]
+
+
+def test_every_container_uses_every_claim() -> None:
+    containers = [{"name": "nim", "resources": {"limits": {"cpu": 1}}}, {"name": "side"}]
+    used = [{"name": "a"}, {"name": "b", "request": "one"}, {"name": "b", "request": "two"}]
+    assert with_claims(containers, [ALL, SOME]) == [
+        {"name": "nim", "resources": {"limits": {"cpu": 1}, "claims": used}},
+        {"name": "side", "resources": {"claims": used}},
+    ]
+    assert containers[1] == {"name": "side"}
+
+
+def test_without_claims_containers_stay_as_they_are() -> None:
+    containers = [{"name": "nim"}]
+    assert with_claims(containers, []) == containers

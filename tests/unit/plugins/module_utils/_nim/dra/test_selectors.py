@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.selectors import select
+
+DRIVER = 'device.driver == "gpu.nvidia.com"'
+ATTRIBUTE = 'device.attributes["gpu.nvidia.com"].k'
+CAPACITY = 'device.capacity["gpu.nvidia.com"].k'
+SYMBOLS = {
+    "Equal": "==",
+    "NotEqual": "!=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+}
+
+
+def attribute(value: t.Any, op: str | None = "Equal", key: str = "k") -> dict[str, t.Any]:
+    return {"attributeSelectors": [{"key": key, "op": op, "value": value}]}
+
+
+def capacity(value: t.Any, op: str = "Equal", key: str = "k") -> dict[str, t.Any]:
+    return {"capacitySelectors": [{"key": key, "op": op, "value": value}]}
+
+
+@pytest.mark.parametrize(
+    ("device", "wanted"),
+    [
+        pytest.param({}, [], id="only the driver"),
+        pytest.param(attribute({"boolValue": True}), [f"{ATTRIBUTE} == true"], id="true"),
+        pytest.param(
+            attribute({"boolValue": False}, "NotEqual"), [f"{ATTRIBUTE} != false"], id="false"
+        ),
+        pytest.param(attribute({"stringValue": "v"}), [f'{ATTRIBUTE} == "v"'], id="string"),
+        pytest.param(
+            attribute({"stringValue": 'a"b\\c\nd\u00e9'}),
+            [f'{ATTRIBUTE} == "a\\"b\\\\c\\nd\u00e9"'],
+            id="quotes, newlines and accents",
+        ),
+        pytest.param(attribute({"intValue": -1}, None), [f"{ATTRIBUTE} == -1"], id="op by default"),
+        pytest.param(attribute({"intValue": 0}), [f"{ATTRIBUTE} == 0"], id="zero is a value"),
+        *(
+            pytest.param(
+                attribute({"intValue": 5}, op), [f"{ATTRIBUTE} {symbol} 5"], id=f"int {op}"
+            )
+            for op, symbol in SYMBOLS.items()
+        ),
+        *(
+            pytest.param(
+                attribute({"versionValue": "1.2.3"}, op),
+                [f'({ATTRIBUTE}).compareTo(semver("1.2.3")) {symbol} 0'],
+                id=f"version {op}",
+            )
+            for op, symbol in SYMBOLS.items()
+        ),
+        *(
+            pytest.param(
+                capacity("40Gi", op),
+                [f'({CAPACITY}).compareTo(quantity("40Gi")) {symbol} 0'],
+                id=f"quantity {op}",
+            )
+            for op, symbol in SYMBOLS.items()
+        ),
+        pytest.param(
+            capacity("0.5Gi"),
+            [f'({CAPACITY}).compareTo(quantity("512Mi")) == 0'],
+            id="quantity as Kubernetes writes it",
+        ),
+        pytest.param(
+            attribute({"boolValue": True}, key="x.example/y"),
+            ['device.attributes["x.example"].y == true'],
+            id="key with a domain",
+        ),
+        pytest.param(
+            capacity(1, key="x.example/y")
+            | attribute({"boolValue": True}, key="b")
+            | {"driverName": "d.example"},
+            [
+                'device.attributes["d.example"].b == true',
+                '(device.capacity["x.example"].y).compareTo(quantity("1")) == 0',
+            ],
+            id="attributes before capacities, the driver's domain by default",
+        ),
+        pytest.param(
+            {"celExpressions": ["!device.allowMultipleAllocations", "a: b # c\n&& d"]},
+            ["!device.allowMultipleAllocations", "a: b # c\n&& d"],
+            id="verbatim",
+        ),
+        pytest.param(
+            {"celExpressions": ["true"], "attributeSelectors": [], "capacitySelectors": None},
+            ["true"],
+            id="empty lists are none",
+        ),
+    ],
+)
+def test_select(device: t.Any, wanted: list[str]) -> None:
+    driver = device.get("driverName", "gpu.nvidia.com")
+    assert select(device, "d") == [f'device.driver == "{driver}"', *wanted]
+
+
+def many(attributes: int, capacities: int) -> dict[str, t.Any]:
+    return {
+        "attributeSelectors": [
+            {"key": f"a{i}", "value": {"intValue": i}} for i in range(attributes)
+        ],
+        "capacitySelectors": [{"key": f"c{i}", "value": i} for i in range(capacities)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("device", "count"),
+    [
+        pytest.param(many(20, 11), 32, id="one below the limits"),
+        pytest.param(many(20, 12), 32, id="both limits"),
+        pytest.param({"celExpressions": ["a || b"] * 31}, 32, id="31 expressions"),
+        pytest.param({"celExpressions": ["a || b"] * 32}, 32, id="32 expressions"),
+    ],
+)
+def test_there_are_never_more_selectors_than_kubernetes_allows(device: t.Any, count: int) -> None:
+    found = select(device, "d")
+    assert len(found) == count
+    assert found[0].startswith(DRIVER)
+
+
+def test_the_driver_shares_a_selector_if_it_must() -> None:
+    found = select({"celExpressions": ["a || b"] * 32}, "d")
+    assert found == [f"{DRIVER} && (a || b)", *["a || b"] * 31]
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        pytest.param(
+            attribute({"boolValue": True}, "GreaterThan"),
+            r'invalid operator ">" for bool type \(d\.attributeSelectors\[0\]\.op: use',
+            id="order of truth values",
+        ),
+        pytest.param(
+            attribute({"stringValue": "v"}, "LessThanOrEqual"),
+            r'invalid operator "<=" for string type \(d\.attributeSelectors\[0\]\.op: use',
+            id="order of strings",
+        ),
+        pytest.param(
+            attribute({"intValue": 1}, "In"), r"d\.attributeSelectors\[0\]\.op: must", id="operator"
+        ),
+        pytest.param(capacity(1, "In"), r"d\.capacitySelectors\[0\]\.op: must be one", id="its op"),
+        pytest.param(attribute(None), r"\[0\]\.value: must specify exactly one of", id="no value"),
+        pytest.param(attribute({}), r"\[0\]\.value: must specify exactly one of", id="empty value"),
+        pytest.param(
+            attribute({"intValue": 1, "boolValue": True}),
+            r"\[0\]\.value: must specify exactly one of boolValue, intValue, stringValue, versionV",
+            id="two values",
+        ),
+        pytest.param(
+            attribute({"intValue": True}),
+            r"\.value\.intValue: True is not of type int",
+            id="bool as int",
+        ),
+        pytest.param(
+            attribute({"stringValue": 1}),
+            r"\.value\.stringValue: 1 is not of type str",
+            id="int as string",
+        ),
+        pytest.param(
+            attribute({"versionValue": "01.2.3"}),
+            r"d\.attributeSelectors\[0\]\.value\.versionValue\.version: invalid version \"01\.2\.3",
+            id="version",
+        ),
+        pytest.param(capacity("big"), r"d\.capacitySelectors\[0\]\.value: 'big' is", id="quantity"),
+        pytest.param({"capacitySelectors": [{"key": "k"}]}, "is not a quantity", id="no quantity"),
+        pytest.param(attribute({"intValue": 1}, key=""), r"\[0\]\.key: set the name", id="no key"),
+        pytest.param(attribute({"intValue": 1}, key="a/"), r"\.key: set the name", id="no name"),
+        pytest.param(
+            attribute({"intValue": 1}) | capacity(1, key="gpu.nvidia.com/k"),
+            r'd\.capacitySelectors\[0\]\.key: "gpu\.nvidia\.com/k" is selected twice',
+            id="key twice",
+        ),
+        pytest.param(
+            attribute({"intValue": 1}) | {"celExpressions": ["true"]},
+            r"d\.celExpressions must not be set if",
+            id="both ways",
+        ),
+        pytest.param(many(21, 0), r"d\.attributeSelectors: must have at most 20", id="21"),
+        pytest.param(many(0, 13), r"d\.capacitySelectors: must have at most 12", id="13"),
+        pytest.param(
+            {"celExpressions": ["a"] * 33}, r"d\.celExpressions: must have at most 32", id="33"
+        ),
+    ],
+)
+def test_select_refuses(device: t.Any, message: str) -> None:
+    with pytest.raises(NimError, match=message):
+        select(device, "d")

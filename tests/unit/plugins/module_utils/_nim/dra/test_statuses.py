@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.pod_claims import PodClaim
+from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.statuses import (
+    claim_statuses,
+    has_vanishing_claims,
+    state_of,
+)
+
+ALLOCATED = {"allocation": {"devices": {}}}
+RESERVED = ALLOCATED | {"reservedFor": [{"name": "p"}]}
+
+
+def live(name: str, status: t.Any = None, made_for: str = "", **metadata: t.Any) -> t.Any:
+    meta = {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"} | metadata
+    if made_for:
+        meta["annotations"] = {"resource.kubernetes.io/pod-claim-name": made_for}
+    return {"metadata": meta, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("status", "metadata", "wanted"),
+    [
+        pytest.param(None, {}, "pending", id="new"),
+        pytest.param({}, {}, "pending", id="not allocated"),
+        pytest.param(ALLOCATED, {}, "allocated", id="allocated"),
+        pytest.param(RESERVED, {}, "allocated,reserved", id="reserved"),
+        pytest.param({"reservedFor": [{}]}, {}, "pending", id="reserved only"),
+        pytest.param(None, {"deletionTimestamp": "x"}, "deleted", id="deleted"),
+        pytest.param(
+            ALLOCATED, {"deletionTimestamp": "x"}, "deleted,allocated", id="deleted while allocated"
+        ),
+        pytest.param(
+            RESERVED, {"deletionTimestamp": "x"}, "deleted,allocated,reserved", id="still in use"
+        ),
+    ],
+)
+def test_state_of(status: t.Any, metadata: t.Any, wanted: str) -> None:
+    assert state_of(live("x", status, **metadata)) == wanted
+
+
+DIRECT = PodClaim("claim-0", "ResourceClaim", "mine")
+MADE = PodClaim("claim-1", "ResourceClaimTemplate", "gpus")
+
+
+def test_entries_are_in_the_order_of_the_pod() -> None:
+    found = claim_statuses(
+        [MADE, DIRECT],
+        [
+            live("newest", RESERVED, "claim-1", creationTimestamp="2026-01-03T00:00:00Z"),
+            live("mine", ALLOCATED),
+            live("b", RESERVED, "claim-1"),
+            live("a", None, "claim-1"),
+            live("other", RESERVED, "claim-2"),
+        ],
+    )
+    assert found == [
+        {
+            "name": "claim-1",
+            "resourceClaimTemplateStatus": {
+                "name": "gpus",
+                "resourceClaimStatuses": [
+                    {"name": "a", "state": "pending"},
+                    {"name": "b", "state": "allocated,reserved"},
+                    {"name": "newest", "state": "allocated,reserved"},
+                ],
+            },
+        },
+        {"name": "claim-0", "resourceClaimStatus": {"name": "mine", "state": "allocated"}},
+    ]
+
+
+def test_what_is_not_there_is_left_out() -> None:
+    assert claim_statuses([DIRECT, MADE], []) == [
+        {"name": "claim-1", "resourceClaimTemplateStatus": {"name": "gpus"}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claims", "replicas", "wanted"),
+    [
+        pytest.param([], 1, False, id="not made yet"),
+        pytest.param([live("a", RESERVED, "claim-1")], 1, False, id="one for a pod"),
+        pytest.param([live("a", RESERVED, "claim-1")], 0, True, id="of a pod that ends"),
+        pytest.param(
+            [live("a", RESERVED, "claim-1", deletionTimestamp="x")], 1, True, id="vanishing"
+        ),
+        pytest.param([live("mine", RESERVED)], 0, False, id="the user's own outlives the pods"),
+    ],
+)
+def test_is_settling(claims: t.Any, replicas: int, wanted: bool) -> None:
+    assert has_vanishing_claims(claim_statuses([DIRECT, MADE], claims), replicas) is wanted

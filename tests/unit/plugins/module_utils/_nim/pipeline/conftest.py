@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A NIMPipeline to vary, and a namespace in memory that passes run against."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from dataclasses import dataclass, field
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Assessment,
+    Outcome,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.reads import reads
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.status import assess
+
+Json = dict[str, t.Any]
+
+SPEC: Json = {
+    "image": {"repository": "registry.example/nim", "tag": "1.0"},
+    "storage": {"emptyDir": {}},
+}
+
+
+def make_entry(name: str, *, enabled: bool = True, **more: t.Any) -> Json:
+    return {"name": name, "enabled": enabled, "spec": copy.deepcopy(SPEC)} | more
+
+
+def make_pipeline(*entries: t.Any, **metadata: t.Any) -> Json:
+    """A NIMPipeline of these entries; a text is the name of one that is enabled."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMPipeline",
+        "metadata": {"name": "rag", "namespace": "ns", "uid": "u1", "generation": 1} | metadata,
+        "spec": {
+            "services": [make_entry(item) if isinstance(item, str) else item for item in entries]
+        },
+    }
+
+
+def make_service(cr: Json | None, name: str, state: str = "Ready", **metadata: t.Any) -> Json:
+    """A live NIMService that a pipeline controls, or nobody."""
+    owners = {"ownerReferences": [owner_reference(cr)]} if cr else {}
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": name, "namespace": "ns"} | owners | metadata,
+        "spec": copy.deepcopy(SPEC),
+        "status": {"state": state},
+    }
+
+
+@dataclass
+class World:
+    """The NIMServices of a namespace, by name, and the API server that takes them."""
+
+    cr: Json
+    services: dict[str, Json] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    undeletable: dict[str, str] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
+
+    def observe(self) -> Observed:
+        answers: Json = {}
+        while new := [
+            r for r in reads(NIMPipelineApp(self.cr, Observed(answers))) if r.key not in answers
+        ]:
+            for read in new:
+                answers[read.key] = {
+                    "object": lambda name=read.name: copy.deepcopy(self.services.get(name)),
+                    "objects": lambda: copy.deepcopy(list(self.services.values())),
+                }[read.how]()
+        self.asked = list(answers)
+        return Observed(answers)
+
+    def reconcile(self, failure: str = "") -> Assessment:
+        before = copy.deepcopy(self.cr)
+        observed = self.observe()
+        plan = make_plan(self.cr, desired(NIMPipelineApp(self.cr, observed)), observed)
+        refusals, written, deleted = list(plan.refusals), {}, []
+        for manifest in plan.apply:
+            name = manifest["metadata"]["name"]
+            if name in self.refused:
+                refusals.append(Refusal("NIMService", name, self.refused[name]))
+            else:
+                self.services[name] = self.serve(manifest)
+                written[f"NIMService/ns/{name}"] = self.services[name]
+        for reference in plan.prune:
+            name = reference["metadata"]["name"]
+            if name in self.undeletable:
+                refusals.append(Refusal("NIMService", name, self.undeletable[name]))
+            else:
+                del self.services[name]
+                deleted.append(f"NIMService/ns/{name}")
+        self.applied = [key.removeprefix("NIMService/ns/") for key in written]
+        self.pruned = [key.removeprefix("NIMService/ns/") for key in deleted]
+        said = assess(
+            NIMPipelineApp(self.cr, observed), Outcome(written, deleted, refusals, failure)
+        )
+        assert self.cr == before, "the inputs were changed"
+        old = (self.cr.get("status") or {}).get("conditions")
+        conditions = stamp(said.status["conditions"], old, "2026-01-01T00:00:00Z", 1)
+        self.cr["status"] = said.status | {"conditions": conditions}
+        return said
+
+    def serve(self, manifest: Json) -> Json:
+        """What the API server has after an apply."""
+        old = self.services.get(manifest["metadata"]["name"]) or {}
+        live = copy.deepcopy(manifest) | {"status": old.get("status", {})}
+        live["metadata"]["managedFields"] = [{"manager": "nimops.nim", "operation": "Apply"}]
+        return live
+
+    def say(self, **states: str) -> None:
+        """The services tell their states."""
+        for name, state in states.items():
+            self.services[name]["status"] = {"state": state}
+
+    def condition(self, kind: str) -> tuple[str, str] | None:
+        """(reason, message) of a condition that stands."""
+        for item in self.cr["status"]["conditions"]:
+            if item["type"] == kind:
+                assert item["status"] == "True"
+                return item["reason"], item["message"]
+        return None
+
+    @property
+    def summary(self) -> tuple[str, dict[str, str]]:
+        status = self.cr["status"]
+        return status["state"], status.get("states", {})
+
+
+@pytest.fixture
+def make() -> t.Any:
+    """The builders of this file, as attributes."""
+
+    class Builders:
+        entry = staticmethod(make_entry)
+        pipeline = staticmethod(make_pipeline)
+        service = staticmethod(make_service)
+
+        @staticmethod
+        def world(*entries: t.Any, **metadata: t.Any) -> World:
+            return World(make_pipeline(*entries, **metadata))
+
+    return Builders

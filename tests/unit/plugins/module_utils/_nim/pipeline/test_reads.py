@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.reads import reads
+
+LIST = "NIMService/ns/*"
+
+
+@pytest.mark.parametrize(
+    ("entries", "names"),
+    [
+        pytest.param([], [], id="no entries"),
+        pytest.param(["b", "a"], ["b", "a"], id="in order"),
+        pytest.param(["a", {"name": "b", "enabled": False}], ["a"], id="one is disabled"),
+        pytest.param(["A", {"enabled": True}], [], id="invalid names"),
+    ],
+)
+def test_services_of_the_entries(make: t.Any, entries: t.Any, names: list[str]) -> None:
+    found = reads(NIMPipelineApp(make.pipeline(*entries)))
+    assert [read.key for read in found] == [LIST, *(f"NIMService/ns/{name}" for name in names)]
+    assert [read.how for read in found] == ["objects", *["object"] * len(names)]
+
+
+def test_leftovers_are_read_once_they_are_listed(make: t.Any) -> None:
+    cr = make.pipeline("a")
+    other = make.pipeline(name="other", uid="u2")
+    listed = [make.service(cr, "a"), make.service(cr, "old"), make.service(other, "theirs")]
+    found = reads(NIMPipelineApp(cr, Observed({LIST: listed})))
+    assert [read.name for read in found] == ["", "a", "old"]
+
+
+def test_kind_that_is_not_served_has_no_leftovers(make: t.Any) -> None:
+    found = reads(NIMPipelineApp(make.pipeline("a"), Observed({LIST: None})))
+    assert [read.name for read in found] == ["", "a"]

@@ -1,0 +1,232 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event, Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.status import assess
+
+NO = 'NIMService.apps.nvidia.com "b" is invalid: spec.storage: Required value'
+LOOK = "look at the conditions of NIMService"
+
+
+def running(make: t.Any, **states: str) -> t.Any:
+    """A world in which these services run, and the pipeline knows."""
+    world = make.world(*states)
+    world.reconcile()
+    world.say(**states)
+    world.reconcile()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("states", "state", "condition"),
+    [
+        pytest.param({}, "Ready", None, id="no services"),
+        pytest.param({"a": "Ready", "b": "Ready"}, "Ready", None, id="all ready"),
+        pytest.param(
+            {"a": "Ready", "b": "NotReady", "c": ""},
+            "NotReady",
+            ("Reconciling", "NotReady", "waiting for NIMService b, c"),
+            id="some not ready",
+        ),
+        pytest.param(
+            {"a": "Failed", "b": "NotReady", "c": "Failed"},
+            "Failed",
+            ("Stalled", "NIMServiceFailed", f"{LOOK} a, c"),
+            id="some failed",
+        ),
+    ],
+)
+def test_states(make: t.Any, states: t.Any, state: str, condition: t.Any) -> None:
+    world = running(make, **states)
+    assert world.summary == (state, states)
+    stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
+    assert stand == ([condition] if condition else [])
+    said = world.reconcile()
+    assert (said.events, said.in_transit, said.error) == ([], False, "")
+
+
+def test_no_services_leave_no_states(make: t.Any) -> None:
+    world = running(make, a="Ready")
+    world.cr["spec"]["services"] = []
+    world.reconcile()
+    assert world.cr["status"] == {"state": "Ready", "conditions": []}
+
+
+def test_the_first_pass(make: t.Any) -> None:
+    world = make.world("b", "a")
+    said = world.reconcile()
+    assert world.summary == ("NotReady", {"a": "", "b": ""})
+    text = "NIMPipeline rag status NotReady, service states map[a: b:]"
+    assert said.events == [Event("Normal", "NotReady", text)]
+
+
+def test_each_change_is_an_event(make: t.Any) -> None:
+    world = running(make, b="Ready", a="NotReady")
+    world.say(a="Ready")
+    text = "NIMPipeline rag status Ready, service states map[a:Ready b:Ready]"
+    assert world.reconcile().events == [Event("Normal", "Ready", text)]
+
+
+def test_a_disabled_service_does_not_count(make: t.Any) -> None:
+    world = running(make, a="Ready", b="Failed")
+    world.cr["spec"]["services"][1]["enabled"] = False
+    world.reconcile()
+    assert world.summary == ("Ready", {"a": "Ready"})
+
+
+def test_a_service_that_vanished_is_not_ready(make: t.Any) -> None:
+    cr = make.pipeline("a")
+    said = assess(
+        NIMPipelineApp(cr, Observed({"NIMService": [], "NIMService/ns/a": None})), Outcome()
+    )
+    assert said.status["states"] == {"a": "NotReady"}
+
+
+def test_a_refused_service_fails_and_the_others_go_on(make: t.Any) -> None:
+    world = make.world("a", "b", "c")
+    world.refused["b"] = NO
+    said = world.reconcile()
+    world.say(a="Ready", c="Ready")
+    world.reconcile()
+    assert world.summary == ("Failed", {"a": "Ready", "b": "Failed", "c": "Ready"})
+    message = f"spec.services[1]: {NO}"
+    assert world.condition("Stalled") == ("NIMServiceRefused", message)
+    assert said.error == NO
+    assert said.events[1:] == [Event("Warning", "NIMServiceRefused", message)]
+
+
+def test_a_refused_change_fails_though_the_service_runs(make: t.Any) -> None:
+    world = running(make, a="Ready")
+    world.cr["spec"]["services"][0]["spec"]["image"]["tag"] = "2.0"
+    world.refused["a"] = NO
+    world.reconcile()
+    assert world.summary == ("Failed", {"a": "Failed"})
+    assert world.condition("Stalled") == ("NIMServiceRefused", f"spec.services[0]: {NO}")
+    world.refused.clear()
+    world.reconcile()
+    assert world.summary == ("Ready", {"a": "Ready"})
+    assert world.cr["status"]["conditions"] == []
+
+
+@pytest.mark.parametrize("owned", [False, True], ids=["nobody's", "another pipeline's"])
+def test_a_foreign_service_fails(make: t.Any, owned: bool) -> None:
+    world = make.world("a", "b")
+    other = make.pipeline(name="other", uid="u2") if owned else None
+    world.services["b"] = make.service(other, "b")
+    said = world.reconcile()
+    world.say(a="Ready")
+    world.reconcile()
+    assert world.summary == ("Failed", {"a": "Ready", "b": "Failed"})
+    message = (
+        "spec.services[1]: NIMservice b already exists and is not owned by the NIMPipeline rag:"
+        " delete that NIMService, or change the name here"
+    )
+    assert world.condition("Stalled") == ("NIMServiceNotOwned", message)
+    assert not said.error, "nobody tries again, but it is looked at now and then"
+    del world.services["b"]
+    world.reconcile()
+    assert world.applied == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason", "states"),
+    [
+        pytest.param(["a", {"enabled": True}], "NameMissing", {"a": "Ready"}, id="no name"),
+        pytest.param(["a", "B"], "NameInvalid", {"a": "Ready", "B": "Failed"}, id="bad name"),
+        pytest.param(["a", "__ansible_x"], "NameInvalid", {"a": "Ready"}, id="reserved name"),
+        pytest.param(["a", "a"], "NameDuplicate", {"a": "Ready"}, id="twice"),
+    ],
+)
+def test_a_bad_name_fails_the_pipeline(
+    make: t.Any, entries: t.Any, reason: str, states: t.Any
+) -> None:
+    world = make.world(*entries)
+    world.reconcile()
+    world.say(a="Ready")
+    said = world.reconcile()
+    assert world.summary == ("Failed", states)
+    assert world.condition("Stalled")[0] == reason
+    assert (said.error, said.in_transit) == ("", False), "only a change of the spec helps"
+    assert [(event.kind, event.reason) for event in said.events] == [("Normal", "Failed")]
+
+
+def test_all_problems_are_told(make: t.Any) -> None:
+    world = make.world("c", "B", "a", "a", "b")
+    world.refused["c"] = NO
+    world.services["b"] = make.service(None, "b")
+    said = world.reconcile()
+    reason, message = world.condition("Stalled")
+    assert reason == "NIMServiceRefused"
+    starts = [part[:16] for part in message.split("; ")]
+    assert starts == [f"spec.services[{index}]" for index in (0, 1, 2, 4)]
+    assert [event.kind for event in said.events] == ["Normal", "Warning"]
+    assert [event.kind for event in world.reconcile().events] == []
+
+
+def test_what_cannot_be_deleted_is_told(make: t.Any) -> None:
+    world = running(make, a="Ready", b="Ready")
+    world.cr["spec"]["services"].pop()
+    world.undeletable["b"] = "forbidden"
+    said = world.reconcile()
+    assert world.summary == ("Ready", {"a": "Ready"})
+    text = "errors during cleanup: [b: forbidden]"
+    assert world.condition("Reconciling") == ("CleanupFailed", text)
+    assert said.error == "forbidden"
+    assert said.events[1:] == [Event("Warning", "CleanupFailed", text)]
+
+
+def test_a_pass_that_failed_leaves_what_was_known(make: t.Any) -> None:
+    world = running(make, a="Ready")
+    said = world.reconcile("the API server cannot be reached")
+    assert world.summary == ("Ready", {"a": "Ready"})
+    assert world.condition("Reconciling") == ("Retrying", "the API server cannot be reached")
+    assert said.error == "the API server cannot be reached"
+    text = "NIMPipeline rag reconcile failed, msg: the API server cannot be reached"
+    assert said.events == [Event("Warning", "ReconcileFailed", text)]
+    assert world.reconcile("the API server cannot be reached").events == []
+    world.reconcile()
+    assert world.cr["status"]["conditions"] == []
+
+
+def test_a_first_pass_that_failed(make: t.Any) -> None:
+    world = make.world("a")
+    world.reconcile("down")
+    assert world.summary == ("NotReady", {})
+
+
+@pytest.mark.parametrize(
+    ("told", "is_behind"),
+    [
+        pytest.param("a=Ready", False, id="as it was read"),
+        pytest.param("a=NotReady", True, id="read before it changed"),
+        pytest.param("b=Failed", False, id="not a service of the pipeline any more"),
+        pytest.param("", False, id="nothing told"),
+    ],
+)
+def test_what_a_service_told_is_waited_for(make: t.Any, told: str, is_behind: bool) -> None:
+    world = running(make, a="Ready")
+    world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": told}
+    assert world.reconcile().in_transit is is_behind
+
+
+def test_a_service_that_is_gone_told_nothing(make: t.Any) -> None:
+    cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
+    assert not assess(NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()).in_transit
+
+
+@pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])
+def test_a_foreign_service_on_its_way_out_is_waited_for(
+    make: t.Any, leaves: bool, expected: bool
+) -> None:
+    world = make.world("a")
+    when = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
+    world.services["a"] = make.service(None, "a", **when)
+    assert world.reconcile().in_transit is expected
+    assert world.summary[1] == {"a": "NotReady" if leaves else "Failed"}

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Expressions of a model's author: what matches, and that none is matched by backtracking."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.expressions import (
+    Expressions,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import Profile
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.profile_selection import (
+    select_profiles,
+)
+
+H100 = "NVIDIA-H100-80GB-HBM3"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        pytest.param("H100.*HBM3", (True, ""), id="match"),
+        pytest.param("h100", (False, ""), id="other case"),
+        pytest.param("(?i)h100", (True, ""), id="any case"),
+        pytest.param(r"^NVIDIA-[[:alnum:]]+-\d+GB", (True, ""), id="classes of RE2"),
+        pytest.param("H100(", (False, "product_name_regex is not valid, or too large"), id="bad"),
+        pytest.param(r"(H)\1", (False, "product_name_regex is not valid, or too large"), id="back"),
+        pytest.param(
+            "H(?=100)", (False, "product_name_regex is not valid, or too large"), id="look"
+        ),
+        pytest.param(
+            r"[\p{L}\p{N}]{999}",
+            (False, "product_name_regex is not valid, or too large"),
+            id="memory",
+        ),
+        pytest.param(
+            "H" * 257, (False, "product_name_regex has more than 256 characters"), id="long"
+        ),
+    ],
+)
+def test_what_matches(pattern: str, expected: tuple[bool, str]) -> None:
+    assert Expressions().search(pattern, [H100]) == expected
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^(.*a){20}$"])
+def test_what_keeps_an_engine_busy_that_backtracks(pattern: str) -> None:
+    """Backtracking would take longer than the universe has existed."""
+    assert Expressions().search(pattern, ["a" * 200 + "!"]) == (False, "")
+
+
+def test_an_expression_is_compiled_once_for_all_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    re2, seen = importlib.import_module("re2"), []
+    compile_it = re2.compile
+    monkeypatch.setattr(
+        re2, "compile", lambda text, **options: seen.append(text) or compile_it(text, **options)
+    )
+    profiles = [Profile(f"p{n}", {"product_name_regex": "H100"}) for n in range(50)]
+    assert len(select_profiles(profiles, {}, [H100], 2).selected) == 50
+    assert seen == ["H100"]
+
+
+def test_the_number_of_expressions_is_bounded() -> None:
+    expressions = Expressions()
+    for n in range(256):
+        assert expressions.search(f"x{n}", [H100]) == (False, "")
+    assert expressions.search("H100", [H100]) == (
+        False, "the manifest has more than 256 of product_name_regex",
+    )  # fmt: skip
+    assert expressions.search("x1", ["x1"]) == (True, "")
+
+
+@pytest.fixture
+def without_re2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", t.cast("t.Any", None))
+
+
+@pytest.mark.usefixtures("without_re2")
+def test_without_the_package_a_profile_is_dropped_and_says_so() -> None:
+    profiles = [
+        Profile("regex", {"product_name_regex": "H100"}),
+        Profile("named", {"gpu": "h100", "product_name_regex": "(a+)+$"}),
+        Profile("any", {}),
+    ]
+    found = select_profiles(profiles, {}, [H100], 2)
+    assert found.selected == ["named", "any"]
+    assert [item.message for item in found.dropped] == [
+        f"gpus found {H100}, profile has H100:"
+        " product_name_regex needs the Python package google-re2"
+    ]
+
+
+def test_re2_is_not_loaded_before_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "re2", raising=False)
+    select_profiles([Profile("a", {"gpu": "A100"})], {}, [H100], 2)
+    assert "re2" not in sys.modules

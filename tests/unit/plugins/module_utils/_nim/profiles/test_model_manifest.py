@@ -1,0 +1,296 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Manifests: what is accepted, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
+    BEGIN_MARK,
+    END_MARK,
+    LOG_LIMIT,
+    MAX_KEPT,
+    MAX_LISTED,
+    NO_PULLER,
+    NOT_FOUND,
+    Profile,
+    dump_manifest,
+    list_profiles,
+    parse_manifest,
+    read_log,
+)
+
+V1 = """
+zz:
+  model: meta/llama
+  release: 1.10
+  tags: {tp: 1, feat_lora: false, precision: 'fp8', note: ~}
+  container_url: nvcr.io/x:1
+  workspace: !workspace
+    components:
+    - dst: engine
+      src: {repo_id: ngc://x, files: [!name 'a', {b: !hash c}]}
+11:
+  model: meta/llama
+  tags: {}
+"""
+V2 = """
+schema_version: 2.0
+profile_selection_criteria: {gpu_memory_utilization: 0.9, strict: true}
+extra: left out
+profiles:
+- id: zz
+  tags: {tp: 1, trtllm_buildable: true}
+  workspace: {files: {a: {uri: ngc://x}}}
+- id: 12
+  tags: {gpu: H100}
+"""
+
+
+def test_v1_profiles_are_sorted_by_id_with_tags_as_text() -> None:
+    manifest = parse_manifest(V1)
+    assert manifest.version == 1
+    assert manifest.profiles == [
+        Profile("11", {}, "meta/llama", ""),
+        Profile(
+            "zz",
+            {"tp": "1", "feat_lora": "false", "precision": "fp8", "note": "~"},
+            "meta/llama",
+            "1.10",
+        ),
+    ]
+
+
+def test_v1_keeps_no_workspace() -> None:
+    kept = yaml.safe_load(dump_manifest(parse_manifest(V1)))
+    assert set(kept) == {"11", "zz"}
+    assert set(kept["zz"]) == {"model", "release", "tags", "container_url"}
+    assert kept["zz"]["tags"]["tp"] == "1"
+
+
+def test_v2_profiles_keep_file_order_and_have_no_model() -> None:
+    manifest = parse_manifest(V2)
+    assert manifest.version == 2
+    assert manifest.profiles == [
+        Profile("zz", {"tp": "1", "trtllm_buildable": "true"}),
+        Profile("12", {"gpu": "H100"}),
+    ]
+
+
+def test_v2_keeps_criteria_unchanged() -> None:
+    kept = yaml.safe_load(dump_manifest(parse_manifest(V2)))
+    assert kept == {
+        "schema_version": "2.0",
+        "profile_selection_criteria": {"gpu_memory_utilization": 0.9, "strict": True},
+        "profiles": [
+            {"id": "zz", "tags": {"tp": "1", "trtllm_buildable": "true"}},
+            {"id": "12", "tags": {"gpu": "H100"}},
+        ],
+    }
+
+
+def test_v2_criteria_may_be_a_text_as_images_print_it() -> None:
+    """The reference operator refuses anything else, so the text must stay a text."""
+    text = V2.replace(
+        "{gpu_memory_utilization: 0.9, strict: true}", "|\n  - precision: [fp8, 1.10]\n  - tp"
+    )
+    kept = yaml.safe_load(dump_manifest(parse_manifest(text)))
+    assert kept["profile_selection_criteria"] == "- precision: [fp8, 1.10]\n- tp\n"
+    assert parse_manifest(text).profiles == parse_manifest(V2).profiles
+
+
+@pytest.mark.parametrize("name", ["manifest-v2.yaml", "manifest-local.yaml"])
+def test_the_sandbox_prints_what_images_print(name: str) -> None:
+    path = Path(__file__).resolve().parents[6] / "sandbox" / name
+    given = yaml.safe_load(path.read_text())
+    assert isinstance(given["profile_selection_criteria"], str)
+    assert parse_manifest(path.read_text()).version == 2
+
+
+@pytest.mark.parametrize("text", [V1, V2], ids=["v1", "v2"])
+def test_kept_manifest_is_equivalent(text: str) -> None:
+    manifest = parse_manifest(text)
+    again = parse_manifest(dump_manifest(manifest))
+    assert again == manifest
+    assert dump_manifest(again) == dump_manifest(manifest)
+
+
+@pytest.mark.parametrize(
+    ("schema", "version"),
+    [("", 1), ("schema_version: 1.2", 1), ("schema_version: '1'", 1), ("schema_version: v1.0", 1)],
+)
+def test_minor_version_2_is_still_version_1(schema: str, version: int) -> None:
+    assert parse_manifest(f"{schema}\naa: {{model: m}}").version == version
+
+
+@pytest.mark.parametrize("schema", ["2", "'2.0'", "2.1.2", "v2"])
+def test_major_version_2(schema: str) -> None:
+    assert parse_manifest(f"schema_version: {schema}\nprofiles: [{{id: a}}]").version == 2
+
+
+def test_yaml_tags_are_ignored() -> None:
+    text = (
+        "a: !!python/object:os.system\n  model: !!python/name:os.system m\n"
+        "  tags: &unused !!set {tp: !!int '1', note: !!binary aGk=}\n  release: !vault 3"
+    )
+    assert parse_manifest(text).profiles == [Profile("a", {"tp": "1", "note": "aGk="}, "m", "3")]
+
+
+def test_tags_that_ansible_would_treat_as_markers_are_omitted() -> None:
+    text = "a: {tags: {tp: '1', __ansible_unsafe: x, __ansible_vault: y, __ansible: z}}"
+    manifest = parse_manifest(text)
+    assert manifest.profiles[0].tags == {"tp": "1"}
+    assert "__ansible" not in dump_manifest(manifest)
+
+
+def test_unprintable_characters_become_spaces() -> None:
+    text = 'a: {model: "m\\e[31m", tags: {"t\\0p": "1\\n2"}}'
+    assert parse_manifest(text).profiles == [Profile("a", {"t p": "1 2"}, "m [31m")]
+
+
+def laughs(depth: int) -> str:
+    """Some hundred bytes that stand for 10 to the power of ``depth`` strings."""
+    lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, depth)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("a: {b", "not valid YAML", id="cut"),
+        pytest.param("a: [1]\n b", "not valid YAML", id="broken"),
+        pytest.param("sh: not found", "is not a mapping but 'not found'", id="shell-error"),
+        pytest.param("just text", "starts with 'just text'", id="text"),
+        pytest.param("- a", "it is not a mapping", id="list"),
+        pytest.param("{}", "no profiles", id="empty"),
+        pytest.param("a: {tags: [x]}", "tags of profile 'a'", id="tags"),
+        pytest.param("schema_version: 2\nprofiles: {}", "no list of profiles", id="v2-map"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{tags: {}}]", "profiles[0] has no id", id="v2-id"
+        ),
+        pytest.param("schema_version: 3\nprofiles: []", "schema_version '3' is unknown", id="v3"),
+        pytest.param(laughs(12), "line 2, column 10: aliases are not supported", id="aliases"),
+        pytest.param("[" * 50_000, "nested deeper than 32 levels", id="deep"),
+        pytest.param("a: {tags: {tp: [1]}}", "'tp' is a list, not a string", id="list as tag"),
+        pytest.param("a: {tags: {tp: {b: 1}}}", "'tp' is a dict, not a string", id="map as tag"),
+        pytest.param("a: {model: [m]}", "profile 'a': 'model' is a list", id="list as model"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{id: [a]}]", "profiles[0]: 'id' is a list", id="v2 list"
+        ),
+        pytest.param("schema_version: [2]", "'schema_version' is a list", id="version"),
+        pytest.param(
+            "a" * (1 << 21) + ": {}", "2097156 bytes, and the maximum is 2097152", id="size"
+        ),
+        pytest.param(
+            "ä" * (1 << 20) + ": {}", "2097156 bytes, and the maximum is 2097152", id="letters"
+        ),
+        pytest.param("a" * 254 + ": {}", "254 characters, and the maximum is 253", id="id"),
+        pytest.param(
+            "schema_version: 2\nprofiles: [{id: " + "a" * 254 + "}]", "254 characters", id="v2 id"
+        ),
+        pytest.param("a: {tags: {" + "t" * 254 + ": 1}}", "254 characters", id="name of a tag"),
+        pytest.param(
+            "a: {tags: {t: '" + "x" * 1025 + "'}}",
+            "1025 characters, and the maximum is 1024",
+            id="tag",
+        ),
+        pytest.param("a: {model: '" + "x" * 1025 + "'}", "1025 characters", id="model"),
+        pytest.param(
+            json.dumps({"a": {"tags": {f"t{n}": "" for n in range(129)}}}),
+            "profile 'a' has 129 tags, and the maximum is 128",
+            id="tags of one",
+        ),
+        pytest.param(
+            json.dumps({f"p{n}": {} for n in range(4097)}), "4097 profiles, and", id="profiles"
+        ),
+        pytest.param(
+            json.dumps({"schema_version": "2", "profiles": [{"id": "a"}] * 4097}),
+            "4097 profiles, and the maximum is 4096",
+            id="v2 profiles",
+        ),
+    ],
+)
+def test_refused(text: str, why: str) -> None:
+    with pytest.raises(NimError) as raised:
+        parse_manifest(text)
+    assert why in str(raised.value)
+    assert raised.value.reason == "ReconcileFailed"
+
+
+def test_log_between_marks_only() -> None:
+    reading = read_log(f"noise: {{\n{BEGIN_MARK}\na: 1\n{END_MARK}\nmore [noise\n")
+    assert (reading.complete, reading.text) == (True, "a: 1")
+
+
+def test_log_without_marks_is_all_manifest() -> None:
+    assert read_log("a: 1\n").text == "a: 1"
+
+
+@pytest.mark.parametrize("log", ["", "\n", f"{BEGIN_MARK}\na: 1\n", f"{NO_PULLER}\n"])
+def test_incomplete_log(log: str) -> None:
+    assert not read_log(log).complete
+
+
+def test_log_without_its_beginning() -> None:
+    with pytest.raises(NimError, match="its beginning is missing"):
+        read_log(f"b: 1\n{END_MARK}\n")
+
+
+@pytest.mark.parametrize(("log", "has_puller"), [("", True), (f"{NO_PULLER}\n", False)])
+def test_log_of_an_image_without_manifest(log: str, has_puller: bool) -> None:
+    reading = read_log(f"{log}{NOT_FOUND}\n")
+    assert (reading.complete, reading.text, reading.has_puller) == (True, "", has_puller)
+
+
+def test_status_of_a_profile() -> None:
+    profile = Profile("a", {"tp": "1"}, "m", "1.0")
+    assert profile.to_status() == {
+        "name": "a", "model": "m", "release": "1.0", "config": {"tp": "1"},
+    }  # fmt: skip
+    assert Profile("a").to_status() == {"name": "a"}
+
+
+def test_thousands_of_profiles() -> None:
+    text = "".join(
+        f"{n:064d}:\n  model: m\n  tags: {{tp: '{n}'}}\n  workspace: !w {{files: [!name f]}}\n"
+        for n in range(1500)
+    )
+    manifest = parse_manifest(text)
+    assert len(manifest.profiles) == 1500
+    assert len(dump_manifest(manifest)) < 1 << 20
+
+
+def test_maximum_sizes_are_accepted() -> None:
+    tags = {f"{n:0253d}": "x" * 1024 for n in range(128)}
+    assert parse_manifest(json.dumps({"a" * 253: {"tags": tags}})).profiles[0].tags == tags
+    many = {f"p{n}": {"model": "m"} for n in range(4096)}
+    assert len(parse_manifest(json.dumps(many)).profiles) == 4096
+
+
+def test_manifest_too_large_for_a_config_map_is_refused() -> None:
+    text = json.dumps({f"{n:064d}": {"tags": {"t": "x" * 1000}} for n in range(1000)})
+    with pytest.raises(NimError, match=f"has 1[0-9]{{6}} bytes, and the maximum is {MAX_KEPT}"):
+        dump_manifest(parse_manifest(text))
+
+
+@pytest.mark.parametrize("letter", ["x", "ä"])
+def test_too_long_log(letter: str) -> None:
+    whole = letter * (LOG_LIMIT // len(letter.encode()))
+    with pytest.raises(NimError, match="the pod's log is longer than the maximum of 4 MiB"):
+        read_log(whole)
+    assert read_log(whole[1:]).complete
+
+
+def test_status_lists_as_many_profiles_as_fit() -> None:
+    profiles = [Profile(f"{n:064d}", {"t": "x" * 1000}) for n in range(1000)]
+    listed = list_profiles(profiles)
+    assert listed == [item.to_status() for item in profiles[: len(listed)]]
+    assert MAX_LISTED - 2000 < len(json.dumps(listed)) < MAX_LISTED + 2000
+    assert list_profiles(profiles[:3]) == [item.to_status() for item in profiles[:3]]

@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A NIMService to vary, and a cluster around it.
+
+The collection is imported when it is used: what is imported before pytest-ansible has set up its
+collection loader cannot be found by it afterwards.
+"""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+
+Json = dict[str, t.Any]
+
+SPEC: Json = {
+    "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
+    "authSecret": "ngc",
+    "storage": {"emptyDir": {}},
+    "replicas": 1,
+    "expose": {"service": {"port": 8000}},
+}
+
+
+def build_cr(spec: Json | None = None, status: Json | None = None, **metadata: t.Any) -> Json:
+    """The default NIMService; a spec field of None is left out."""
+    merged = {key: value for key, value in (SPEC | (spec or {})).items() if value is not None}
+    cr: Json = {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMService",
+        "metadata": {"name": "llm", "namespace": "ns", "uid": "u1", "generation": 2} | metadata,
+        "spec": merged,
+    }
+    return cr | ({"status": status} if status is not None else {})
+
+
+def build_cache(source: Json | None = None, status: Json | None = None, **pvc: t.Any) -> Json:
+    """A Ready NIMCache from NGC."""
+    return {
+        "apiVersion": "apps.nvidia.com/v1alpha1",
+        "kind": "NIMCache",
+        "metadata": {"name": "cache", "namespace": "ns"},
+        "spec": {"source": source or {"ngc": {"modelPuller": "x"}}, "storage": {"pvc": pvc}},
+        "status": {"state": "Ready", "pvc": "cache-pvc"} if status is None else status,
+    }
+
+
+def observe(*objects: Json, **answers: t.Any) -> t.Any:
+    """What was observed: these objects, and other answers by key."""
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+        KINDS,
+        object_key,
+    )
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+        Observed,
+        list_key,
+    )
+
+    lists = {
+        list_key(name, _home(name)) if name in KINDS else name: answers[name] for name in answers
+    }
+    found = {
+        object_key(
+            item["kind"], item["metadata"].get("namespace", "ns"), item["metadata"]["name"]
+        ): item
+        for item in objects
+    }
+    return Observed(found | lists)
+
+
+def _home(kind: str) -> str:
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+
+    return "ns" if KINDS[kind].is_namespaced else ""
+
+
+def rolled_out(cr: Json, **status: t.Any) -> Json:
+    """The live Deployment of a service without a cache, all its replicas available."""
+    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
+        build_deployment,
+    )
+    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+        Store,
+        select_store,
+    )
+
+    store = select_store(NIMServiceApp(cr, observe()))
+    assert isinstance(store, Store)
+    live = build_deployment(NIMServiceApp(cr, observe()), store)
+    live["metadata"]["generation"] = 3
+    count = live["spec"].setdefault("replicas", 1)
+    counts = {"updatedReplicas": count, "availableReplicas": count, "observedGeneration": 3}
+    return live | {"status": counts | status}
+
+
+def with_address(cr: Json, address: str = "10.0.0.1") -> Json:
+    """The live Service."""
+    from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.service import (
+        build_service,
+    )
+
+    service = build_service(NIMServiceApp(cr, observe()), "llm")
+    return service | {"spec": service["spec"] | {"clusterIP": address}}
+
+
+def inference(predictor: t.Any = None, owner: str = "u1", **status: t.Any) -> t.Any:
+    """What was observed of an InferenceService whose pods are ready."""
+    ready = {"conditions": [{"type": "PredictorReady", "status": "True"}]}
+    return observe(
+        {
+            "kind": "InferenceService",
+            "metadata": {
+                "name": "llm",
+                "namespace": "ns",
+                "ownerReferences": [{"controller": True, "uid": owner}],
+            },
+            "spec": {"predictor": predictor or {}},
+            "status": {"deploymentMode": "Standard"} | ready | status,
+        }
+    )
+
+
+class Cluster:
+    """Makes what a pass wants, as the API server would, and nothing becomes ready."""
+
+    def __init__(self, **answers: t.Any) -> None:
+        self.objects: Json = {}
+        self.answers = answers
+
+    def look(self, cr: Json) -> Json:
+        """The answers to what a pass reads."""
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+        from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+
+        answers: Json = dict(self.answers)
+        while new := [
+            r for r in reads(NIMServiceApp(cr, Observed(answers))) if r.key not in answers
+        ]:
+            for read in new:
+                is_object = read.how in ("object", "presence")
+                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
+        return answers
+
+    def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
+        """What was deleted. ``refuse``: a kind that the API server does not know."""
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+            key_of,
+        )
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+        from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+        from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
+
+        _wanted, plan = plan_for(KIND, cr, Observed(self.look(cr)))
+        assert (plan.refusals, plan.failure) == ([], "")
+        for item in plan.apply:
+            if item["kind"] != refuse:
+                self.objects[key_of(item)] = stored = copy.deepcopy(item)
+                stored["metadata"].pop("resourceVersion", None)  # what is to be made has none yet
+        gone = [key_of(item) for item in plan.prune]
+        for key in gone:
+            del self.objects[key]
+        return gone
+
+
+@pytest.fixture
+def make() -> t.Any:
+    """The builders of this file, as attributes."""
+
+    class Builders:
+        cluster = Cluster
+        cr = staticmethod(build_cr)
+        cache = staticmethod(build_cache)
+        inference = staticmethod(inference)
+        observe = staticmethod(observe)
+        rolled_out = staticmethod(rolled_out)
+        with_address = staticmethod(with_address)
+
+    return Builders

@@ -1,0 +1,156 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_picker.deployment import (
+    build_picker,
+    build_picker_role,
+)
+
+IMAGE = {"repository": "registry.example/epp", "tag": "v1"}
+VERSION = "app.kubernetes.io/operator-version"
+ARGS = (
+    "--pool-name llm --pool-namespace ns --pool-group inference.networking.k8s.io --zap-encoder json"
+    " --config-file {file} --v 6 --model-server-metrics-path /v1/metrics"
+)
+
+
+def picker(container: t.Any = None, **fields: t.Any) -> t.Any:
+    given = {"containerSpec": {"name": "x", "image": IMAGE} | (container or {}), **fields}
+    if "configMapRef" not in fields:
+        given["config"] = {"plugins": [], "schedulingProfiles": []}
+    return {"expose": {"router": {"eppConfig": given}}}
+
+
+def pod(make: t.Any, spec: t.Any) -> t.Any:
+    return build_picker(NIMServiceApp(make.cr(spec), make.observe()))["spec"]["template"]["spec"]
+
+
+def container(make: t.Any, spec: t.Any) -> t.Any:
+    return pod(make, spec)["containers"][0]
+
+
+def test_frame(make: t.Any) -> None:
+    spec = picker() | {"annotations": {"a": "b"}, "labels": {"l": "1", "app": "x"}, "replicas": 3}
+    made = build_picker(NIMServiceApp(make.cr(spec), make.observe()))
+    assert made["metadata"]["name"] == "llm-epp"
+    assert "annotations" not in made["metadata"]
+    assert "replicas" not in made["spec"]
+    assert made["spec"]["selector"] == {"matchLabels": {"app": "llm-epp"}}
+    pods = made["spec"]["template"]["metadata"]
+    assert set(pods) == {"labels"}
+    assert (pods["labels"]["app"], pods["labels"]["l"]) == ("llm-epp", "1")
+    assert pods["labels"]["app.kubernetes.io/name"] == "llm"
+
+
+def test_pods_keep_the_operator_version_they_were_made_by(make: t.Any) -> None:
+    template = {"metadata": {"labels": {VERSION: "0.1"}}}
+    live = {"kind": "Deployment", "metadata": {"name": "llm-epp"}, "spec": {"template": template}}
+    observed = make.observe(live, operator={"version": "0.2.1", "version_label": "0.2"})
+    made = build_picker(NIMServiceApp(make.cr(picker()), observed))
+    assert made["metadata"]["labels"][VERSION] == "0.2"
+    assert made["metadata"]["annotations"] == {"nimops.nim/operator-version": "0.2.1"}
+    assert made["spec"]["template"]["metadata"]["labels"][VERSION] == "0.1"
+
+
+def test_container_by_default(make: t.Any) -> None:
+    made = container(make, picker())
+    health = {"grpc": {"port": 9003}, "initialDelaySeconds": 5, "periodSeconds": 10}
+    assert made == {
+        "name": "epp",
+        "image": "registry.example/epp:v1",
+        "imagePullPolicy": "IfNotPresent",
+        "args": ARGS.format(file="/config/default-plugins.yaml").split(),
+        "ports": [
+            {"name": "grpc-ext-proc", "containerPort": 9002, "protocol": "TCP"},
+            {"name": "grpc-health", "containerPort": 9003, "protocol": "TCP"},
+            {"name": "http-metrics", "containerPort": 9090, "protocol": "TCP"},
+        ],
+        "readinessProbe": health,
+        "livenessProbe": health,
+        "volumeMounts": [{"name": "epp-config", "mountPath": "/config", "readOnly": True}],
+    }
+
+
+PROBES = {f"{name}Probe": {"exec": {"command": [name]}} for name in ("readiness", "liveness")}
+PROBES["startupProbe"] = {"exec": {"command": ["startup"]}}
+ENV = [{"name": "A", "value": "1"}, {"name": "B"}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param(
+            picker({"image": IMAGE | {"tag": ""}}),
+            {"image": "registry.example/epp:latest"},
+            id="no tag",
+        ),
+        pytest.param(
+            picker({"image": IMAGE | {"pullPolicy": "Always"}}),
+            {"imagePullPolicy": "Always"},
+            id="pull policy",
+        ),
+        pytest.param(
+            picker({"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"}),
+            {"command": ["/epp"], "args": ["--x"], "env": ENV, "workingDir": "/w"},
+            id="what runs",
+        ),
+        pytest.param(picker(**PROBES), PROBES, id="probes"),
+        pytest.param(
+            picker(ports=[{"containerPort": 9002, "protocol": "UDP", "name": "a"}]),
+            {"ports": [{"containerPort": 9002, "protocol": "UDP", "name": "a"}]},
+            id="ports",
+        ),
+        pytest.param(
+            picker(configMapRef={"name": "mine", "key": "epp.yaml"}),
+            {"args": ARGS.format(file="/config/epp.yaml").split()},
+            id="config of the user",
+        ),
+    ],
+)
+def test_container(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+    assert container(make, spec) == container(make, picker()) | wanted
+
+
+@pytest.mark.parametrize(
+    ("own", "models", "wanted"),
+    [
+        pytest.param(None, None, None, id="none"),
+        pytest.param(None, ["b"], ["b"], id="the model's"),
+        pytest.param(["a", "b"], ["b", "c"], ["a", "b", "c"], id="both, each once"),
+    ],
+)
+def test_pull_secrets(make: t.Any, own: t.Any, models: t.Any, wanted: t.Any) -> None:
+    image = make.cr()["spec"]["image"] | {"pullSecrets": models}
+    made = pod(make, picker({"image": IMAGE | {"pullSecrets": own}}) | {"image": image})
+    assert made.get("imagePullSecrets") == (wanted and [{"name": name} for name in wanted])
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        pytest.param(picker(), "llm-epp-config", id="ours"),
+        pytest.param(picker(configMapRef={"name": "mine", "key": "k"}), "mine", id="the user's"),
+    ],
+)
+def test_pod(make: t.Any, spec: t.Any, name: str) -> None:
+    made = pod(make, spec)
+    assert set(made) == {"serviceAccountName", "containers", "volumes"}
+    assert made["serviceAccountName"] == "llm-epp"
+    assert made["volumes"] == [{"name": "epp-config", "configMap": {"name": name}}]
+
+
+def test_role(make: t.Any) -> None:
+    made = build_picker_role(NIMServiceApp(make.cr(picker()), make.observe()))
+    assert made["metadata"]["name"] == "llm-epp"
+    assert [(rule["apiGroups"], rule["resources"]) for rule in made["rules"]] == [
+        (["inference.networking.k8s.io"], ["inferencepools", "inferenceobjectives"]),
+        (["inference.networking.x-k8s.io"], ["inferencepools", "inferenceobjectives"]),
+        ([""], ["pods"]),
+    ]
+    assert [rule["verbs"] for rule in made["rules"]] == [["get", "watch", "list"]] * 3

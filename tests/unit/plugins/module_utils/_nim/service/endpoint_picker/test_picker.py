@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The objects of an endpoint picker: made, looked for, deleted; and whether it is up."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_picker.picker import (
+    picker_leftovers,
+    picker_readiness,
+    picker_reads,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+
+CONFIG, DEPLOYMENT = "ConfigMap/ns/llm-epp-config", "Deployment/ns/llm-epp"
+ACCOUNT = "ServiceAccount/ns/llm-epp"
+ALL = [
+    ACCOUNT,
+    "Role/ns/llm-epp",
+    "RoleBinding/ns/llm-epp",
+    CONFIG,
+    "Service/ns/llm-epp",
+    DEPLOYMENT,
+    "InferencePool/ns/llm",
+]
+WITHOUT_CONFIG = [key for key in ALL if key != CONFIG]
+MINE = "ConfigMap/ns/mine"
+
+
+def picker(**fields: t.Any) -> t.Any:
+    given = {"containerSpec": {"image": {"repository": "r", "tag": "1"}}, **fields}
+    return {"expose": {"router": {"eppConfig": given}}}
+
+
+def by_name(name: str = "mine") -> t.Any:
+    return picker(configMapRef={"name": name, "key": "k"})
+
+
+INLINE = picker(config={"plugins": [], "schedulingProfiles": []})
+KSERVE = {"inferencePlatform": "kserve"}
+NO_CACHE = {"storage": {"nimCache": {"name": "none"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({}, [], id="none"),
+        pytest.param(INLINE, ALL, id="config"),
+        pytest.param(by_name(), WITHOUT_CONFIG, id="config of the user"),
+        pytest.param(INLINE | NO_CACHE, ALL, id="before the cache is ready"),
+    ],
+)
+def test_children(make: t.Any, spec: t.Any, wanted: list[str]) -> None:
+    made = [
+        child.manifest for child in desired(NIMServiceApp(make.cr(spec), make.observe())).children
+    ]
+    assert [key_of(item) for item in made if key_of(item) in ALL] == wanted
+    for item in made:
+        assert item["metadata"]["labels"]["app.kubernetes.io/part-of"] == "nim-service"
+        assert [owner["uid"] for owner in item["metadata"]["ownerReferences"]] == ["u1"]
+
+
+def test_binding(make: t.Any) -> None:
+    made = [
+        child.manifest for child in desired(NIMServiceApp(make.cr(INLINE), make.observe())).children
+    ]
+    (binding,) = (item for item in made if key_of(item) == "RoleBinding/ns/llm-epp")
+    assert binding["roleRef"]["name"] == "llm-epp"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "llm-epp", "namespace": "ns"}]
+
+
+def test_two_services_cannot_have_one_name(make: t.Any) -> None:
+    spec = {"expose": INLINE["expose"] | {"service": {"name": "llm-epp"}}}
+    with pytest.raises(NimError, match=r"spec\.expose\.service\.name: llm-epp is") as raised:
+        desired(NIMServiceApp(make.cr(spec), make.observe()))
+    assert raised.value.reason == "ServiceFailed"
+
+
+NEW: t.Any = None
+SETTLED = {"state": "Ready", "observedGeneration": 2}
+ASLEEP = SETTLED | {"state": "NotReady"}
+CHANGED = SETTLED | {"observedGeneration": 1}
+TAKEN_OVER = {"state": "Ready"}
+BROKEN = SETTLED | {"state": "Failed"}
+THERE: t.Any = {"metadata": {}}
+FOUND = {ACCOUNT: THERE}
+UP = {DEPLOYMENT: {"metadata": {"name": "llm-epp"}, "spec": {"replicas": 1}}}
+UP[DEPLOYMENT]["status"] = {"updatedReplicas": 1, "availableReplicas": 1}
+DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "known", "wanted"),
+    [
+        pytest.param({}, NEW, {}, [], id="off: new"),
+        pytest.param({}, SETTLED, {}, [], id="off: settled"),
+        pytest.param({}, ASLEEP, {}, [], id="off: settled, not ready"),
+        pytest.param({}, CHANGED, {}, [ACCOUNT], id="off: changed"),
+        pytest.param({}, TAKEN_OVER, {}, [ACCOUNT], id="off: taken over"),
+        pytest.param({}, CHANGED, {ACCOUNT: None}, [ACCOUNT], id="off: nothing found"),
+        pytest.param({}, CHANGED, FOUND, ALL, id="off: found"),
+        pytest.param({}, BROKEN, {}, ALL, id="off: failed"),
+        pytest.param(INLINE, NEW, {}, ALL, id="on"),
+        pytest.param(INLINE, SETTLED, UP, ALL, id="on: settled"),
+        pytest.param(by_name(), SETTLED, UP, WITHOUT_CONFIG, id="by name: settled"),
+        pytest.param(by_name(), SETTLED, {}, WITHOUT_CONFIG, id="by name: not known yet"),
+        pytest.param(by_name(), SETTLED, DOWN, [*WITHOUT_CONFIG, MINE], id="by name: down"),
+        pytest.param(
+            by_name(), NEW, {DEPLOYMENT: None}, [*WITHOUT_CONFIG, MINE], id="by name: new"
+        ),
+        pytest.param(by_name(), CHANGED, UP, ALL, id="by name: changed"),
+    ],
+)
+def test_reads(make: t.Any, spec: t.Any, status: t.Any, known: t.Any, wanted: list[str]) -> None:
+    found = picker_reads(NIMServiceApp(make.cr(spec, status), make.observe(**known)))
+    assert [read.key for read in found] == wanted
+    assert [read.key for read in found if read.how != "object"] == wanted.count(MINE) * [MINE]
+
+
+def test_a_settled_service_without_a_picker_reads_what_it_read_before(make: t.Any) -> None:
+    found = [read.key for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe()))]
+    assert [key for key in found if "epp" in key or "InferencePool" in key] == []
+
+
+def served(make: t.Any, cr: t.Any, generation: int, state: str = "Ready") -> t.Any:
+    """The resource after its spec was changed and passes went on."""
+    changed = make.cr(cr, {"state": state, "observedGeneration": generation - 1})
+    changed["metadata"]["generation"] = generation
+    return changed
+
+
+def picker_objects(cluster: t.Any) -> list[str]:
+    return sorted(key for key in cluster.objects if key in ALL)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        pytest.param(INLINE, {}, ALL, id="off"),
+        pytest.param(by_name(), {}, WITHOUT_CONFIG, id="off, config of the user"),
+        pytest.param(INLINE, by_name(), [CONFIG], id="to a config of the user"),
+        pytest.param(INLINE, by_name("llm-epp-config"), [], id="which may have this name"),
+        pytest.param(by_name(), INLINE, [], id="to a config of ours"),
+        pytest.param(INLINE, NO_CACHE, ALL, id="off, and no cache"),
+    ],
+)
+def test_what_is_not_wanted_any_more_goes(
+    make: t.Any, before: t.Any, after: t.Any, gone: list[str]
+) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(before))
+    had = picker_objects(cluster)
+    cluster.objects[MINE] = {"kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "ns"}}
+    deleted = cluster.run_pass(served(make, after, 3))
+    assert deleted == list(reversed(gone))
+    wanted = set(had) - set(gone) | ({CONFIG} if after == INLINE else set())
+    assert picker_objects(cluster) == sorted(wanted)
+    assert MINE in cluster.objects
+    settled = make.cr(after, SETTLED)
+    assert cluster.run_pass(settled) == []
+
+
+def test_a_deletion_that_failed_is_tried_again(make: t.Any) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(INLINE))
+    del cluster.objects[ACCOUNT]
+    assert cluster.run_pass(make.cr({}, CHANGED)) == []
+    assert set(cluster.run_pass(make.cr({}, BROKEN))) == set(ALL) - {ACCOUNT}
+
+
+def test_objects_of_others_stay(make: t.Any) -> None:
+    cluster = make.cluster()
+    for key in ALL:
+        kind, _namespace, name = key.split("/")
+        cluster.objects[key] = {"kind": kind, "metadata": {"name": name, "namespace": "ns"}}
+    assert cluster.run_pass(make.cr({}, CHANGED)) == []
+
+
+def test_the_service_of_the_model_may_have_the_name_of_a_picker(make: t.Any) -> None:
+    spec = {"expose": {"service": {"name": "llm-epp"}}}
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(INLINE))
+    assert "Service/ns/llm-epp" not in cluster.run_pass(make.cr(spec, CHANGED))
+    assert cluster.objects["Service/ns/llm-epp"]["spec"]["selector"] == {"app": "llm"}
+
+
+def test_a_platform_without_pickers_has_leftovers(make: t.Any) -> None:
+    known = make.observe(**dict.fromkeys(ALL, THERE))
+    found = picker_leftovers(NIMServiceApp(make.cr(INLINE | KSERVE, CHANGED), known))
+    assert [f"{kind}/ns/{name}" for kind, name in reversed(found)] == ALL
+
+
+STUCK = {"conditions": [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]}
+PORTS = "spec.expose.router.eppConfig.ports lacks 9002/TCP, where the InferencePool connects"
+MISSING = 'Waiting for ConfigMap "mine" of spec.expose.router.eppConfig.configMapRef, which does'
+
+
+@pytest.mark.parametrize(
+    ("spec", "live", "message", "moving", "stuck"),
+    [
+        pytest.param({}, {}, None, False, False, id="none"),
+        pytest.param(INLINE, UP, None, False, False, id="up"),
+        pytest.param(INLINE, {}, 'deployment "llm-epp" does not exist', True, False, id="none yet"),
+        pytest.param(INLINE, DOWN, "0 out of 1 new replicas", True, False, id="down"),
+        pytest.param(
+            INLINE,
+            {DEPLOYMENT: UP[DEPLOYMENT] | {"status": STUCK}},
+            "exceeded its progress deadline",
+            False,
+            True,
+            id="stuck",
+        ),
+        pytest.param(
+            INLINE,
+            {DEPLOYMENT: UP[DEPLOYMENT] | {"spec": {"replicas": 0}}},
+            "is scaled down",
+            False,
+            False,
+            id="asleep",
+        ),
+        pytest.param(picker(ports=[{"containerPort": 1}]), UP, PORTS, False, False, id="port"),
+        pytest.param(by_name(), DOWN | {MINE: None}, MISSING, True, False, id="no config"),
+        pytest.param(by_name(), DOWN | {MINE: THERE}, "0 out of 1", True, False, id="config there"),
+        pytest.param(by_name(), DOWN, "0 out of 1", True, False, id="config not looked for"),
+    ],
+)
+def test_readiness(
+    make: t.Any, spec: t.Any, live: t.Any, message: str | None, moving: bool, stuck: bool
+) -> None:
+    found = picker_readiness(NIMServiceApp(make.cr(spec), make.observe(**live)))
+    assert (found.ready, found.moving, found.stuck) == (message is None, moving, stuck)
+    assert (message or "") in found.message

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.service import (
+    build_service,
+    name_clash,
+    selects,
+    service_name,
+    service_names,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload import (
+    deployment_of,
+    groups_of,
+)
+
+
+def test_build_service(make: t.Any) -> None:
+    service = {
+        "type": "NodePort",
+        "port": 9000,
+        "grpcPort": 9001,
+        "labels": {"app.kubernetes.io/name": "x", "l": "1"},
+        "annotations": {"openshift.io/required-scc": "x", "a": "1"},
+    }
+    made = build_service(
+        NIMServiceApp(make.cr({"expose": {"service": service}}), make.observe()), "llm"
+    )
+    assert made["spec"] == {
+        "type": "NodePort",
+        "selector": {"app": "llm"},
+        "ports": [
+            {"name": "api", "port": 9000, "protocol": "TCP", "targetPort": "api"},
+            {"name": "grpc", "port": 9001, "protocol": "TCP", "targetPort": "grpc"},
+        ],
+    }
+    assert made["metadata"]["labels"]["app.kubernetes.io/name"] == "llm"
+    assert made["metadata"]["labels"]["l"] == "1"
+    assert made["metadata"]["annotations"] == {"openshift.io/required-scc": "nonroot", "a": "1"}
+
+
+def test_selector_is_the_same_with_one_pipeline_stage(make: t.Any) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 1}}})
+    assert build_service(NIMServiceApp(cr, make.observe()), "llm")["spec"]["selector"] == {
+        "app": "llm"
+    }
+
+
+def test_leaders_are_selected_with_several(make: t.Any) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
+    made = build_service(NIMServiceApp(cr, make.observe()), "llm")
+    assert made["spec"]["selector"] == {"app": "llm-lws", "nim-llm-role": "leader"}
+
+
+@pytest.mark.parametrize("name", ["llm", "front"])
+def test_leads_to(make: t.Any, name: str) -> None:
+    cr = make.cr({"expose": {"service": {"name": name}}})
+    live = build_service(
+        NIMServiceApp(make.cr({"multiNode": {"parallelism": {"pipeline": 2}}}), make.observe()),
+        name,
+    )
+    assert selects(NIMServiceApp(cr, make.observe(live)), groups_of(NIMServiceApp(cr)))
+    assert not selects(NIMServiceApp(cr, make.observe(live)), deployment_of(NIMServiceApp(cr)))
+    assert not selects(NIMServiceApp(cr, make.observe()), groups_of(NIMServiceApp(cr)))
+    live["metadata"]["ownerReferences"] = []
+    assert not selects(NIMServiceApp(cr, make.observe(live)), groups_of(NIMServiceApp(cr)))
+
+
+@pytest.mark.parametrize(
+    ("given", "former", "wanted"),
+    [
+        pytest.param("", None, ["llm"], id="unnamed"),
+        pytest.param("llm", "ours", ["llm"], id="named as always"),
+        pytest.param("front", None, ["front"], id="named"),
+        pytest.param("front", "ours", ["front", "llm"], id="the former one is kept"),
+        pytest.param("front", "theirs", ["front"], id="a stranger of the former name"),
+    ],
+)
+def test_service_names(make: t.Any, given: str, former: str | None, wanted: list[str]) -> None:
+    cr = make.cr({"expose": {"service": {"name": given}}})
+    live = make.with_address(make.cr())
+    owner = owner_reference(cr) | ({} if former == "ours" else {"uid": "other"})
+    live["metadata"]["ownerReferences"] = [owner]
+    observed = make.observe(*([live] if former else []))
+    assert service_names(NIMServiceApp(cr, observed)) == wanted
+
+
+FRONT = {"expose": {"service": {"name": "front"}}}
+MARK = {"app.kubernetes.io/managed-by": "k8s-nim-operator"}
+
+
+def front(owner: str = "", **metadata: t.Any) -> t.Any:
+    """A live Service of the name that the user gives."""
+    if owner:
+        reference = {"kind": "NIMService", "name": owner, "uid": f"of {owner}", "controller": True}
+        metadata["ownerReferences"] = [reference]
+    return {"kind": "Service", "metadata": {"name": "front", **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("live", "why"),
+    [
+        pytest.param(front("other"), "is controlled by NIMService other", id="another's"),
+        pytest.param(front(), "is somebody else's", id="nobody's"),
+        pytest.param(front(labels=MARK), "", id="of a restored backup"),
+        pytest.param(front("other", deletionTimestamp="now"), "", id="being deleted"),
+        pytest.param(None, "", id="absent"),
+    ],
+)
+def test_a_name_that_is_taken_is_not_used(make: t.Any, live: t.Any, why: str) -> None:
+    app = NIMServiceApp(make.cr(FRONT), make.observe(*([live] if live else [])))
+    assert (why in name_clash(app)) if why else name_clash(app) == ""
+    assert service_name(app) == ("llm" if why else "front")
+    assert service_names(app) == [service_name(app)]
+
+
+def test_the_own_name_cannot_be_avoided(make: t.Any) -> None:
+    live = {"kind": "Service", "metadata": {"name": "llm"}}
+    app = NIMServiceApp(make.cr(), make.observe(live))
+    assert (name_clash(app), service_name(app)) == ("", "llm")

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.children import (
+    kserve_children,
+    unscraped,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+
+KSERVE = {"inferencePlatform": "kserve"}
+MONITORED = KSERVE | {"metrics": {"enabled": True}}
+STORE = Store({"emptyDir": {}})
+
+
+def app_in(make: t.Any, mode: str, spec: t.Any) -> NIMServiceApp:
+    """A service whose InferenceService runs in a mode."""
+    metadata = {"name": "llm", "namespace": "ns"}
+    status = {"deploymentMode": mode}
+    live = {"kind": "InferenceService", "metadata": metadata, "status": status}
+    return NIMServiceApp(make.cr(spec), make.observe(live))
+
+
+@pytest.mark.parametrize(
+    ("mode", "spec", "kinds"),
+    [
+        pytest.param("Standard", KSERVE, ["InferenceService"], id="standard"),
+        pytest.param(
+            "Standard", MONITORED, ["ServiceMonitor", "InferenceService"], id="standard, monitored"
+        ),
+        pytest.param(
+            "RawDeployment", MONITORED, ["ServiceMonitor", "InferenceService"], id="its old name"
+        ),
+        pytest.param("Knative", KSERVE, ["InferenceService"], id="Knative"),
+        pytest.param("ModelMesh", MONITORED, ["InferenceService"], id="ModelMesh, monitored"),
+    ],
+)
+def test_kserve_children(make: t.Any, mode: str, spec: t.Any, kinds: list[str]) -> None:
+    children = kserve_children(app_in(make, mode, spec), STORE)
+    assert [child.manifest["kind"] for child in children] == kinds
+    assert [child.manifest["metadata"]["name"] for child in children] == ["llm"] * len(kinds)
+
+
+@pytest.mark.parametrize(
+    ("mode", "spec", "message"),
+    [
+        pytest.param(
+            "Standard",
+            KSERVE | {"multiNode": {"parallelism": {"pipeline": 2}}},
+            r"spec\.multiNode cannot be set when the inferencePlatform is KServe",
+            id="several nodes",
+        ),
+        pytest.param(
+            "Knative", MONITORED, r"spec\.metrics\.enabled cannot be set", id="Knative, monitored"
+        ),
+    ],
+)
+def test_refused(make: t.Any, mode: str, spec: t.Any, message: str) -> None:
+    with pytest.raises(NimError, match=message):
+        kserve_children(app_in(make, mode, spec), STORE)
+
+
+@pytest.mark.parametrize(
+    ("spec", "unwanted"), [(KSERVE, [("ServiceMonitor", "llm")]), (MONITORED, [])]
+)
+def test_unscraped(make: t.Any, spec: t.Any, unwanted: t.Any) -> None:
+    assert unscraped(NIMServiceApp(make.cr(spec))) == unwanted

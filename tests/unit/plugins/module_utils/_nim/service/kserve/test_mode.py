@@ -1,0 +1,341 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.mode import (
+    MODE_ANNOTATION,
+    check_mode,
+    deployment_mode,
+    ignored_fields,
+    is_standard,
+    mode_reads,
+)
+
+KSERVE = {"inferencePlatform": "kserve"}
+CONTROLLERS = "Deployment/*?control-plane=kserve-controller-manager"
+CONFIG = "ConfigMap/kserve/inferenceservice-config"
+
+
+def controller(namespace: str, name: str = "kserve-controller-manager", **more: t.Any) -> t.Any:
+    return {"metadata": {"name": name, "namespace": namespace, **more}}
+
+
+def settings(namespace: str, mode: str) -> t.Any:
+    data = {"deploy": json.dumps({"defaultDeploymentMode": mode})}
+    return {f"ConfigMap/{namespace}/inferenceservice-config": {"metadata": {}, "data": data}}
+
+
+ONE = {CONTROLLERS: [controller("kserve")]}
+OURS = {"labels": {"app.kubernetes.io/managed-by": "k8s-nim-operator"}}
+SOME = (0, 1, 10, 11, 12, 13, 14, 15)
+OWNED = {"ownerReferences": [{"apiVersion": "apps.nvidia.com/v1alpha1", "kind": "NIMService"}]}
+INFERENCE = "InferenceService/ns/llm"
+GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
+
+
+def config(**keys: t.Any) -> dict[str, t.Any]:
+    """KServe's settings, and the one controller that shows where they are."""
+    data = {key: item if isinstance(item, str) else json.dumps(item) for key, item in keys.items()}
+    return {**ONE, CONFIG: {"kind": "ConfigMap", "metadata": {}, "data": data}}
+
+
+def default(mode: t.Any) -> dict[str, t.Any]:
+    return config(deploy={"defaultDeploymentMode": mode})
+
+
+def live(mode: str) -> dict[str, t.Any]:
+    metadata = {"name": "llm", "namespace": "ns"}
+    return {"kind": "InferenceService", "metadata": metadata, "status": {"deploymentMode": mode}}
+
+
+def asked_for(make: t.Any, annotation: str | None = None, **spec: t.Any) -> t.Any:
+    annotations = {} if annotation is None else {MODE_ANNOTATION: annotation}
+    return make.cr(KSERVE | {"annotations": annotations} | spec)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answers", "mode"),
+    [
+        pytest.param("Standard", default("Knative"), "Standard", id="annotation before default"),
+        pytest.param("RawDeployment", default("Knative"), "RawDeployment", id="old name"),
+        pytest.param("Serverless", default("Standard"), "Serverless", id="other old name"),
+        pytest.param("ModelMesh", default("Standard"), "ModelMesh", id="ModelMesh"),
+        pytest.param("", default("Knative"), "Knative", id="empty annotation"),
+        pytest.param(None, default("Knative"), "Knative", id="default"),
+        pytest.param(None, default("RawDeployment"), "RawDeployment", id="default of old"),
+        pytest.param(None, {**ONE, CONFIG: None}, "Standard", id="no ConfigMap"),
+        pytest.param(None, config(ingress={}), "Standard", id="no such key"),
+        pytest.param(
+            "Knative",
+            config(
+                deploy={"defaultDeploymentMode": "Standard"},
+                inferenceService={"serviceAnnotationDisallowedList": [MODE_ANNOTATION]},
+            ),
+            "Standard",
+            id="annotation that KServe ignores",
+        ),
+        pytest.param(
+            "Knative",
+            config(inferenceService={"serviceAnnotationDisallowedList": ["other"]}),
+            "Knative",
+            id="another is ignored",
+        ),
+        pytest.param(
+            None,
+            {"operator": {"kserve": "kserve"}, CONFIG: default("Knative")[CONFIG]},
+            "Knative",
+            id="told where",
+        ),
+    ],
+)
+def test_mode(make: t.Any, annotation: str | None, answers: t.Any, mode: str) -> None:
+    assert (
+        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers))) == mode
+    )
+
+
+@pytest.mark.parametrize("mode", ["Standard", "RawDeployment", "Knative", "Serverless"])
+@pytest.mark.parametrize(
+    "answers",
+    [default("ModelMesh"), {}, {CONTROLLERS: []}, config(deploy="[")],
+    ids=["another default", "nothing read", "no controller", "bad settings"],
+)
+def test_what_runs_stays_in_its_mode(make: t.Any, mode: str, answers: t.Any) -> None:
+    cr, observed = asked_for(make, "ModelMesh"), make.observe(live(mode), **answers)
+    assert deployment_mode(NIMServiceApp(cr, observed)) == mode
+    assert mode_reads(NIMServiceApp(cr, observed)) == []
+
+
+@pytest.mark.parametrize(
+    ("annotation", "answers", "message"),
+    [
+        pytest.param(
+            "standard",
+            default("Standard"),
+            "deployment mode annotation found but value is invalid: standard",
+            id="annotation",
+        ),
+        pytest.param(
+            None,
+            default(""),
+            "invalid deploy config, defaultDeploymentMode is required",
+            id="empty default",
+        ),
+        pytest.param(
+            None,
+            config(deploy={}),
+            "invalid deploy config, defaultDeploymentMode is required",
+            id="no default",
+        ),
+        pytest.param(
+            None,
+            default("Raw"),
+            "invalid deployment mode. Supported modes are Knative, Standard, ModelMesh and"
+            " RawDeployment, Serverless",
+            id="unknown default",
+        ),
+        pytest.param(None, config(deploy="{"), "key deploy of ConfigMap kserve/", id="not JSON"),
+        pytest.param(None, config(deploy="[]"), "is not a JSON object", id="not an object"),
+        pytest.param(None, config(deploy="[" * 9000), "is not a JSON object", id="too deep"),
+        pytest.param(
+            "Standard",
+            config(inferenceService={"serviceAnnotationDisallowedList": 1}),
+            "serviceAnnotationDisallowedList (key inferenceService of ConfigMap kserve/",
+            id="no list",
+        ),
+        pytest.param(
+            "Standard",
+            {CONTROLLERS: [], "InferenceService": []},
+            "no KServe controller deployment found with label"
+            " control-plane=kserve-controller-manager; set the KSERVE_NAMESPACE env var to specify"
+            " the target KServe namespace explicitly",
+            id="no controller",
+        ),
+        pytest.param(
+            "Standard",
+            {CONTROLLERS: [controller("a"), controller("b")]},
+            "expected exactly one KServe controller deployment with label"
+            " control-plane=kserve-controller-manager, found 2; set the KSERVE_NAMESPACE env var",
+            id="two controllers",
+        ),
+        pytest.param(
+            "Standard",
+            {
+                CONTROLLERS: [controller("a"), controller("b"), controller("c")],
+                **settings("b", "Knative"),
+                **settings("c", "Knative"),
+            },
+            "expected exactly one KServe controller deployment with label"
+            " control-plane=kserve-controller-manager, found 2; set",
+            id="two with settings",
+        ),
+        pytest.param(
+            "Standard",
+            {
+                CONTROLLERS: [controller("a", "llm"), controller("b", **OURS)],
+                "InferenceService/ns/*": [],
+            },
+            "no KServe controller deployment found",
+            id="the label only",
+        ),
+        pytest.param(
+            None,
+            {CONTROLLERS: [], "InferenceService/ns/*": None},
+            'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1":'
+            " install KServe, for spec.inferencePlatform: kserve",
+            id="no KServe at all",
+        ),
+    ],
+)
+def test_no_mode(make: t.Any, annotation: str | None, answers: t.Any, message: str) -> None:
+    with pytest.raises(NimError) as raised:
+        deployment_mode(NIMServiceApp(asked_for(make, annotation), make.observe(**answers)))
+    assert str(raised.value).startswith(message) or message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([controller("a")], id="of its name"),
+        pytest.param([controller("a"), controller("b"), controller("z")], id="several"),
+        pytest.param([controller("a", "llm", **OURS)], id="a NIMService's"),
+        pytest.param([controller("a", **OURS)], id="a NIMService's of its name"),
+        pytest.param([controller("a", **OWNED)], id="owned by a NIMService"),
+    ],
+)
+def test_nobody_takes_the_place_of_kserve(make: t.Any, others: t.Any) -> None:
+    answers = settings("kserve", "Knative") | settings("a", "Standard")
+    for found in ([*others, *ONE[CONTROLLERS]], [*ONE[CONTROLLERS], *others]):
+        observed = make.observe(**answers, **{CONTROLLERS: found})
+        assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param([controller("odh"), controller("a", **OURS)], id="beside a NIMService's"),
+        pytest.param([controller("odh"), controller("a", "llm")], id="beside one with the label"),
+        pytest.param([controller("odh"), controller("a")], id="beside one without settings"),
+    ],
+)
+def test_kserve_may_be_elsewhere(make: t.Any, found: t.Any) -> None:
+    observed = make.observe(**settings("odh", "Knative"), **{CONTROLLERS: found})
+    assert deployment_mode(NIMServiceApp(asked_for(make), observed)) == "Knative"
+
+
+@pytest.mark.parametrize(
+    ("answers", "reads"),
+    [
+        pytest.param({}, [], id="the InferenceService comes first"),
+        pytest.param({INFERENCE: None}, [CONTROLLERS], id="then the controller"),
+        pytest.param({INFERENCE: live("")}, [CONTROLLERS], id="KServe has not seen it"),
+        pytest.param({INFERENCE: None, **ONE}, [CONTROLLERS, CONFIG], id="then its settings"),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller("b"), controller("a")]},
+            [
+                CONTROLLERS,
+                "ConfigMap/a/inferenceservice-config",
+                "ConfigMap/b/inferenceservice-config",
+            ],
+            id="two of them",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller(f"n{number}") for number in range(20)]},
+            [CONTROLLERS, *(f"ConfigMap/n{n}/inferenceservice-config" for n in SOME)],
+            id="many of them",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller("a"), controller("kserve")]},
+            [CONTROLLERS, CONFIG],
+            id="one at KServe's place",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: [controller("a", **OURS)]},
+            [CONTROLLERS, "InferenceService/ns/*"],
+            id="one of ours",
+        ),
+        pytest.param(
+            {INFERENCE: None, CONTROLLERS: []},
+            [CONTROLLERS, "InferenceService/ns/*"],
+            id="none: is there a KServe?",
+        ),
+        pytest.param(
+            {INFERENCE: None, "operator": {"kserve": "kserve"}}, [CONFIG], id="told where"
+        ),
+        pytest.param({INFERENCE: live("Standard")}, [], id="settled"),
+    ],
+)
+def test_reads(make: t.Any, answers: t.Any, reads: list[str]) -> None:
+    assert [
+        read.key for read in mode_reads(NIMServiceApp(asked_for(make), make.observe(**answers)))
+    ] == reads
+
+
+KNATIVE = "cannot be set when KServe runs in knative mode"
+
+
+@pytest.mark.parametrize(
+    ("spec", "messages"),
+    [
+        pytest.param({}, [], id="plain"),
+        pytest.param({"scale": {"enabled": False}, "metrics": {}}, [], id="off"),
+        pytest.param(
+            {"scale": {"enabled": True}}, ["nimservice.spec.scale (autoscaling)"], id="scale"
+        ),
+        pytest.param(
+            {"expose": {"ingress": {"enabled": True}}},
+            ["nimservice.spec.expose.ingress.enabled"],
+            id="legacy ingress",
+        ),
+        pytest.param(
+            {"expose": {"router": {"ingress": {"ingressClass": "x"}}}},
+            ["nimservice.spec.router.ingress"],
+            id="ingress",
+        ),
+        pytest.param(
+            {"expose": {"router": GATEWAY}}, ["nimservice.spec.router.gateway"], id="gateway"
+        ),
+        pytest.param(
+            {"metrics": {"enabled": True}, "scale": {"enabled": True}},
+            ["nimservice.spec.scale (autoscaling)", "nimservice.spec.metrics.enabled"],
+            id="two",
+        ),
+    ],
+)
+def test_what_knative_rules_out(make: t.Any, spec: t.Any, messages: list[str]) -> None:
+    cr = make.cr(KSERVE | spec)
+    for mode in ("Standard", "RawDeployment", "ModelMesh"):
+        check_mode(NIMServiceApp(cr), mode)
+    for mode in ("Knative", "Serverless"):
+        if not messages:
+            check_mode(NIMServiceApp(cr), mode)
+            continue
+        with pytest.raises(NimError) as raised:
+            check_mode(NIMServiceApp(cr), mode)
+        assert str(raised.value) == "; ".join(f"{field} {KNATIVE}" for field in messages)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fields"),
+    [
+        ("Knative", ["spec.replicas", "spec.userID"]),
+        ("Serverless", ["spec.replicas", "spec.userID"]),
+        ("Standard", []),
+        ("", []),
+    ],
+)
+def test_what_knative_ignores(make: t.Any, mode: str, fields: list[str]) -> None:
+    cr = make.cr(KSERVE | {"userID": 5})
+    assert ignored_fields(NIMServiceApp(cr, make.observe(live(mode)))) == fields
+
+
+def test_only_two_modes_are_deployments() -> None:
+    modes = ("Standard", "RawDeployment", "Knative", "Serverless", "ModelMesh")
+    assert [mode for mode in modes if is_standard(mode)] == ["Standard", "RawDeployment"]

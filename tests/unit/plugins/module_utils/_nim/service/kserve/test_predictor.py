@@ -1,0 +1,237 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.predictor import (
+    build_inference_service,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+    Store,
+    select_store,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.group_env import group_env
+
+SIDE = {"name": "side", "image": {"repository": "r/side", "tag": "1"}, "env": [{"name": "A"}]}
+VISIBILITY = "networking.kserve.io/visibility"
+VERSION = "app.kubernetes.io/operator-version"
+HPA = {"enabled": True, "hpa": {"minReplicas": 1, "maxReplicas": 3}}
+TKGS = {"Node/*?vsphere-tanzu": [{"metadata": {"name": "a"}}]}
+
+
+def made(make: t.Any, spec: t.Any = None, mode: str = "Standard", **answers: t.Any) -> t.Any:
+    cr = make.cr({"inferencePlatform": "kserve"} | (spec or {}))
+    observed: Observed = make.observe(**answers)
+    store = select_store(NIMServiceApp(cr, observed))
+    assert isinstance(store, Store)
+    return build_inference_service(NIMServiceApp(cr, observed), store, mode)
+
+
+def predictor(*args: t.Any, **answers: t.Any) -> t.Any:
+    return made(*args, **answers)["spec"]["predictor"]
+
+
+def model(*args: t.Any, **answers: t.Any) -> t.Any:
+    return predictor(*args, **answers)["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "label"),
+    [
+        pytest.param({}, "cluster-local", id="default"),
+        pytest.param({"labels": {VISIBILITY: "exposed"}}, "exposed", id="the user's"),
+        pytest.param({"expose": {"ingress": {"enabled": True}}}, None, id="legacy ingress"),
+        pytest.param(
+            {"expose": {"router": {"ingress": {"ingressClass": "x"}}}}, None, id="ingress"
+        ),
+    ],
+)
+def test_visibility(make: t.Any, spec: t.Any, label: str | None) -> None:
+    assert made(make, spec)["metadata"]["labels"].get(VISIBILITY) == label
+
+
+@pytest.mark.parametrize(
+    ("spec", "mode", "more"),
+    [
+        pytest.param({}, "Standard", {}, id="standard"),
+        pytest.param({"scale": HPA}, "Standard", {"autoscalerClass": "hpa"}, id="autoscaled"),
+        pytest.param({"scale": HPA}, "RawDeployment", {"autoscalerClass": "hpa"}, id="old name"),
+        pytest.param({"scale": HPA}, "ModelMesh", {}, id="not a Deployment"),
+        pytest.param({}, "Serverless", {}, id="passed on as it is"),
+    ],
+)
+def test_annotations(make: t.Any, spec: t.Any, mode: str, more: t.Any) -> None:
+    found = made(make, spec | {"replicas": None}, mode)["metadata"]["annotations"]
+    assert found == {
+        "openshift.io/required-scc": "nonroot",
+        **{
+            f"serving.kserve.io/{key}": value
+            for key, value in {
+                "enable-metric-aggregation": "true",
+                "enable-prometheus-scraping": "true",
+                "deploymentMode": mode,
+                **more,
+            }.items()
+        },
+    }
+
+
+def test_annotations_of_the_user(make: t.Any) -> None:
+    """Those of canaries and of autoscalers go to the pods too; two are ours to say."""
+    given = {
+        "serving.kserve.io/deploymentMode": "RawDeployment",
+        "serving.kserve.io/enable-tag-routing": "true",
+        "serving.kserve.io/enable-prometheus-scraping": "false",
+        "autoscaling.knative.dev/target": "10",
+    }
+    found = made(make, {"annotations": given})
+    mine = "serving.kserve.io/enable-prometheus-scraping"
+    assert found["metadata"]["annotations"].items() >= (given | {mine: "true"}).items()
+    assert found["spec"]["predictor"]["annotations"].items() >= given.items()
+
+
+def test_an_empty_mode_of_the_user_is_filled_in(make: t.Any) -> None:
+    given = {"annotations": {"serving.kserve.io/deploymentMode": ""}}
+    found = made(make, given)["metadata"]["annotations"]
+    assert found["serving.kserve.io/deploymentMode"] == "Standard"
+
+
+def test_command_and_arguments_are_passed_on(make: t.Any) -> None:
+    """O-17"""
+    spec = {"command": ["serve"], "args": ["--fast"]}
+    for mode in ("Standard", "Knative"):
+        assert model(make, spec, mode).items() >= spec.items()
+
+
+def test_standard(make: t.Any) -> None:
+    spec = {"expose": {"service": {"port": 8000, "grpcPort": 81, "metricsPort": 82}}}
+    found = predictor(make, spec, "RawDeployment", **TKGS)
+    assert (found["minReplicas"], found["maxReplicas"]) == (1, 1)
+    assert found["deploymentStrategy"]["rollingUpdate"] == {"maxUnavailable": "25%", "maxSurge": 0}
+    assert found["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    container = found["containers"][0]
+    assert [port["name"] for port in container["ports"]] == ["api", "grpc", "metrics"]
+    assert container["startupProbe"]["failureThreshold"] == 120
+    assert container["startupProbe"]["httpGet"]["port"] == "api"
+
+
+@pytest.mark.parametrize("mode", ["Knative", "Serverless", "ModelMesh"])
+def test_knative(make: t.Any, mode: str) -> None:
+    spec = {"replicas": 2, "expose": {"service": {"port": 8000, "metricsPort": 82}}}
+    found = predictor(make, spec, mode)
+    left_out = ("minReplicas", "maxReplicas", "deploymentStrategy", "securityContext")
+    assert [field for field in left_out if field in found] == []
+    container = found["containers"][0]
+    assert container["ports"] == [{"containerPort": 8000, "protocol": "TCP"}]
+    paths = {
+        probe: (
+            container[f"{probe}Probe"]["httpGet"],
+            container[f"{probe}Probe"]["initialDelaySeconds"],
+            container[f"{probe}Probe"]["failureThreshold"],
+        )
+        for probe in ("liveness", "readiness", "startup")
+    }
+    ready = {"path": "/v1/health/ready", "port": 8000}
+    assert paths == {
+        "liveness": ({"path": "/v1/health/live", "port": 8000}, 15, 3),
+        "readiness": (ready, 15, 3),
+        "startup": (ready, 30, 30),
+    }
+
+
+def test_knative_with_grpc(make: t.Any) -> None:
+    container = model(make, {"expose": {"service": {"grpcPort": 81}}}, "Knative")
+    assert [port["containerPort"] for port in container["ports"]] == [8000, 81]
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        assert container[probe]["grpc"] == {"port": 81}
+        assert "httpGet" not in container[probe]
+
+
+def test_probes_of_the_user_count_in_both_modes(make: t.Any) -> None:
+    own = {"exec": {"command": ["true"]}}
+    spec = {"startupProbe": {"probe": own}, "livenessProbe": {"enabled": False}}
+    for mode in ("Standard", "Knative"):
+        container = model(make, spec, mode)
+        assert container["startupProbe"] == own
+        assert "livenessProbe" not in container
+
+
+def test_pods_are_those_of_the_standalone_platform(make: t.Any) -> None:
+    spec = {
+        "schedulerName": "s",
+        "priorityClassName": "p",
+        "runtimeClassName": "r",
+        "nodeSelector": {"a": "true"},
+        "tolerations": [{"operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+        "draResources": [{"resourceClaimTemplateName": "gpu"}],
+    }
+    for mode in ("Standard", "Knative"):
+        found = predictor(make, spec, mode)
+        given = {key: value for key, value in spec.items() if key != "draResources"}
+        assert found.items() >= given.items()
+        assert found["serviceAccountName"] == "llm"
+        assert found["resourceClaims"][0]["resourceClaimTemplateName"] == "gpu"
+        (claim,) = found["containers"][0]["resources"]["claims"]
+        assert claim["name"] == found["resourceClaims"][0]["name"]
+
+
+def test_other_containers_are_told_nothing_of_groups(make: t.Any) -> None:
+    """O-30"""
+    found = predictor(make, {"sidecarContainers": [SIDE], "initContainers": [SIDE]})
+    for container in (found["containers"][1], found["initContainers"][0]):
+        assert "NIM_MULTI_NODE" not in [item["name"] for item in container["env"]]
+
+
+def reference(make: t.Any, spec: t.Any) -> t.Any:
+    """What the reference makes of it, as it stands in the cluster."""
+    live = copy.deepcopy(made(make, spec))
+    for where in ("initContainers", "containers"):
+        for item in live["spec"]["predictor"].get(where, []):
+            if item["name"] == "side":
+                item["env"] += [
+                    {"name": e["name"], "value": "0"} for e in group_env(NIMServiceApp(make.cr()))
+                ]
+    live["metadata"]["annotations"] |= {
+        "nvidia.com/parent-spec-hash": "x",
+        "nvidia.com/last-applied-hash": "y",
+    }
+    live["metadata"]["labels"][VERSION] = "v3.1"
+    return live
+
+
+def test_what_the_reference_made_runs_on(make: t.Any) -> None:
+    spec = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
+    live = reference(make, spec)
+    assert made(make, spec, **{"InferenceService/ns/llm": live}) == live
+
+
+def test_a_change_that_restarts_pods_mends_the_rest(make: t.Any) -> None:
+    spec = {"sidecarContainers": [SIDE]}
+    live = reference(make, spec)
+    found = made(make, spec | {"schedulerName": "x"}, **{"InferenceService/ns/llm": live})
+    fresh = made(make, spec | {"schedulerName": "x"})
+    assert found["spec"] == fresh["spec"]
+    assert found["metadata"]["annotations"] == live["metadata"]["annotations"]
+
+
+def test_a_variable_of_the_user_is_not_mistaken_for_the_references(make: t.Any) -> None:
+    own = {"env": [{"name": "NIM_MULTI_NODE", "value": "0"}]}
+    live = made(make, own)
+    found = made(make, {}, **{"InferenceService/ns/llm": live})
+    assert found["spec"] == made(make)["spec"]
+
+
+def test_nothing_given_is_changed(make: t.Any) -> None:
+    spec = {"sidecarContainers": [SIDE]}
+    live = reference(make, spec)
+    before = copy.deepcopy(live)
+    first = made(make, spec, "Knative", **{"InferenceService/ns/llm": live})
+    assert live == before
+    assert made(make, spec, "Knative", **{"InferenceService/ns/llm": live}) == first

@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.scaling import (
+    build_scaling,
+)
+
+
+def metric(name: str, **target: t.Any) -> dict[str, t.Any]:
+    return {"type": "Resource", "resource": {"name": name, "target": target}}
+
+
+PODS = {"type": "Pods", "pods": {"metric": {"name": "x"}}}
+CPU = metric("cpu", type="Utilization", averageUtilization=80)
+MEMORY = metric("memory", type="AverageValue", averageValue="1500Mi")
+OTHER = metric("ephemeral-storage", type="Value", value="1")
+BY_CPU = {"scaleMetric": "cpu", "scaleMetricType": "Utilization", "scaleTarget": 80}
+BY_MEMORY = {
+    "scaleMetric": "memory",
+    "scaleMetricType": "AverageValue",
+    "scaleTarget": 1500 << 20,
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({"replicas": None}, {}, id="nothing said"),
+        pytest.param({"replicas": 3}, {"minReplicas": 3, "maxReplicas": 3}, id="replicas"),
+        pytest.param({"replicas": 0}, {"minReplicas": 0, "maxReplicas": 0}, id="none"),
+        pytest.param(
+            {"replicas": 2, "scale": {"enabled": False, "hpa": {"maxReplicas": 9}}},
+            {"minReplicas": 2, "maxReplicas": 2},
+            id="autoscaling off",
+        ),
+    ],
+)
+def test_replicas(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+    assert build_scaling(NIMServiceApp(make.cr(spec))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("hpa", "wanted"),
+    [
+        pytest.param({"minReplicas": 1, "maxReplicas": 0}, {"minReplicas": 1}, id="no maximum"),
+        pytest.param({"maxReplicas": 3}, {"maxReplicas": 3}, id="no minimum"),
+        pytest.param({"metrics": [CPU]}, BY_CPU, id="utilization"),
+        pytest.param({"metrics": [MEMORY, CPU]}, BY_MEMORY, id="the first one"),
+        pytest.param({"metrics": [PODS, OTHER, CPU]}, BY_CPU, id="the first that KServe knows"),
+        pytest.param({"metrics": [PODS]}, {}, id="none that it knows"),
+        pytest.param(
+            {"metrics": [metric("cpu", type="Value", value="1500m")]},
+            {"scaleMetric": "cpu", "scaleMetricType": "Value", "scaleTarget": 2},
+            id="rounded up",
+        ),
+        pytest.param(
+            {"metrics": [metric("cpu", type="Value", value="0")]},
+            {"scaleMetric": "cpu", "scaleMetricType": "Value"},
+            id="zero",
+        ),
+        pytest.param(
+            {"metrics": [metric("cpu", type="Value", averageUtilization=5)]},
+            {"scaleMetric": "cpu", "scaleMetricType": "Value"},
+            id="of another type",
+        ),
+    ],
+)
+def test_autoscaling(make: t.Any, hpa: t.Any, wanted: t.Any) -> None:
+    cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": hpa}})
+    assert build_scaling(NIMServiceApp(cr)) == wanted
+
+
+def test_a_target_that_is_no_quantity(make: t.Any) -> None:
+    metrics = [PODS, metric("cpu", type="Value", value="many")]
+    cr = make.cr({"replicas": None, "scale": {"enabled": True, "hpa": {"metrics": metrics}}})
+    with pytest.raises(NimError, match=r"spec\.scale\.hpa\.metrics\[1\]\.resource\.target: 'many'"):
+        build_scaling(NIMServiceApp(cr))

@@ -1,0 +1,268 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Groups of pods, what stands beside them, and how they and a Deployment take turns."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+
+GROUP = {"parallelism": {"pipeline": 2}}
+MPI = {"multiNode": GROUP}
+RAY = {"multiNode": GROUP | {"ray": {"rayPort": 6379}}}
+CREATE = {"multiNode": GROUP | {"computeDomain": {"create": True}}}
+NAMED = {"multiNode": GROUP | {"computeDomain": {"name": "shared"}}}
+BASE = ["ServiceAccount/ns/llm", "Role/ns/llm", "RoleBinding/ns/llm", "Service/ns/llm"]
+FILES = ["ConfigMap/ns/llm-mpi-config", "ConfigMap/ns/llm-mpi-start-script", "Secret/ns/llm-ssh-pk"]
+CLAIMS = ["ResourceClaim/ns/*", "ResourceClaimTemplate/ns/cd-claimtemplate-df94b6548"]
+SET, DEPLOYMENT = "LeaderWorkerSet/ns/llm-lws", "Deployment/ns/llm"
+SHARED = {
+    "kind": "ComputeDomain",
+    "metadata": {"name": "shared"},
+    "spec": {"channel": {"resourceClaimTemplate": {"name": "t"}}},
+}
+OF_FEATURES = ("Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor")
+
+
+def keys(wanted: Desired) -> list[str]:
+    return [key_of(child.manifest) for child in wanted.children]
+
+
+def selector(wanted: Desired) -> t.Any:
+    (service,) = (c.manifest for c in wanted.children if c.manifest["kind"] == "Service")
+    return service["spec"]["selector"]
+
+
+def unwanted(wanted: Desired) -> list[str]:
+    return [f"{kind}/{name}" for kind, name in wanted.unwanted if kind not in OF_FEATURES]
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param(MPI, [*FILES, SET], id="MPI"),
+        pytest.param(RAY, [SET], id="Ray"),
+        pytest.param(CREATE, ["ComputeDomain/ns/llm", *FILES, SET], id="a ComputeDomain of ours"),
+        pytest.param(NAMED, [*FILES, SET], id="a ComputeDomain of others"),
+    ],
+)
+def test_children(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(SHARED)))
+    assert keys(wanted) == BASE + more
+    assert selector(wanted) == {"app": "llm-lws", "nim-llm-role": "leader"}
+    assert unwanted(wanted) == []
+    left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
+    assert left_alone == (["Secret"] if FILES[0] in more else [])
+
+
+def test_hostfiles_follow_the_number_of_groups(make: t.Any) -> None:
+    for replicas in (0, 1, 3):
+        wanted = desired(NIMServiceApp(make.cr(MPI | {"replicas": replicas}), make.observe()))
+        files = {key_of(child.manifest): child.manifest for child in wanted.children}[FILES[0]]
+        assert len(files["data"]) == replicas
+
+
+def test_without_a_store_there_is_nothing_of_the_workload(make: t.Any) -> None:
+    wanted = desired(
+        NIMServiceApp(make.cr(MPI | {"storage": {"nimCache": {"name": "c"}}}), make.observe())
+    )
+    assert keys(wanted) == BASE
+
+
+def test_a_missing_domain_is_a_failure_and_the_rest_is_made(make: t.Any) -> None:
+    wanted = desired(NIMServiceApp(make.cr(NAMED), make.observe()))
+    assert keys(wanted) == BASE
+    assert wanted.failure is not None
+    assert wanted.failure.reason == "ComputeDomainFailed"
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param({}, [], id="one node: nothing more"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 1}}}, [], id="one stage"),
+        pytest.param(MPI, [*FILES[:2], SET, FILES[2]], id="MPI"),
+        pytest.param(RAY, [SET], id="Ray"),
+        pytest.param(
+            CREATE, [*FILES[:2], "ComputeDomain/ns/llm", SET, FILES[2], *CLAIMS], id="domain"
+        ),
+        pytest.param(
+            NAMED,
+            [*FILES[:2], "ComputeDomain/ns/shared", SET, FILES[2], CLAIMS[0]],
+            id="named domain, its template is not known yet",
+        ),
+    ],
+)
+def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    usual = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
+    found = reads(NIMServiceApp(make.cr(spec), make.observe()))
+    assert [read.key for read in found if read.key not in usual] == more
+    assert [read.how for read in found if read.kind == "Secret"] == (
+        ["presence"] if FILES[2] in more else []
+    )
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: bool) -> None:
+    observed = make.observe(**({SET: None} if known else {}), **{DEPLOYMENT: None})
+    asked = [read.how for read in reads(NIMServiceApp(make.cr(MPI), observed))]
+    assert ("protocol" in asked) is known
+
+
+def workloads(cluster: t.Any) -> list[str]:
+    return sorted(key for key in cluster.objects if key in (SET, DEPLOYMENT))
+
+
+def serves(cluster: t.Any) -> str:
+    return str(cluster.objects["Service/ns/llm"]["spec"]["selector"]["app"])
+
+
+def test_from_one_node_to_several(make: t.Any) -> None:
+    """The old workload goes once the new one is there, the Service when the old one is gone."""
+    cluster = make.cluster()
+    cluster.run_pass(make.cr())
+    steps = []
+    for _ in range(4):
+        gone = cluster.run_pass(make.cr(MPI))
+        steps.append((gone, workloads(cluster), serves(cluster)))
+    assert steps == [
+        ([], [DEPLOYMENT, SET], "llm"),
+        ([DEPLOYMENT], [SET], "llm"),
+        ([], [SET], "llm-lws"),
+        ([], [SET], "llm-lws"),
+    ]
+
+
+def test_from_several_nodes_to_one(make: t.Any) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(CREATE))
+    steps = []
+    for _ in range(4):
+        gone = cluster.run_pass(make.cr())
+        steps.append((gone, workloads(cluster), serves(cluster)))
+    assert steps == [
+        ([], [DEPLOYMENT, SET], "llm-lws"),
+        ([*FILES[:2], "ComputeDomain/ns/llm", SET], [DEPLOYMENT], "llm-lws"),
+        ([], [DEPLOYMENT], "llm"),
+        ([], [DEPLOYMENT], "llm"),
+    ]
+    assert FILES[2] in cluster.objects, "the operator may not delete Secrets"
+    last = [
+        read.key
+        for read in reads(NIMServiceApp(make.cr(status=SETTLED), make.observe(**cluster.objects)))
+    ]
+    assert SET not in last
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused", "served"),
+    [
+        pytest.param({}, MPI, "LeaderWorkerSet", "llm", id="no LWS API"),
+        pytest.param(MPI, {}, "Deployment", "llm-lws", id="no Deployment"),
+    ],
+)
+def test_the_old_one_serves_while_the_new_one_cannot_be_made(
+    make: t.Any, before: t.Any, after: t.Any, refused: str, served: str
+) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(before))
+    (workload,) = workloads(cluster)
+    for _ in range(3):
+        assert cluster.run_pass(make.cr(after), refused) == []
+        assert (workloads(cluster), serves(cluster)) == ([workload], served)
+
+
+LEFT_BEHIND = [*FILES[:2], "ComputeDomain/ns/llm", SET]
+SETTLED = {"state": "Ready", "observedGeneration": 2}
+BY_REFERENCE = {"state": "Ready"}
+
+
+def left_behind(make: t.Any) -> t.Any:
+    """One node, after several: the reference turned the Service and forgot the groups."""
+    cluster = make.cluster()
+    cluster.run_pass(make.cr(CREATE))
+    groups = dict(cluster.objects)
+    cluster.objects.clear()
+    cluster.run_pass(make.cr())
+    cluster.objects |= {key: groups[key] for key in [*LEFT_BEHIND, FILES[2]]}
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("status", "gone"),
+    [
+        pytest.param(BY_REFERENCE, LEFT_BEHIND, id="taken over"),
+        pytest.param(SETTLED | {"observedGeneration": 1}, LEFT_BEHIND, id="spec changed"),
+        pytest.param(SETTLED | {"state": "Failed"}, LEFT_BEHIND, id="failed"),
+        pytest.param(SETTLED, [], id="settled: not looked for"),
+        pytest.param(SETTLED | {"state": "NotReady"}, [], id="under way: not looked for"),
+        pytest.param(None, LEFT_BEHIND, id="restored"),
+    ],
+)
+def test_groups_that_the_reference_left_behind(make: t.Any, status: t.Any, gone: t.Any) -> None:
+    cluster = left_behind(make)
+    assert cluster.run_pass(make.cr(status=status)) == gone
+    assert serves(cluster) == "llm", "the Service never leads back to them"
+    assert FILES[2] in cluster.objects
+
+
+def test_groups_of_somebody_else_are_left_alone(make: t.Any) -> None:
+    cluster = left_behind(make)
+    for key in LEFT_BEHIND:
+        cluster.objects[key]["metadata"]["ownerReferences"][0]["uid"] = "another"
+    assert cluster.run_pass(make.cr(status=BY_REFERENCE)) == []
+
+
+def test_groups_left_behind_serve_until_there_is_a_deployment(make: t.Any) -> None:
+    """As nothing else does; and the Service tells from then on that they are to be replaced."""
+    cluster = left_behind(make)
+    del cluster.objects[DEPLOYMENT]
+    without_store = {"storage": {"nimCache": {"name": "late"}}}
+    assert cluster.run_pass(make.cr(without_store, BY_REFERENCE)) == []
+    assert serves(cluster) == "llm-lws"
+    steps = []
+    for _ in range(3):
+        gone = cluster.run_pass(make.cr(status=SETTLED | {"state": "NotReady"}))
+        steps.append((gone, serves(cluster)))
+    assert steps == [([], "llm-lws"), (LEFT_BEHIND, "llm-lws"), ([], "llm")]
+
+
+def test_a_deployment_that_the_reference_left_behind(make: t.Any) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr())
+    deployment = cluster.objects[DEPLOYMENT]
+    cluster.objects.clear()
+    cluster.run_pass(make.cr(MPI))
+    cluster.objects[DEPLOYMENT] = deployment
+    assert cluster.run_pass(make.cr(MPI, SETTLED)) == [DEPLOYMENT]
+    assert serves(cluster) == "llm-lws"
+
+
+@pytest.mark.parametrize("status", [SETTLED, None], ids=["settled", "new"])
+def test_most_passes_ask_for_no_groups(make: t.Any, status: t.Any) -> None:
+    observed = make.observe(**({} if status else {DEPLOYMENT: None}))
+    assert SET not in [read.key for read in reads(NIMServiceApp(make.cr(status=status), observed))]
+
+
+def test_one_that_goes_already_is_not_waited_for(make: t.Any) -> None:
+    cluster = make.cluster()
+    cluster.run_pass(make.cr())
+    cluster.objects[DEPLOYMENT]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    cluster.run_pass(make.cr(MPI))
+    assert serves(cluster) == "llm-lws"
+
+
+def test_a_deployment_of_somebody_else_is_left_alone(make: t.Any) -> None:
+    cluster = make.cluster()
+    theirs = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "ns"}, "spec": {}}
+    cluster.objects[DEPLOYMENT] = theirs
+    for _ in range(3):
+        assert cluster.run_pass(make.cr(MPI)) == []
+    assert (cluster.objects[DEPLOYMENT], serves(cluster)) == (theirs, "llm-lws")

@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.gpu import (
+    GPU,
+    build_resources,
+)
+
+NGC = {"ngc": {"modelPuller": "x"}}
+HF = {"hf": {"namespace": "n", "modelName": "m"}}
+
+
+def profile_store(make: t.Any, config: t.Any, source: t.Any = None, chosen: str = "p") -> Store:
+    profiles = [{"name": "p", "config": config}]
+    status = {"state": "Ready", "pvc": "x", "profiles": profiles}
+    return Store({}, cache=make.cache(source or NGC, status), profile=chosen)
+
+
+@pytest.mark.parametrize(
+    ("spec", "config", "wanted"),
+    [
+        pytest.param({}, {"tp": "2"}, {"requests": {GPU: "2"}, "limits": {GPU: "2"}}, id="tp"),
+        pytest.param(
+            {},
+            {"tensorParallelism": "4", "tp": "2"},
+            {"requests": {GPU: "4"}, "limits": {GPU: "4"}},
+            id="tensorParallelism before tp",
+        ),
+        pytest.param({}, {}, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="one by default"),
+        pytest.param({}, None, {"requests": {GPU: "1"}, "limits": {GPU: "1"}}, id="no config"),
+        pytest.param(
+            {"resources": {"limits": {"cpu": 1}}},
+            {"tp": "2"},
+            {"requests": {GPU: "2"}, "limits": {"cpu": "1", GPU: "2"}},
+            id="only limits given",
+        ),
+        pytest.param(
+            {"resources": {"requests": {"cpu": 1}}},
+            {"tp": "2"},
+            {"requests": {"cpu": "1", GPU: "2"}, "limits": {GPU: "2"}},
+            id="only requests given",
+        ),
+        pytest.param(
+            {"resources": {"limits": {GPU: 8}}},
+            {"tp": "2"},
+            {"limits": {GPU: "8"}},
+            id="the user's count, as text",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"tensor": 8}}},
+            {"tp": "2"},
+            {"requests": {GPU: "8"}, "limits": {GPU: "8"}},
+            id="tensor of one node",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {}}},
+            {"tp": "2"},
+            {"requests": {GPU: "1"}, "limits": {GPU: "1"}},
+            id="tensor unset",
+        ),
+        pytest.param(
+            {"resources": {"claims": [{"name": "c"}], "limits": {GPU: 1}}},
+            {},
+            {"limits": {GPU: "1"}},
+            id="claims are dropped",
+        ),
+    ],
+)
+def test_build_resources(make: t.Any, spec: t.Any, config: t.Any, wanted: t.Any) -> None:
+    assert build_resources(NIMServiceApp(make.cr(spec)), profile_store(make, config)) == wanted
+
+
+def test_build_resources_without_a_listed_profile(make: t.Any) -> None:
+    for store in (
+        Store({}),
+        profile_store(make, {"tp": "2"}, chosen=""),
+        profile_store(make, {"tp": "2"}, chosen="other"),
+        profile_store(make, {"tp": "2"}, HF),
+    ):
+        assert build_resources(NIMServiceApp(make.cr()), store) == {}
+
+
+@pytest.mark.parametrize("text", ["two", "-1", "1.5", "\u00b2", "0.0"])
+def test_build_resources_refuses_what_is_no_count(make: t.Any, text: str) -> None:
+    with pytest.raises(NimError, match=r"spec\.storage\.nimCache\.profile"):
+        build_resources(NIMServiceApp(make.cr()), profile_store(make, {"tp": text}))

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.env import (
+    base_env,
+    main_env,
+    side_env,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.group_env import (
+    group_env,
+    leader_env,
+    worker_env,
+)
+
+LWS = "leaderworkerset.sigs.k8s.io"
+GROUP = {"parallelism": {"pipeline": 2, "tensor": 8}}
+STORE = Store({"emptyDir": {}})
+
+
+def told(items: t.Any) -> dict[str, str]:
+    """Names in order, with their values or the fields that they come from."""
+    found = {}
+    for item in items:
+        fields = (item.get("valueFrom") or {}).get("fieldRef") or {}
+        found[item["name"]] = item.get("value") or fields.get("fieldPath", "")
+    return found
+
+
+def test_what_all_are_told(make: t.Any) -> None:
+    assert list(told(group_env(NIMServiceApp(make.cr({"multiNode": GROUP})))).items()) == [
+        ("NIM_MPI_ALLOW_RUN_AS_ROOT", "0"),
+        ("NIM_NUM_COMPUTE_NODES", "2"),
+        ("NIM_MULTI_NODE", "1"),
+        ("NIM_TENSOR_PARALLEL_SIZE", "8"),
+        ("NIM_PIPELINE_PARALLEL_SIZE", "2"),
+        ("NIM_NODE_RANK", f"metadata.labels['{LWS}/worker-index']"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "gpus", "seconds"),
+    [
+        pytest.param({}, "8", "300", id="by default"),
+        pytest.param({"mpi": {"mpiStartTimeout": 6000}}, "8", "6000", id="timeout"),
+        pytest.param({"parallelism": {"pipeline": 2}}, "1", "300", id="tensor unset"),
+        pytest.param({"ray": {"rayPort": 1}}, "8", "300", id="Ray has them too"),
+    ],
+)
+def test_what_leaders_are_told(make: t.Any, given: t.Any, gpus: str, seconds: str) -> None:
+    assert list(told(leader_env(NIMServiceApp(make.cr({"multiNode": GROUP | given})))).items()) == [
+        ("NIM_LEADER_ROLE", "1"),
+        ("OMPI_MCA_orte_keep_fqdn_hostnames", "true"),
+        ("OMPI_MCA_plm_rsh_args", "-o ConnectionAttempts=20"),
+        ("GPUS_PER_NODE", gpus),
+        ("CLUSTER_START_TIMEOUT", seconds),
+        ("CLUSTER_SIZE", f"metadata.annotations['{LWS}/size']"),
+        ("GROUP_INDEX", f"metadata.labels['{LWS}/group-index']"),
+    ]
+
+
+def test_what_workers_are_told() -> None:
+    assert list(told(worker_env()).items()) == [
+        ("NIM_LEADER_ROLE", "0"),
+        ("LEADER_NAME", f"metadata.annotations['{LWS}/leader-name']"),
+        ("NAMESPACE", "metadata.namespace"),
+        ("LWS_NAME", f"metadata.labels['{LWS}/name']"),
+    ]
+
+
+def test_layers_stand_in_order_and_the_user_wins(make: t.Any) -> None:
+    env = [{"name": "NIM_MULTI_NODE", "value": "mine"}, {"name": "NIM_LEADER_ROLE", "value": "x"}]
+    spec = {"multiNode": GROUP, "env": env, "proxy": {"httpProxy": "p"}}
+    names = list(
+        told(main_env(NIMServiceApp(make.cr(spec)), STORE, native=False, role=worker_env()))
+    )
+    proxied, users, ours, common, role = (
+        names.index(name)
+        for name in (
+            "HTTP_PROXY",
+            "NIM_MULTI_NODE",
+            "NIM_CACHE_PATH",
+            "NIM_NODE_RANK",
+            "LEADER_NAME",
+        )
+    )
+    assert proxied < users < ours < common < role
+    found = told(main_env(NIMServiceApp(make.cr(spec)), STORE, native=False, role=worker_env()))
+    assert (found["NIM_MULTI_NODE"], found["NIM_LEADER_ROLE"]) == ("mine", "x")
+
+
+def test_side_containers_know_the_group_but_no_role(make: t.Any) -> None:
+    cr = make.cr({"multiNode": GROUP})
+    assert side_env(NIMServiceApp(cr), None) == base_env(NIMServiceApp(cr))
+    assert "NIM_NODE_RANK" in told(base_env(NIMServiceApp(cr)))
+    assert "NIM_LEADER_ROLE" not in told(base_env(NIMServiceApp(cr)))
+
+
+@pytest.mark.parametrize("given", [None, {"parallelism": {"pipeline": 1}}], ids=["unset", "one"])
+def test_one_node_is_told_nothing(make: t.Any, given: t.Any) -> None:
+    assert base_env(NIMServiceApp(make.cr({"multiNode": given}))) == base_env(
+        NIMServiceApp(make.cr())
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "native", "wanted"),
+    [
+        pytest.param(
+            {"hf": {"namespace": "n", "modelName": "m"}},
+            {},
+            False,
+            {
+                "NIM_MODEL_NAME": "/model-store",
+                "HF_HOME": "/model-store/huggingface/hub",
+                "NIM_MODEL_PATH": "hf://n/m",
+            },
+            id="Hugging Face",
+        ),
+        pytest.param(
+            {"ngc": {"modelPuller": "x"}},
+            {"type": "native"},
+            True,
+            {"NIM_ENGINE_MODEL_PATH": "/model/cache"},
+            id="native",
+        ),
+    ],
+)
+def test_the_model_is_found_as_on_one_node(
+    make: t.Any, source: t.Any, status: t.Any, native: bool, wanted: dict[str, str]
+) -> None:
+    """The reference leaves these steps out (O-24)."""
+    cache = make.cache(source, {"state": "Ready", "pvc": "x"} | status)
+    store = Store({}, cache=cache, profile="p")
+    items = main_env(
+        NIMServiceApp(make.cr({"multiNode": GROUP})), store, native=native, role=worker_env()
+    )
+    assert wanted.items() <= told(items).items()
+    assert told(items)["NIM_MODEL_PROFILE"] == "p"
+    assert "HF_TOKEN" in [item["name"] for item in items]

@@ -1,0 +1,202 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What all pods have in common, and what differs on OpenShift and on TKGS."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import observe
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+    Store,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.probes import model_probes
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.template import (
+    build_template,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.variant import PodVariant
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload import (
+    container_of,
+    live_template,
+)
+
+Json = dict[str, t.Any]
+TKGS, TANZU = {"node.vmware.com/tkg": ""}, {"vsphere-tanzu": "true"}
+OPENSHIFT, GKE = {"node.openshift.io/os_id": "rhcos"}, {"cloud.google.com/gke-nodepool": "a"}
+SECCOMP = {"type": "RuntimeDefault"}
+WORKLOADS = pytest.mark.parametrize(
+    "workload",
+    [
+        pytest.param({}, id="Deployment"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, id="MPI"),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 6379}}}, id="Ray"
+        ),
+    ],
+)
+STORE = Store({"emptyDir": {}})
+
+
+def objects_of(make: t.Any, spec: Json, *nodes: Json) -> dict[str, Json]:
+    """What is wanted on a cluster of these nodes' labels, by kind."""
+    listed = [{"metadata": {"labels": labels}} for labels in nodes]
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(Node=listed)))
+    assert wanted.failure is None
+    return {child.manifest["kind"]: child.manifest for child in wanted.children}
+
+
+def templates_of(objects: dict[str, Json]) -> list[Json]:
+    """The templates of all pods of the workload."""
+    if deployment := objects.get("Deployment"):
+        return [deployment["spec"]["template"]]
+    groups = objects["LeaderWorkerSet"]["spec"]["leaderWorkerTemplate"]
+    return [groups["leaderTemplate"], groups["workerTemplate"]]
+
+
+@WORKLOADS
+@pytest.mark.parametrize(
+    ("nodes", "wanted"),
+    [
+        pytest.param([TKGS], SECCOMP, id="TKGS"),
+        pytest.param([TANZU], SECCOMP, id="TKGS by its other label"),
+        pytest.param([{}, TKGS], SECCOMP, id="a node that does not tell comes first"),
+        pytest.param([OPENSHIFT, TKGS], None, id="the first that tells counts"),
+        pytest.param([OPENSHIFT], None, id="OpenShift"),
+        pytest.param([GKE], None, id="another"),
+        pytest.param([], None, id="no nodes"),
+    ],
+)
+def test_seccomp(make: t.Any, workload: Json, nodes: list[Json], wanted: Json | None) -> None:
+    for template in templates_of(objects_of(make, workload, *nodes)):
+        context = template["spec"]["securityContext"]
+        assert context.get("seccompProfile") == wanted
+        assert (context["runAsUser"], context["fsGroup"]) == (1000, 2000)
+
+
+@WORKLOADS
+def test_nothing_else_differs(make: t.Any, workload: Json) -> None:
+    plain = objects_of(make, workload)
+    assert objects_of(make, workload, OPENSHIFT) == plain
+    on_tkgs = copy.deepcopy(objects_of(make, workload, TKGS))
+    for template in templates_of(on_tkgs):
+        assert template["spec"]["securityContext"].pop("seccompProfile")
+    assert on_tkgs == plain
+
+
+@WORKLOADS
+@pytest.mark.parametrize("nodes", [[OPENSHIFT], [GKE], []], ids=["OpenShift", "GKE", "none"])
+@pytest.mark.parametrize(
+    ("spec", "constraint"),
+    [
+        pytest.param({}, "nonroot", id="plain"),
+        pytest.param({"proxy": {"httpsProxy": "http://p"}}, "nonroot", id="proxy"),
+        pytest.param({"proxy": {"certConfigMap": "ca"}}, "anyuid", id="certificates"),
+        pytest.param({"storage": {"hostPath": "/m"}}, "hostmount-anyuid", id="host path"),
+        pytest.param(
+            {"annotations": {"openshift.io/required-scc": "privileged"}}, "nonroot", id="not theirs"
+        ),
+    ],
+)
+def test_pods_require_the_constraint_that_their_account_may_use(
+    make: t.Any, workload: Json, nodes: list[Json], spec: Json, constraint: str
+) -> None:
+    """On every Kubernetes, as the reference does: the Role means nothing where there are no SCCs."""
+    objects = objects_of(make, workload | spec, *nodes)
+    assert objects["Role"]["rules"] == [
+        {
+            "apiGroups": ["security.openshift.io"],
+            "resources": ["securitycontextconstraints"],
+            "resourceNames": [constraint],
+            "verbs": ["use"],
+        }
+    ]
+    assert objects["RoleBinding"]["roleRef"]["name"] == objects["Role"]["metadata"]["name"]
+    (subject,) = objects["RoleBinding"]["subjects"]
+    for template in templates_of(objects):
+        asked = template["metadata"]["annotations"]["openshift.io/required-scc"]
+        assert asked == constraint
+        assert template["spec"]["serviceAccountName"] == subject["name"]
+    for kind in ("ServiceAccount", "Role", "RoleBinding"):
+        assert "annotations" not in objects[kind]["metadata"]
+
+
+@WORKLOADS
+def test_tkgs_is_detected_by_the_labels_of_nodes(
+    make: t.Any, cluster: t.Any, tmp_path: t.Any, workload: Json
+) -> None:
+    cluster.put("/api/v1/nodes/a", {"metadata": {"name": "a", "labels": TKGS}, "status": {"x": 1}})
+    cr = make.cr(workload)
+    seen = Observed(observe(KIND, cr, LiveCluster(Client(cluster.kubeconfig(tmp_path)))))
+    assert seen.orchestrator == "TKGS"
+    made = {
+        child.manifest["kind"]: child.manifest
+        for child in desired(NIMServiceApp(cr, seen)).children
+    }
+    assert all("seccompProfile" in x["spec"]["securityContext"] for x in templates_of(made))
+
+
+def build_pod(make: t.Any, spec: t.Any, *live: t.Any) -> Json:
+    app = NIMServiceApp(make.cr(spec), make.observe(*live))
+    variant = PodVariant(container_of(app), live_template(app), model_probes(app.spec))
+    return t.cast(Json, build_template(app, STORE, variant)["spec"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "wanted"),
+    [
+        pytest.param(
+            {"nodeSelector": {"a": "true", "b": "1"}},
+            "nodeSelector",
+            {"a": "true", "b": "1"},
+            id="nodeSelector with values that YAML would read",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "a", "tolerationSeconds": 5}]},
+            "tolerations",
+            [{"key": "a", "tolerationSeconds": 5}],
+            id="tolerationSeconds",
+        ),
+        pytest.param(
+            {"affinity": {"nodeAffinity": {}}}, "affinity", {"nodeAffinity": {}}, id="affinity"
+        ),
+        pytest.param({"podAffinity": {"x": 1}}, "affinity", None, id="podAffinity is ignored"),
+        pytest.param({"schedulerName": "s"}, "schedulerName", "s", id="schedulerName"),
+        pytest.param(
+            {"runtimeClassName": ""}, "runtimeClassName", None, id="empty runtimeClassName"
+        ),
+        pytest.param({"priorityClassName": "p"}, "priorityClassName", "p", id="priorityClassName"),
+        pytest.param(
+            {"userID": 0, "groupID": 5},
+            "securityContext",
+            {"runAsUser": 0, "runAsGroup": 5, "fsGroup": 5},
+            id="user 0",
+        ),
+        pytest.param(
+            {"image": {"repository": "r", "tag": "1", "pullSecrets": ["a", "b", "a"]}},
+            "imagePullSecrets",
+            [{"name": "a"}, {"name": "b"}],
+            id="a pull secret named twice",
+        ),
+    ],
+)
+def test_pod_fields(make: t.Any, spec: t.Any, field: str, wanted: t.Any) -> None:
+    assert build_pod(make, spec).get(field) == wanted
+
+
+@pytest.mark.parametrize("is_selected", [True, False])
+def test_only_selected_pods_have_labels(make: t.Any, is_selected: bool) -> None:
+    app = NIMServiceApp(make.cr(), make.observe(operator={"version_label": "2"}))
+    version = "app.kubernetes.io/operator-version"
+    live = {"metadata": {"labels": {version: "1"}}}
+    variant = PodVariant("main", live, {}, is_selected=is_selected)
+    labels = build_template(app, STORE, variant)["metadata"].get("labels")
+    assert labels == (app.labels | {version: "1", "app": "llm"} if is_selected else None)

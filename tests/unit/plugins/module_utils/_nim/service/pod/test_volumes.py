@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.volumes import (
+    build_init_mounts,
+    build_main_mounts,
+    build_volumes,
+)
+
+CERT = {"proxy": {"certConfigMap": "ca"}}
+USER = [{"name": "u", "image": {"repository": "r", "tag": "1"}}]
+SHM = "dshm:/dev/shm"
+STORE = Store({"emptyDir": {}}, sub_path="s")
+
+
+def said(mounts: list[dict[str, t.Any]]) -> list[str]:
+    return [
+        ":".join(filter(None, (item["name"], item["mountPath"], item.get("subPath"))))
+        for item in mounts
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "native", "volumes", "main", "init"),
+    [
+        pytest.param(
+            {},
+            False,
+            ["dshm", "model-store"],
+            ["model-store:/model-store:s", SHM],
+            ["model-store:/model-store:s"],
+            id="legacy",
+        ),
+        pytest.param(
+            {},
+            True,
+            ["dshm", "model-store"],
+            ["model-store:/model:s", "model-store:/opt/cache:s", SHM],
+            ["model-store:/model:s", "model-store:/opt/cache:s"],
+            id="native",
+        ),
+        pytest.param(
+            {"initContainers": USER},
+            False,
+            ["dshm", "scratch", "model-store"],
+            ["model-store:/model-store:s", SHM, "scratch:/scratch"],
+            ["model-store:/model-store:s", "scratch:/scratch"],
+            id="init container",
+        ),
+        pytest.param(
+            {"sidecarContainers": USER},
+            False,
+            ["dshm", "scratch", "model-store"],
+            ["model-store:/model-store:s", SHM, "scratch:/scratch"],
+            ["model-store:/model-store:s", "scratch:/scratch"],
+            id="sidecar",
+        ),
+        pytest.param(
+            CERT,
+            False,
+            ["dshm", "model-store", "ca-cert-volume", "custom-ca"],
+            ["model-store:/model-store:s", SHM, "ca-cert-volume:/etc/ssl"],
+            ["model-store:/model-store:s", "ca-cert-volume:/ca-certs", "custom-ca:/custom"],
+            id="certificates need no scratch",
+        ),
+        pytest.param(
+            CERT | {"initContainers": USER},
+            False,
+            ["dshm", "scratch", "model-store", "ca-cert-volume", "custom-ca"],
+            ["model-store:/model-store:s", SHM, "scratch:/scratch", "ca-cert-volume:/etc/ssl"],
+            [
+                "model-store:/model-store:s",
+                "scratch:/scratch",
+                "ca-cert-volume:/ca-certs",
+                "custom-ca:/custom",
+            ],
+            id="certificates and one init container",
+        ),
+    ],
+)
+def test_volumes_and_mounts(
+    make: t.Any, spec: t.Any, native: bool, volumes: list[str], main: list[str], init: list[str]
+) -> None:
+    cr = make.cr(spec)
+    assert [item["name"] for item in build_volumes(NIMServiceApp(cr), STORE)] == volumes
+    assert said(build_main_mounts(NIMServiceApp(cr), STORE, native=native)) == main
+    assert said(build_init_mounts(NIMServiceApp(cr), STORE, native=native)) == init
+
+
+def test_shared_memory_limit(make: t.Any) -> None:
+    cr = make.cr({"storage": {"emptyDir": {}, "sharedMemorySizeLimit": "8Gi"}})
+    assert build_volumes(NIMServiceApp(cr), STORE)[0]["emptyDir"] == {
+        "medium": "Memory",
+        "sizeLimit": "8Gi",
+    }

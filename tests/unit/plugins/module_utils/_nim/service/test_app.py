@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({}, "nonroot", id="plain"),
+        pytest.param({"proxy": {"httpProxy": "x"}}, "nonroot", id="proxy without certificates"),
+        pytest.param({"storage": {"hostPath": "/m"}}, "hostmount-anyuid", id="host path"),
+        pytest.param({"proxy": {"certConfigMap": "ca"}}, "anyuid", id="certificates"),
+        pytest.param(
+            {"proxy": {"certConfigMap": "ca"}, "storage": {"hostPath": "/m"}}, "anyuid", id="both"
+        ),
+    ],
+)
+def test_pods_are_granted_the_constraint_that_they_ask_for(
+    make: t.Any, spec: t.Any, wanted: str
+) -> None:
+    cr = make.cr(spec)
+    assert NIMServiceApp(cr).security_constraint == wanted
+    assert NIMServiceApp(cr).annotations["openshift.io/required-scc"] == wanted
+    _account, role, *_rest = desired(NIMServiceApp(cr, make.observe())).children
+    assert role.manifest["rules"][0]["resourceNames"] == [wanted]
+
+
+def test_labels_of_the_user_never_replace_ours(make: t.Any) -> None:
+    cr = make.cr({"labels": {"app.kubernetes.io/name": "mine", "team": "a"}})
+    assert NIMServiceApp(cr, make.observe(operator={"version_label": "7"})).labels == {
+        "app.kubernetes.io/name": "llm",
+        "app.kubernetes.io/instance": "llm",
+        "app.kubernetes.io/operator-version": "7",
+        "app.kubernetes.io/part-of": "nim-service",
+        "app.kubernetes.io/managed-by": "k8s-nim-operator",
+        "team": "a",
+    }
+
+
+def test_annotations_ours_first_then_the_spec_then_the_feature(make: t.Any) -> None:
+    cr = make.cr(
+        {
+            "annotations": {
+                "openshift.io/required-scc": "x",
+                "a": "spec",
+                "nvidia.com/parent-spec-hash": "h",
+            }
+        }
+    )
+    assert NIMServiceApp(cr).annotations_with({"a": "feature", "b": "feature"}) == {
+        "openshift.io/required-scc": "nonroot",
+        "a": "spec",
+        "b": "feature",
+    }
+
+
+def test_children_have_exactly_one_owner(make: t.Any) -> None:
+    made = NIMServiceApp(make.cr()).child("ServiceAccount", labels={"a": "b"}, annotations={})
+    assert "annotations" not in made["metadata"]
+    assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == ["u1"]

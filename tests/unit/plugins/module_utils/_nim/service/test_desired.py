@@ -1,0 +1,176 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+
+GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
+EVERYTHING = {
+    "replicas": None,
+    "storage": {"pvc": {"create": True, "size": "1Gi", "volumeAccessMode": "ReadWriteOnce"}},
+    "scale": {"enabled": True, "hpa": {"maxReplicas": 2}},
+    "metrics": {"enabled": True},
+    "expose": {
+        "service": {"grpcPort": 81},
+        "ingress": {"enabled": True, "spec": {}},
+        "router": {"hostDomainName": "example.com", "gateway": GATEWAY},
+    },
+}
+BASE = ["ServiceAccount", "Role", "RoleBinding", "Service"]
+BAD_PROFILE = {"name": "p", "config": {"tp": "many"}}
+OPTIONAL = ["Ingress", "HTTPRoute", "GRPCRoute", "HorizontalPodAutoscaler", "ServiceMonitor"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "children", "unwanted"),
+    [
+        pytest.param({}, [*BASE, "Deployment"], OPTIONAL, id="least"),
+        pytest.param(
+            EVERYTHING, [*BASE, *OPTIONAL, "PersistentVolumeClaim", "Deployment"], [], id="most"
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 1}}},
+            [*BASE, "Deployment"],
+            OPTIONAL,
+            id="one pipeline stage",
+        ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            BASE,
+            OPTIONAL,
+            id="no cache: all but the workload",
+        ),
+        pytest.param(
+            {"draResources": [{"claimCreationSpec": {"devices": [{"name": "gpu"}]}}] * 2},
+            [*BASE, "ResourceClaimTemplate", "ResourceClaimTemplate", "Deployment"],
+            OPTIONAL,
+            id="devices to claim",
+        ),
+    ],
+)
+def test_desired_kinds(make: t.Any, spec: t.Any, children: list[str], unwanted: list[str]) -> None:
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe()))
+    assert [child.manifest["kind"] for child in wanted.children] == children
+    assert wanted.unwanted == [(kind, "llm") for kind in unwanted]
+    left_alone = [child.manifest["kind"] for child in wanted.children if child.create_only]
+    assert left_alone == [kind for kind in children if kind == "PersistentVolumeClaim"]
+
+
+def test_children_are_owned_and_in_the_namespace(make: t.Any) -> None:
+    for child in desired(NIMServiceApp(make.cr(EVERYTHING), make.observe())).children:
+        metadata = child.manifest["metadata"]
+        assert metadata["namespace"] == "ns"
+        assert [owner["uid"] for owner in metadata["ownerReferences"]] == ["u1"]
+
+
+def test_nothing_given_is_changed(make: t.Any) -> None:
+    cr, observed = make.cr(EVERYTHING), make.observe()
+    before = copy.deepcopy((cr, observed.answers))
+    first = desired(NIMServiceApp(cr, observed))
+    assert (cr, observed.answers) == before
+    assert desired(NIMServiceApp(cr, observed)) == first
+
+
+def test_zero_values_of_the_reference_mean_unset(make: t.Any) -> None:
+    """Its finalizer write leaves these behind in every custom resource."""
+    zeros = {
+        "expose": {"service": {"port": 8000}, "ingress": {"spec": {}}, "router": {}},
+        "livenessProbe": {},
+        "metrics": {"serviceMonitor": {}},
+        "readinessProbe": {},
+        "scale": {"hpa": {"maxReplicas": 0, "minReplicas": 1}},
+        "startupProbe": {},
+        "storage": {"emptyDir": {}, "nimCache": {}, "pvc": {}},
+        "image": {"repository": "registry.example/nim", "tag": "1.0", "pullPolicy": "IfNotPresent"},
+    }
+    assert desired(NIMServiceApp(make.cr(zeros), make.observe())) == desired(
+        NIMServiceApp(make.cr(), make.observe())
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "cache", "message"),
+    [
+        pytest.param({"storage": {}}, {}, "neither external PVC name", id="no store"),
+        pytest.param(
+            {"storage": {"pvc": {"create": True, "size": "big"}}},
+            {},
+            "failed to parse size for pvc creation llm-pvc",
+            id="claim size",
+        ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            {"status": {"state": "Ready"}},
+            "missing PVC for the nimcache instance cache",
+            id="a cache without a claim",
+        ),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache", "profile": "p"}}},
+            {"status": {"state": "Ready", "pvc": "x", "profiles": [BAD_PROFILE]}},
+            "not a number of GPUs",
+            id="count of GPUs",
+        ),
+    ],
+)
+def test_a_failure_of_the_workload_keeps_what_comes_before(
+    make: t.Any, spec: t.Any, cache: t.Any, message: str
+) -> None:
+    """As the reference does: the Service, the routes and the rights are there, the pods are not."""
+    wanted = desired(NIMServiceApp(make.cr(spec), make.observe(make.cache(**cache))))
+    assert [child.manifest["kind"] for child in wanted.children] == BASE
+    assert [kind for kind, _name in wanted.unwanted] == OPTIONAL
+    assert message in str(wanted.failure)
+
+
+def claimed(make: t.Any, existing: str, size: str = "", *others: t.Any, **pvc: t.Any) -> t.Any:
+    """What is wanted where a PVC exists that no resource has made."""
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": existing}}
+    cr = make.cr({"storage": {"pvc": {"create": True, "size": size, **pvc}}})
+    return desired(NIMServiceApp(cr, make.observe(claim, *others)))
+
+
+@pytest.mark.parametrize("size", ["", "big"])
+def test_a_claim_that_exists_and_is_named_is_taken_as_it_is(make: t.Any, size: str) -> None:
+    wanted = claimed(make, "models", size, name="models")
+    assert [child.manifest["kind"] for child in wanted.children] == [*BASE, "Deployment"]
+    assert wanted.failure is None
+
+
+def test_a_claim_of_others_is_not_taken_for_ours(make: t.Any) -> None:
+    wanted = claimed(make, "llm-pvc")
+    assert [child.manifest["kind"] for child in wanted.children] == BASE
+    assert wanted.failure.reason == "NameTaken"
+    assert str(wanted.failure).endswith("or set spec.storage.pvc.name")
+
+
+def test_a_claim_of_others_that_the_pods_mount_stays_in_use(make: t.Any) -> None:
+    (live,) = (
+        child.manifest
+        for child in claimed(make, "llm-pvc", name="llm-pvc").children
+        if child.manifest["kind"] == "Deployment"
+    )
+    assert claimed(make, "llm-pvc", "", live).failure is None
+    live["metadata"]["ownerReferences"][0]["uid"] = "another"
+    assert claimed(make, "llm-pvc", "", live).failure
+
+
+def test_desired_refuses_a_route_without_a_port(make: t.Any) -> None:
+    expose = {"router": {"hostDomainName": "example.com", "gateway": GATEWAY}}
+    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
+        desired(NIMServiceApp(make.cr({"expose": expose}), make.observe()))
+    assert raised.value.reason == "GRPCRouteFailed"
+
+
+@pytest.mark.parametrize("name", ["x" * 60, "a.b"], ids=["long", "dotted"])
+def test_nothing_is_made_under_a_name_that_children_cannot_bear(make: t.Any, name: str) -> None:
+    cr = make.cr()
+    cr["metadata"]["name"] = name
+    with pytest.raises(NimError, match=r"metadata\.name: "):
+        desired(NIMServiceApp(cr, make.observe()))

@@ -1,0 +1,464 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.pod.gpu import build_resources
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess
+
+CREATED = {"claimCreationSpec": {"devices": [{"name": "gpu"}]}}
+NAMED, SHARED = {"resourceClaimTemplateName": "gpus"}, {"resourceClaimName": "mine"}
+TEMPLATE, POD_CLAIM = "claimtemplate-df94b6548-0", "claim-df94b6548-1-5c9d688d4c-0"
+NAME = {"status": 200, "body": json.dumps({"object": "list", "data": [{"id": "m"}]}), "error": ""}
+MODELS = "http://10.0.0.1:8000/v1/models"
+
+
+def claim(name: str, made_for: str = "", status: t.Any = None, **metadata: t.Any) -> t.Any:
+    meta = {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"} | metadata
+    meta["annotations"] = {"resource.kubernetes.io/pod-claim-name": made_for} if made_for else {}
+    status = {"allocation": {"devices": {}}, "reservedFor": [{}]} if status is None else status
+    return {"metadata": meta, "status": status}
+
+
+def children(cr: t.Any, observed: t.Any) -> dict[str, t.Any]:
+    manifests = [child.manifest for child in desired(NIMServiceApp(cr, observed)).children]
+    return {f"{item['kind']}/ns/{item['metadata']['name']}": item for item in manifests}
+
+
+@pytest.mark.parametrize(
+    ("resources", "more"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(None, [], id="unset"),
+        pytest.param([SHARED], ["ResourceClaim/ns/*"], id="by name: it is among all claims"),
+        pytest.param(
+            [NAMED, CREATED, NAMED],
+            [
+                "ResourceClaim/ns/*",
+                "ResourceClaimTemplate/ns/gpus",
+                "ResourceClaimTemplate/ns/claimtemplate-df94b6548-1",
+            ],
+            id="templates",
+        ),
+    ],
+)
+def test_only_a_service_with_devices_reads_more(make: t.Any, resources: t.Any, more: t.Any) -> None:
+    plain = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
+    found = [
+        read.key
+        for read in reads(NIMServiceApp(make.cr({"draResources": resources}), make.observe()))
+    ]
+    assert found == plain + more
+
+
+def test_a_template_is_made_before_the_pods_that_need_it(make: t.Any) -> None:
+    labels, annotations = {"team": "a"}, {"note": "b"}
+    spec = {"draResources": [CREATED], "labels": labels, "annotations": annotations}
+    found = children(make.cr(spec), make.observe())
+    assert list(found)[-2:] == [f"ResourceClaimTemplate/ns/{TEMPLATE}", "Deployment/ns/llm"]
+    template, deployment = (found[key] for key in list(found)[-2:])
+    for metadata in (template["metadata"], template["spec"]["metadata"]):
+        assert labels.items() <= metadata["labels"].items()
+        assert metadata["labels"]["app.kubernetes.io/managed-by"] == "k8s-nim-operator"
+        assert metadata["annotations"] == {"openshift.io/required-scc": "nonroot", "note": "b"}
+    assert template["metadata"]["ownerReferences"][0]["name"] == "llm"
+    assert "ownerReferences" not in template["spec"]["metadata"]
+    assert deployment["spec"]["template"]["spec"]["resourceClaims"] == [
+        {"name": POD_CLAIM, "resourceClaimTemplateName": TEMPLATE}
+    ]
+
+
+def test_claims_are_used_by_every_container_but_those_that_end_first(make: t.Any) -> None:
+    helper = {"name": "h", "image": {"repository": "r", "tag": "t"}}
+    spec = {
+        "draResources": [CREATED | {"requests": ["gpu"]}, SHARED],
+        "initContainers": [helper],
+        "sidecarContainers": [helper],
+        "resources": {"limits": {"cpu": 1}, "claims": [{"name": "x"}]},
+    }
+    pod = children(make.cr(spec), make.observe())["Deployment/ns/llm"]["spec"]["template"]["spec"]
+    shared = pod["resourceClaims"][1]["name"]
+    used = [{"name": POD_CLAIM, "request": "gpu"}, {"name": shared}]
+    assert [item["resources"] for item in pod["containers"]] == [
+        {"limits": {"cpu": "1"}, "claims": used},
+        {"claims": used},
+    ]
+    assert "resources" not in pod["initContainers"][0]
+
+
+def test_a_profile_adds_no_gpus_to_devices(make: t.Any) -> None:
+    listed = {"state": "Ready", "pvc": "x", "profiles": [{"name": "p", "config": {"tp": "2"}}]}
+    store = Store({}, cache=make.cache(status=listed), profile="p")
+    assert build_resources(NIMServiceApp(make.cr()), store)
+    assert build_resources(NIMServiceApp(make.cr({"draResources": [SHARED]})), store) == {}
+
+
+def test_labels_follow_where_they_can(make: t.Any) -> None:
+    """The spec of a template is immutable, the labels of its claims are part of it."""
+    old = make.cr({"draResources": [CREATED]})
+    live = children(old, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    live["metadata"] |= {"resourceVersion": "1"}
+    new = make.cr({"draResources": [CREATED], "labels": {"team": "b"}})
+    made = children(new, make.observe(live))[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    assert made["metadata"]["labels"]["team"] == "b"
+    assert made["spec"] == live["spec"]
+
+
+def test_the_reference_finds_its_hash_again(make: t.Any) -> None:
+    """Without it, the reference operator crashes when it gets the template back."""
+    cr = make.cr({"draResources": [CREATED]})
+    live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    live["metadata"]["annotations"] |= {
+        "nvidia.com/last-applied-hash": "1",
+        "nvidia.com/parent-spec-hash": "2",
+    }
+    made = children(cr, make.observe(live))[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    assert made["metadata"]["annotations"]["nvidia.com/last-applied-hash"] == "1"
+    assert "nvidia.com/parent-spec-hash" not in made["metadata"]["annotations"]
+
+
+def test_devices_that_are_not_clear_leave_out_the_workload_only(make: t.Any) -> None:
+    selector = {"key": "k", "op": "LessThan", "value": {"stringValue": "x"}}
+    device = {"name": "gpu", "attributeSelectors": [selector]}
+    cr = make.cr({"draResources": [{"claimCreationSpec": {"devices": [device]}}]})
+    found = desired(NIMServiceApp(cr, make.observe()))
+    assert {"Service", "ServiceAccount"} <= {item.manifest["kind"] for item in found.children}
+    assert "Deployment" not in {item.manifest["kind"] for item in found.children}
+    assert found.failure is not None
+    assert found.failure.reason == "ResourceClaimTemplateFailed"
+    assert str(found.failure).startswith(f"failed to reconcile DRAResource {TEMPLATE}: invalid op")
+
+
+def test_while_the_cache_is_not_ready_there_is_no_template(make: t.Any) -> None:
+    spec = {"draResources": [CREATED], "storage": {"nimCache": {"name": "cache"}}}
+    assert not [key for key in children(make.cr(spec), make.observe()) if "Template" in key]
+
+
+def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make: t.Any) -> None:
+    cr = make.cr({"draResources": [CREATED]})
+    live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
+    live["metadata"]["ownerReferences"][0]["uid"] = "former"
+    seen = make.observe(live)
+    refusals = make_plan(cr, desired(NIMServiceApp(cr, seen)), seen).refusals
+    assert [item.name for item in refusals] == [TEMPLATE, "llm"]
+    assert refusals[1].kind == "Deployment", "its pods would claim by it"
+
+
+TWICE = [SHARED, SHARED]
+OLD = (
+    "DRA resources are not supported by NIM-Operator on this cluster, please upgrade to k8s version"
+)
+
+
+@pytest.mark.parametrize(
+    ("resources", "answers", "message"),
+    [
+        pytest.param([CREATED], {"ResourceClaim": None}, OLD, id="cluster without the API"),
+        pytest.param(TWICE, {"ResourceClaim": []}, "duplicate resource claim name", id="twice"),
+    ],
+)
+def test_nothing_is_made_of_what_cannot_be(
+    make: t.Any, resources: t.Any, answers: t.Any, message: str
+) -> None:
+    cr, seen = make.cr({"draResources": resources}), make.observe(**answers)
+    wanted = desired(NIMServiceApp(cr, seen))
+    assert (wanted.children, wanted.unwanted) == ([], [])
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    failed = said.status["conditions"][1]
+    assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
+    assert message in failed["message"]
+    assert [(item.kind, item.reason, item.message) for item in said.events] == [
+        ("Warning", "Failed", failed["message"])
+    ]
+    assert (said.error, said.in_transit) == ("", False)
+
+
+def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make: t.Any) -> None:
+    assert desired(NIMServiceApp(make.cr({"draResources": [CREATED]}), make.observe())).children
+
+
+def world(make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live: t.Any) -> t.Any:
+    """A cluster in which the workload stands, with these claims and templates."""
+    made = [
+        {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {}}
+        for name in templates
+    ]
+    answers = {"ResourceClaim": list(claims), MODELS: NAME}
+    return make.observe(make.rolled_out(cr, **live), make.with_address(cr), *made, **answers)
+
+
+def test_ready_tells_of_the_claims(make: t.Any) -> None:
+    cr = make.cr({"draResources": [CREATED, SHARED]})
+    seen = world(make, cr, claim("c", POD_CLAIM), claim("mine", status={}), templates=[TEMPLATE])
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    assert said.status["state"] == "Ready"
+    assert said.status["draResourceStatuses"] == [
+        {
+            "name": POD_CLAIM,
+            "resourceClaimTemplateStatus": {
+                "name": TEMPLATE,
+                "resourceClaimStatuses": [{"name": "c", "state": "allocated,reserved"}],
+            },
+        },
+        {
+            "name": "claim-df94b6548-0-6566fbd946-0",
+            "resourceClaimStatus": {"name": "mine", "state": "pending"},
+        },
+    ]
+    assert not said.in_transit
+
+
+@pytest.mark.parametrize(
+    ("resources", "claims", "templates", "missing"),
+    [
+        pytest.param([SHARED], [], [], 'ResourceClaim "mine"', id="claim"),
+        pytest.param([NAMED], [], [], 'ResourceClaimTemplate "gpus"', id="template"),
+        pytest.param([NAMED], [], ["gpus"], "", id="nothing"),
+        pytest.param([SHARED, NAMED], [claim("mine")], [], 'Template "gpus"', id="the second"),
+    ],
+)
+@pytest.mark.parametrize("stuck", [False, True], ids=["moving", "stuck"])
+def test_what_pods_wait_for_is_told(
+    make: t.Any, resources: t.Any, claims: t.Any, templates: t.Any, missing: str, stuck: bool
+) -> None:
+    cr = make.cr({"draResources": resources})
+    conditions = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}] if stuck else []
+    seen = world(make, cr, *claims, templates=templates, availableReplicas=0, conditions=conditions)
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    ready, *_, last = said.status["conditions"]
+    assert (said.status["state"], ready["reason"]) == ("NotReady", "NotReady")
+    assert last["type"] == ("Stalled" if stuck else "Reconciling")
+    assert said.in_transit is not stuck
+    assert ready["message"].startswith(
+        "Waiting for " if missing else ("deployment", "Waiting for d")
+    )
+    assert missing in ready["message"]
+    assert ("which does not exist" in ready["message"]) is bool(missing)
+
+
+def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
+    cr = make.cr({"draResources": [SHARED], "replicas": 0})
+    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
+    assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
+    assert not said.in_transit
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(claim("c", POD_CLAIM, deletionTimestamp="x"), id="on its way out"),
+        pytest.param(claim("d", POD_CLAIM), id="of a pod that ends"),
+    ],
+)
+def test_claims_that_are_about_to_vanish_are_looked_after(make: t.Any, found: t.Any) -> None:
+    cr = make.cr({"draResources": [CREATED]})
+    seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    assert (said.status["state"], said.in_transit) == ("Ready", True)
+
+
+def test_without_a_workload_there_are_no_claims_to_tell_of(make: t.Any) -> None:
+    cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": [{"name": "old"}]})
+    seen = make.observe(ResourceClaim=[], **{"Deployment/ns/llm": None})
+    assert "draResourceStatuses" not in assess(NIMServiceApp(cr, seen), Outcome()).status
+
+
+def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
+    going = {"name": "t", "resourceClaimStatuses": [{"name": "c", "state": "deleted,allocated"}]}
+    old = [{"name": "old", "resourceClaimTemplateStatus": going}]
+    cr = make.cr({"draResources": [CREATED]}, {"draResourceStatuses": old})
+    said = assess(
+        NIMServiceApp(cr, make.observe()), Outcome(failure="the API server cannot be reached")
+    )
+    assert said.status["draResourceStatuses"] == old
+    assert not said.in_transit
+
+
+def test_a_template_that_is_refused_says_so(make: t.Any) -> None:
+    cr = make.cr({"draResources": [CREATED]})
+    refusal = Refusal("ResourceClaimTemplate", TEMPLATE, "compilation failed")
+    said = assess(NIMServiceApp(cr, world(make, cr)), Outcome(refusals=[refusal]))
+    failed = said.status["conditions"][1]
+    assert failed["reason"] == "ResourceClaimTemplateFailed"
+    assert failed["message"] == f'ResourceClaimTemplate "{TEMPLATE}": compilation failed'
+
+
+GROUPS = {"parallelism": {"pipeline": 3}}
+SEVERAL = {"multiNode": GROUPS}
+OURS = {"multiNode": GROUPS | {"computeDomain": {"create": True}}}
+THEIRS = {"multiNode": GROUPS | {"computeDomain": {"name": "shared"}}}
+SET, CHANNELS = "LeaderWorkerSet/ns/llm-lws", "cd-claimtemplate-df94b6548"
+CHANNEL = "claim-df94b6548-2-5cb744997d-0"
+SIDE = {"name": "side", "image": {"repository": "r", "tag": "2"}}
+
+
+def domain(template: str = "test-template") -> t.Any:
+    channel = {"resourceClaimTemplate": {"name": template}}
+    return {
+        "kind": "ComputeDomain",
+        "metadata": {"name": "shared"},
+        "spec": {"channel": channel},
+        "status": {"status": "Ready"},
+    }
+
+
+def groups(make: t.Any, cr: t.Any, *others: t.Any, **status: t.Any) -> t.Any:
+    """The live LeaderWorkerSet, all its groups ready."""
+    made = children(cr, make.observe(*others))[SET]
+    conditions = [{"type": "Available", "status": "True"}]
+    ready = {"readyReplicas": made["spec"]["replicas"], "conditions": conditions}
+    return made | {"status": ready | status}
+
+
+def group_world(
+    make: t.Any, cr: t.Any, *claims: t.Any, templates: t.Any = (), **live: t.Any
+) -> t.Any:
+    made = [
+        {"kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": {}}
+        for name in templates
+    ]
+    objects = [groups(make, cr, domain(), **live), make.with_address(cr), domain(), *made]
+    return make.observe(*objects, ResourceClaim=list(claims), **{MODELS: NAME})
+
+
+@pytest.mark.parametrize(
+    ("spec", "known", "more"),
+    [
+        pytest.param(SEVERAL, [], [], id="several nodes without claims: nothing"),
+        pytest.param(
+            OURS,
+            [],
+            ["ResourceClaim/ns/*", f"ResourceClaimTemplate/ns/{CHANNELS}"],
+            id="a ComputeDomain of ours",
+        ),
+        pytest.param(THEIRS, [], ["ResourceClaim/ns/*"], id="one of others, not known yet"),
+        pytest.param(
+            THEIRS,
+            [domain()],
+            ["ResourceClaim/ns/*", "ResourceClaimTemplate/ns/test-template"],
+            id="one of others",
+        ),
+        pytest.param(
+            OURS | {"draResources": [CREATED]},
+            [],
+            [
+                "ResourceClaim/ns/*",
+                *(f"ResourceClaimTemplate/ns/{name}" for name in (TEMPLATE, CHANNELS)),
+            ],
+            id="and devices",
+        ),
+    ],
+)
+def test_reads_of_a_compute_domain(make: t.Any, spec: t.Any, known: t.Any, more: list[str]) -> None:
+    found = [read.key for read in reads(NIMServiceApp(make.cr(spec), make.observe(*known)))]
+    assert [key for key in found if key.startswith("ResourceClaim")] == more
+    assert len(set(found)) == len(found)
+
+
+def test_groups_claim_devices_and_a_channel(make: t.Any) -> None:
+    """Leaders and workers alike, with every container but those that end first."""
+    resources = [CREATED | {"requests": ["gpu"]}, SHARED]
+    side = {"sidecarContainers": [SIDE], "initContainers": [SIDE]}
+    found = children(make.cr(THEIRS | side | {"draResources": resources}), make.observe(domain()))
+    assert list(found)[4] == f"ResourceClaimTemplate/ns/{TEMPLATE}"
+    assert list(found)[-1] == SET
+    for role in ("leader", "worker"):
+        pod = found[SET]["spec"]["leaderWorkerTemplate"][f"{role}Template"]["spec"]
+        mine = "claim-df94b6548-0-6566fbd946-0"
+        assert pod["resourceClaims"] == [
+            {"name": POD_CLAIM, "resourceClaimTemplateName": TEMPLATE},
+            {"name": mine, "resourceClaimName": "mine"},
+            {"name": CHANNEL, "resourceClaimTemplateName": "test-template"},
+        ]
+        used = [{"name": POD_CLAIM, "request": "gpu"}, {"name": mine}, {"name": CHANNEL}]
+        assert [item["resources"] for item in pod["containers"]] == [{"claims": used}] * 2
+        assert "resources" not in pod["initContainers"][0]
+
+
+def test_several_requests_of_one_claim_do_not_go_with_groups(make: t.Any) -> None:
+    several = {"draResources": [NAMED, NAMED | {"requests": ["a", "b"]}]}
+    assert children(make.cr(several), make.observe())
+    cr, seen = make.cr(SEVERAL | several), make.observe(**{SET: None, "ResourceClaim": []})
+    assert desired(NIMServiceApp(cr, seen)).children == []
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    failed = said.status["conditions"][1]
+    assert (said.status["state"], failed["reason"]) == ("Failed", "DRAResourcesUnsupported")
+    assert failed["message"].startswith("spec.draResources[1].requests: ")
+
+
+def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
+    cr = make.cr(THEIRS | {"draResources": [CREATED], "replicas": 2})
+    claims = [claim(f"g{i}", POD_CLAIM) for i in range(6)] + [claim("c0", CHANNEL)]
+    seen = group_world(make, cr, *claims, templates=[TEMPLATE, "test-template"])
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    assert said.status["state"] == "Ready"
+    devices, channel = said.status["draResourceStatuses"]
+    assert len(devices["resourceClaimTemplateStatus"]["resourceClaimStatuses"]) == 6
+    assert channel == {
+        "name": CHANNEL,
+        "resourceClaimTemplateStatus": {
+            "name": "test-template",
+            "resourceClaimStatuses": [{"name": "c0", "state": "allocated,reserved"}],
+        },
+    }
+    assert not said.in_transit, "six claims are those of two groups of three"
+    more = group_world(make, cr, *claims, claim("g6", POD_CLAIM), templates=[TEMPLATE])
+    assert assess(NIMServiceApp(cr, more), Outcome()).in_transit
+
+
+@pytest.mark.parametrize(
+    ("templates", "missing"),
+    [
+        pytest.param([], f'"{TEMPLATE}" of spec.draResources', id="devices first"),
+        pytest.param(
+            [TEMPLATE], '"test-template" of spec.multiNode.computeDomain', id="then the channel"
+        ),
+        pytest.param([TEMPLATE, "test-template"], "", id="nothing"),
+    ],
+)
+def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: str) -> None:
+    cr = make.cr(THEIRS | {"draResources": [CREATED]})
+    seen = group_world(make, cr, templates=templates, conditions=[])
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    ready, *_ = said.status["conditions"]
+    assert said.is_told is not bool(missing)  # no event comes of what is no child
+    waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
+    assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
+
+
+def test_without_the_api_of_claims_none_is_called_missing(make: t.Any) -> None:
+    """An older cluster, where a ComputeDomain works with an older API."""
+    cr = make.cr(OURS)
+    seen = make.observe(groups(make, cr, conditions=[]), ResourceClaim=None)
+    said = assess(NIMServiceApp(cr, seen), Outcome())
+    assert said.status["conditions"][0]["message"] == 'leaderworkerset "llm-lws" is not ready'
+
+
+def test_without_its_compute_domain_a_service_still_tells_of_its_devices(make: t.Any) -> None:
+    cr = make.cr(THEIRS | {"draResources": [SHARED]})
+    live = groups(make, cr, domain())
+    seen = make.observe(live, ResourceClaim=[claim("mine")], **{"ComputeDomain/ns/shared": None})
+    assert {read.key for read in reads(NIMServiceApp(cr, seen))} >= {"ResourceClaim/ns/*", SET}
+    said = assess(
+        NIMServiceApp(cr, seen), Outcome(failure="not found", failure_reason="ComputeDomainFailed")
+    )
+    assert said.status["state"] == "Failed"
+    assert [item["name"] for item in said.status["draResourceStatuses"]] == [
+        "claim-df94b6548-0-6566fbd946-0"
+    ]
+
+
+def test_claims_that_nobody_asks_for_any_more_are_not_told(make: t.Any) -> None:
+    cr = make.cr(status={"draResourceStatuses": [{"name": "old"}]})
+    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
+    assert "draResourceStatuses" not in said.status

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoints import (
+    cluster_endpoint,
+    external_endpoint,
+)
+
+GATEWAY = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
+BALANCED = {"service": {"type": "LoadBalancer", "port": 80}}
+
+
+@pytest.mark.parametrize(
+    ("address", "port", "wanted"),
+    [
+        pytest.param("10.0.0.1", 8000, "10.0.0.1:8000", id="IPv4"),
+        pytest.param("fd00::1", 8000, "[fd00::1]:8000", id="IPv6"),
+        pytest.param("", 8000, "", id="no address yet"),
+        pytest.param("None", 8000, "", id="headless"),
+        pytest.param("10.0.0.1", 9000, "", id="the port is not there yet"),
+    ],
+)
+def test_cluster_endpoint(make: t.Any, address: str, port: int, wanted: str) -> None:
+    live = make.with_address(make.cr(), address)
+    cr = make.cr({"expose": {"service": {"port": port}}})
+    assert cluster_endpoint(NIMServiceApp(cr, make.observe(live))) == wanted
+
+
+@pytest.mark.parametrize("owners", [[], [{"controller": True, "kind": "NIMService", "uid": "u2"}]])
+def test_no_server_of_somebody_else_is_asked(make: t.Any, owners: t.Any) -> None:
+    live = make.with_address(make.cr())
+    live["metadata"]["ownerReferences"] = owners
+    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe(live))) == ""
+
+
+def test_cluster_endpoint_without_service(make: t.Any) -> None:
+    assert cluster_endpoint(NIMServiceApp(make.cr(), make.observe())) == ""
+
+
+def ingress(host: str = "", service: str = "llm", **given: str) -> dict[str, t.Any]:
+    paths = [{"backend": {"service": {"name": service}}}]
+    return {
+        "kind": "Ingress",
+        "metadata": {"name": "llm"},
+        "spec": {
+            "rules": [
+                {"http": {"paths": paths}},
+                {"host": "other"},
+                {"host": host, "http": {"paths": paths}},
+            ]
+        },
+        "status": {"loadBalancer": {"ingress": [given] if given else []}},
+    }
+
+
+LEGACY = {"ingress": {"enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("expose", "live", "wanted"),
+    [
+        pytest.param({}, None, "", id="nothing"),
+        pytest.param(LEGACY, ingress("h.example", ip="1.2.3.4"), "h.example", id="ingress rule"),
+        pytest.param(
+            LEGACY,
+            ingress("", hostname="lb.example", ip="1.2.3.4"),
+            "lb.example",
+            id="ingress host name",
+        ),
+        pytest.param(LEGACY, ingress("x", "other", ip="1.2.3.4"), "1.2.3.4", id="ingress address"),
+        pytest.param(LEGACY, ingress(), "", id="ingress without any"),
+        pytest.param(LEGACY | BALANCED, None, "", id="ingress not there"),
+        pytest.param(BALANCED, {"ip": "1.2.3.4"}, "1.2.3.4:80", id="load balancer address"),
+        pytest.param(BALANCED, {"ip": "fd00::1"}, "[fd00::1]:80", id="load balancer IPv6 address"),
+        pytest.param(
+            BALANCED,
+            {"hostname": "lb.example", "ip": "1.2.3.4"},
+            "lb.example:80",
+            id="load balancer name",
+        ),
+        pytest.param(BALANCED, None, "", id="load balancer pending"),
+        pytest.param({"router": GATEWAY}, None, "llm.ns.example.com", id="gateway"),
+        pytest.param(
+            BALANCED | {"router": GATEWAY},
+            {"ip": "1.2.3.4"},
+            "1.2.3.4:80",
+            id="load balancer before gateway",
+        ),
+    ],
+)
+def test_external_endpoint(make: t.Any, expose: t.Any, live: t.Any, wanted: str) -> None:
+    cr = make.cr({"expose": expose})
+    if live and "kind" not in live:
+        live = make.with_address(cr) | {"status": {"loadBalancer": {"ingress": [live]}}}
+    assert external_endpoint(NIMServiceApp(cr, make.observe(*([live] if live else [])))) == wanted

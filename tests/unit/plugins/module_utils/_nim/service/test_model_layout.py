@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Read
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
+    build_deployment,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_layout import (
+    is_native,
+    layout_reads,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.multi_node.leader_worker_set import (
+    build_groups,
+)
+
+KEY = "protocol/registry.example/nim:1.0"
+STORE = Store({"emptyDir": {}})
+STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
+
+
+def deployed(make: t.Any, protocol: str, tag: str = "1.0", stuck: bool = False) -> t.Any:
+    image = {"repository": "registry.example/nim", "tag": tag}
+    cr = make.cr({"image": image})
+    key = f"protocol/registry.example/nim:{tag}"
+    live = build_deployment(NIMServiceApp(cr, make.observe(**{key: protocol})), STORE)
+    return live | {"status": {"conditions": STUCK if stuck else []}}
+
+
+@pytest.mark.parametrize(
+    ("live", "answer", "asks", "native"),
+    [
+        pytest.param(None, "native", True, True, id="new, native"),
+        pytest.param(None, "legacy", True, False, id="new, legacy"),
+        pytest.param(None, "", True, False, id="new, no answer"),
+        pytest.param({"protocol": "native"}, None, False, True, id="runs as native"),
+        pytest.param({"protocol": "legacy"}, None, False, False, id="runs as legacy"),
+        pytest.param(
+            {"protocol": "native", "tag": "0.9"}, "legacy", True, False, id="another image ran"
+        ),
+        pytest.param(
+            {"protocol": "", "stuck": True}, "native", True, True, id="legacy by mistake, stuck"
+        ),
+        pytest.param({"protocol": "native", "stuck": True}, None, False, True, id="native, stuck"),
+    ],
+)
+def test_layout_is_decided_once_per_image(
+    make: t.Any, live: t.Any, answer: str | None, asks: bool, native: bool
+) -> None:
+    image = {"repository": "registry.example/nim", "tag": "1.0", "pullSecrets": ["a", "b"]}
+    cr = make.cr({"image": image})
+    observed = make.observe(
+        *([deployed(make, **live)] if live else []), **({KEY: answer} if answer is not None else {})
+    )
+    reads = layout_reads(NIMServiceApp(cr, observed))
+    read = Read(
+        KEY, "protocol", namespace="ns", image="registry.example/nim:1.0", pull_secrets=("a", "b")
+    )
+    assert reads == ([read] if asks else [])
+    assert is_native(NIMServiceApp(cr, observed), STORE) is native
+
+
+@pytest.mark.parametrize(("kind", "native"), [("native", True), ("", False)])
+def test_a_cache_knows(make: t.Any, kind: str, native: bool) -> None:
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
+    cache = make.cache(status={"state": "Ready", "pvc": "x", "type": kind})
+    assert layout_reads(NIMServiceApp(cr, make.observe(cache))) == []
+    assert is_native(NIMServiceApp(cr, make.observe(cache)), Store({}, cache=cache)) is native
+
+
+@pytest.mark.parametrize("protocol", ["native", "legacy"])
+def test_groups_tell_what_they_were_given(make: t.Any, protocol: str) -> None:
+    cr = make.cr({"multiNode": {"parallelism": {"pipeline": 2}}})
+    live = build_groups(NIMServiceApp(cr, make.observe(**{KEY: protocol})), STORE)
+    assert layout_reads(NIMServiceApp(cr, make.observe(live))) == []
+    assert is_native(NIMServiceApp(cr, make.observe(live)), STORE) is (protocol == "native")
+    assert [read.key for read in layout_reads(NIMServiceApp(cr, make.observe()))] == [KEY]

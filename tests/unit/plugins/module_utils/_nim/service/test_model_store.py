@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
+    Store,
+    Unusable,
+    select_store,
+)
+
+CLAIM = "persistentVolumeClaim"
+
+
+@pytest.mark.parametrize(
+    ("storage", "source", "sub_path"),
+    [
+        pytest.param(
+            {"nimCache": {"name": "cache"}, "hostPath": "/m", "pvc": {"name": "x"}},
+            {CLAIM: {"claimName": "cache-pvc"}},
+            "",
+            id="a cache comes first",
+        ),
+        pytest.param(
+            {"pvc": {"create": True, "size": "1Gi", "subPath": "a/b"}, "emptyDir": {}},
+            {CLAIM: {"claimName": "llm-pvc"}},
+            "a/b",
+            id="a claim to create",
+        ),
+        pytest.param(
+            {"nimCache": {}, "pvc": {"name": "mine"}, "readOnly": True},
+            {CLAIM: {"claimName": "mine", "readOnly": True}},
+            "",
+            id="a claim by name, read only",
+        ),
+        pytest.param(
+            {"pvc": {}, "emptyDir": {}, "hostPath": "/m"}, {"emptyDir": {}}, "", id="empty dir"
+        ),
+        pytest.param(
+            {"emptyDir": {"sizeLimit": "1Gi"}, "readOnly": True},
+            {"emptyDir": {"sizeLimit": "1Gi"}},
+            "",
+            id="empty dir with a limit",
+        ),
+        pytest.param(
+            {"hostPath": "/m"},
+            {"hostPath": {"path": "/m", "type": "DirectoryOrCreate"}},
+            "",
+            id="host path",
+        ),
+    ],
+)
+def test_select_store(make: t.Any, storage: t.Any, source: t.Any, sub_path: str) -> None:
+    store = select_store(NIMServiceApp(make.cr({"storage": storage}), make.observe(make.cache())))
+    assert isinstance(store, Store)
+    assert (store.source, store.sub_path) == (source, sub_path)
+
+
+def test_select_store_without_any(make: t.Any) -> None:
+    with pytest.raises(NimError, match="neither external PVC name, NIMCache volume") as raised:
+        select_store(
+            NIMServiceApp(
+                make.cr({"storage": {"nimCache": {"name": ""}, "hostPath": ""}}), make.observe()
+            )
+        )
+    assert raised.value.reason == "Failed"
+
+
+def test_select_store_of_a_cache_on_a_claim_of_its_own(make: t.Any) -> None:
+    cache = make.cache(name="shared", subPath="models")
+    cr = make.cr({"storage": {"nimCache": {"name": "cache", "profile": "p"}}})
+    store = select_store(NIMServiceApp(cr, make.observe(cache)))
+    assert isinstance(store, Store)
+    assert store.source == {CLAIM: {"claimName": "shared"}}
+    assert (store.sub_path, store.profile) == ("models", "p")
+
+
+FAILED_JOB = {"type": "NIM_CACHE_JOB_COMPLETED", "status": "False", "message": "The Job failed"}
+FAILED_PASS = {"type": "NIM_CACHE_RECONCILE_FAILED", "status": "True", "message": "no profiles"}
+
+
+@pytest.mark.parametrize(
+    ("cache", "wanted"),
+    [
+        pytest.param(
+            None, Unusable("NIMCacheNotFound", "NIMCache cache not found", True), id="absent"
+        ),
+        pytest.param(
+            {"status": {"state": "Failed", "conditions": [FAILED_JOB, FAILED_PASS]}},
+            Unusable("NIMCacheFailed", "The Job failed", True),
+            id="its job failed",
+        ),
+        pytest.param(
+            {
+                "status": {
+                    "state": "Failed",
+                    "conditions": [FAILED_JOB | {"status": "True"}, FAILED_PASS],
+                }
+            },
+            Unusable("NIMCacheFailed", "no profiles", True),
+            id="its reconcile failed",
+        ),
+        pytest.param(
+            {"status": {"state": "Failed"}},
+            Unusable("NIMCacheFailed", "NIMCache cache failed", True),
+            id="failed without a word",
+        ),
+        pytest.param(
+            {"status": {"state": "InProgress"}},
+            Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
+            id="in progress",
+        ),
+        pytest.param(
+            {"status": {}},
+            Unusable("NIMCacheNotReady", "NIMCache cache not ready", False),
+            id="no status yet",
+        ),
+    ],
+)
+def test_select_store_of_an_unusable_cache(make: t.Any, cache: t.Any, wanted: Unusable) -> None:
+    observed = make.observe(*([make.cache(**cache)] if cache else []))
+    assert (
+        select_store(NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), observed))
+        == wanted
+    )
+
+
+def test_select_store_refuses_a_dataset(make: t.Any) -> None:
+    cache = make.cache({"hf": {"namespace": "n", "datasetName": "d"}})
+    store = select_store(
+        NIMServiceApp(make.cr({"storage": {"nimCache": {"name": "cache"}}}), make.observe(cache))
+    )
+    assert isinstance(store, Unusable)
+    assert store.failed
+    assert "dataset" in store.message
+
+
+def test_select_store_of_a_ready_cache_without_claim(make: t.Any) -> None:
+    cr = make.cr({"storage": {"nimCache": {"name": "cache"}}})
+    with pytest.raises(NimError, match="missing PVC for the nimcache instance cache"):
+        select_store(NIMServiceApp(cr, make.observe(make.cache(status={"state": "Ready"}))))

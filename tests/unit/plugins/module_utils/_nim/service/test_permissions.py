@@ -1,0 +1,216 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._builders.nim_metadata import CACHE_NAMES
+from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.permissions import (
+    refuse_forbidden,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess
+
+HARDENED = {
+    "NIMOPS_HOST_PATHS": "/data",
+    "NIMOPS_ROOT_USER": "forbid",
+    "NIMOPS_INGRESS_ANNOTATIONS": "good.example/*",
+    "NIMOPS_POD_LABELS": "team",
+}
+KSERVE = {"inferencePlatform": "kserve"}
+INGRESS = {"hostDomainName": "example.com", "ingress": {"ingressClass": "nginx"}}
+GATEWAY = {"hostDomainName": "example.com", "gateway": {"name": "g", "namespace": "gw"}}
+BAD, GOOD = {"nginx.ingress.kubernetes.io/x": "y"}, {"good.example/x": "y"}
+EPP = {
+    "eppConfig": {
+        "containerSpec": {"name": "epp", "image": {"repository": "epp", "tag": "1"}},
+        "config": {"plugins": []},
+    }
+}
+KNATIVE = {"serving.kserve.io/deploymentMode": "Knative", "autoscaling.knative.dev/min-scale": "1"}
+
+
+def told(**environment: str) -> dict[str, t.Any]:
+    return {"operator": read_switches(environment)}
+
+
+def expose(router: t.Any = None, **fields: t.Any) -> dict[str, t.Any]:
+    return {
+        "expose": {"service": {"port": 8000}, **fields} | ({"router": router} if router else {})
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param({}, [], id="nothing special"),
+        pytest.param({"storage": {"hostPath": "/data/x"}}, [], id="host path below"),
+        pytest.param(
+            {"storage": {"hostPath": "/etc"}},
+            ['spec.storage.hostPath: "/etc"', "NIMOPS_HOST_PATHS allows /data"],
+            id="host path",
+        ),
+        pytest.param({"userID": 1}, [], id="a user"),
+        pytest.param({"groupID": 0}, [], id="the root group is not the root user"),
+        pytest.param({"userID": 0}, ["spec.userID: 0", "NIMOPS_ROOT_USER"], id="root"),
+        pytest.param(
+            {"proxy": {"certConfigMap": "ca"}},
+            ['spec.proxy.certConfigMap: "ca"', "NIMOPS_ROOT_USER"],
+            id="a container that runs as root",
+        ),
+        pytest.param({"proxy": {"httpProxy": "http://p"}}, [], id="a proxy"),
+        pytest.param({"labels": {"team": "x"}}, [], id="label"),
+        pytest.param(
+            {"labels": {"app": "other"}},
+            ['spec.labels: "app"', "NIMOPS_POD_LABELS allows team"],
+            id="label of another Service",
+        ),
+        pytest.param(
+            {"labels": {"app.kubernetes.io/name": "x"}}, [], id="label that ours replaces"
+        ),
+        pytest.param(
+            expose(service={"port": 1, "labels": {"app": "x"}}),
+            ['spec.expose.service.labels: "app"'],
+            id="label of the Service",
+        ),
+        pytest.param(
+            KSERVE | {"labels": {"app": "x"}}, ['spec.labels: "app"'], id="label on KServe"
+        ),
+        pytest.param({"annotations": BAD}, [], id="annotation, and no Ingress"),
+        pytest.param(
+            {"annotations": BAD} | expose(INGRESS),
+            ['spec.annotations: "nginx.ingress.kubernetes.io/x"', "NIMOPS_INGRESS_ANNOTATIONS"],
+            id="annotation of all, with an Ingress",
+        ),
+        pytest.param(
+            {"annotations": BAD} | expose(GATEWAY),
+            ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
+            id="annotation of all, with a route",
+        ),
+        pytest.param({"annotations": GOOD} | expose(INGRESS), [], id="annotation"),
+        pytest.param(
+            {"annotations": {"openshift.io/required-scc": "privileged"}} | expose(INGRESS),
+            [],
+            id="annotation that ours replaces",
+        ),
+        pytest.param(
+            expose(INGRESS | {"annotations": BAD}),
+            ["spec.expose.router.annotations: "],
+            id="annotation of the Ingress",
+        ),
+        pytest.param(
+            expose(GATEWAY | {"annotations": BAD}),
+            ["spec.expose.router.annotations: "],
+            id="annotation of the route",
+        ),
+        pytest.param(
+            expose(ingress={"enabled": True, "annotations": BAD}),
+            ["spec.expose.ingress.annotations: "],
+            id="annotation of the deprecated Ingress",
+        ),
+        pytest.param(
+            expose(ingress={"enabled": False, "annotations": BAD}), [], id="no Ingress after all"
+        ),
+        pytest.param(
+            expose(GATEWAY | {"annotations": BAD}, ingress={"enabled": True, "annotations": GOOD}),
+            ["spec.expose.router.annotations: "],
+            id="a good Ingress and a bad route",
+        ),
+        pytest.param(KSERVE | {"annotations": KNATIVE}, [], id="what KServe is told"),
+        pytest.param(
+            KSERVE | {"annotations": KNATIVE | BAD},
+            ['spec.annotations: "nginx.ingress.kubernetes.io/x"'],
+            id="what KServe would copy to its Ingress",
+        ),
+    ],
+)
+def test_what_a_hardened_operator_forbids(make: t.Any, spec: t.Any, said: list[str]) -> None:
+    cr = make.cr(spec)
+    refuse_forbidden(NIMServiceApp(cr, make.observe()))
+    if not said:
+        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
+        return
+    with pytest.raises(NimError) as raised:
+        refuse_forbidden(NIMServiceApp(cr, make.observe(**told(**HARDENED))))
+    assert raised.value.reason == "Forbidden"
+    assert all(text in str(raised.value) for text in said), str(raised.value)
+
+
+@pytest.mark.parametrize("name", CACHE_NAMES)
+def test_names_of_what_caches_share_are_nobody_elses(make: t.Any, name: str) -> None:
+    with pytest.raises(NimError, match=name) as raised:
+        refuse_forbidden(NIMServiceApp(make.cr(name=name), make.observe()))
+    assert raised.value.reason == "NameReserved"
+
+
+def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
+    """Of a service that is Ready when the operator is told to forbid."""
+    cr = make.cr({"userID": 0}, {"state": "Ready", "model": {"name": "m"}})
+    cluster = make.cluster()
+    cluster.run_pass(cr)
+    answers = cluster.look(cr) | told(NIMOPS_ROOT_USER="forbid")
+    _wanted, plan = plan_for(KIND, cr, Observed(answers))
+    assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
+    outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason)
+    said = assess(NIMServiceApp(cr, Observed(answers)), outcome)
+    assert (said.error, said.in_transit, said.status["state"]) == ("", False, "Failed")
+    failed, stalled = (item for item in said.status["conditions"] if item["status"] == "True")
+    assert (failed["type"], stalled["type"]) == ("Failed", "Stalled")
+    for item in (failed, stalled):
+        assert item["reason"] == "Forbidden"
+        assert "spec.userID: 0 is forbidden" in item["message"]
+    assert said.status["model"] == {"name": "m"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="one node"),
+        pytest.param({"multiNode": {"parallelism": {"pipeline": 2}}}, id="several nodes"),
+        pytest.param(expose(EPP), id="with a picker"),
+    ],
+)
+def test_names_must_not_take_the_traffic_of_others(make: t.Any, spec: t.Any) -> None:
+    """While labels are free, nothing more is read; else only before there may be new pods."""
+    cr = make.cr(spec)
+    stolen = {"metadata": {"name": "db"}, "spec": {"selector": {"app.kubernetes.io/name": "llm"}}}
+    for labels, is_refused in (("*", False), ("team", True)):
+        answers = make.cluster(**told(NIMOPS_POD_LABELS=labels)).look(cr)
+        assert ("Service/ns/*" in answers) is is_refused
+        _wanted, plan = plan_for(KIND, cr, Observed(answers | {"Service/ns/*": [stolen]}))
+        said = 'Service "db" selects pods with app.kubernetes.io/name=llm'
+        assert plan.failure.count(said) == is_refused, plan.failure
+        assert bool(plan.apply) is not is_refused
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_settled_service_asks_nothing_more(make: t.Any, is_running: bool) -> None:
+    cr = make.cr({}, {"state": "Ready", "observedGeneration": 2})
+    live = make.rolled_out(cr) if is_running else None
+    answers = {**told(NIMOPS_POD_LABELS=""), "Deployment/ns/llm": live}
+    found = {read.key for read in reads(NIMServiceApp(cr, Observed(answers)))}
+    assert ("Service/ns/*" in found) is not is_running
+
+
+@pytest.mark.parametrize(("value", "is_set"), [("allow", False), ("forbid", True), ("x", True)])
+def test_pods_of_images_users_must_not_be_root(make: t.Any, value: str, is_set: bool) -> None:
+    observed = make.observe(**told(NIMOPS_ROOT_USER=value))
+    (picker,) = (
+        child.manifest
+        for child in desired(NIMServiceApp(make.cr(expose(EPP)), observed)).children
+        if (child.manifest["kind"], child.manifest["metadata"]["name"]) == ("Deployment", "llm-epp")
+    )
+    pod = picker["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert "securityContext" not in pod
+    assert (container.get("securityContext") or {}).get("runAsNonRoot", False) is is_set

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.readiness import (
+    Readiness,
+    readiness_of,
+    readiness_of_groups,
+)
+
+SET = 'leaderworkerset "llm-lws" '
+
+
+AVAILABLE = {"conditions": [{"type": "Available", "status": "True"}]}
+
+
+NOT_AVAILABLE = {"conditions": [{"type": "Available", "status": "False"}]}
+
+
+IS_READY = Readiness(True, SET + "is ready")
+
+
+IS_NOT_READY = Readiness(False, SET + "is not ready", moving=True, awaits_pods=True)
+
+
+SCALED_DOWN = Readiness(False, SET + "is scaled down")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "status", "wanted"),
+    [
+        pytest.param(2, AVAILABLE | {"readyReplicas": 2}, IS_READY, id="available"),
+        pytest.param(2, AVAILABLE, IS_READY, id="available, without counts"),
+        pytest.param(2, NOT_AVAILABLE, IS_NOT_READY, id="not available"),
+        pytest.param(2, {}, IS_NOT_READY, id="no status yet"),
+        pytest.param(
+            3, AVAILABLE | {"readyReplicas": 2}, IS_NOT_READY, id="available before it was scaled"
+        ),
+        pytest.param(1, AVAILABLE | {"readyReplicas": 2}, IS_READY, id="one too many"),
+        pytest.param(
+            1, AVAILABLE | {"readyReplicas": None}, IS_NOT_READY, id="available, but null of them"
+        ),
+        pytest.param(1, AVAILABLE | {"readyReplicas": ["1"]}, IS_NOT_READY, id="no count"),
+        pytest.param(0, AVAILABLE, SCALED_DOWN, id="no replicas"),
+        pytest.param(None, {}, SCALED_DOWN, id="replicas unset"),
+    ],
+)
+def test_readiness_of_groups(replicas: int | None, status: t.Any, wanted: Readiness) -> None:
+    live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": replicas}, "status": status}
+    assert readiness_of_groups(live) == wanted
+
+
+def test_a_status_that_is_older_than_the_spec_counts_for_nothing() -> None:
+    live = {"metadata": {"name": "llm-lws"}, "spec": {"replicas": 1}, "status": AVAILABLE}
+    outdated = replace(IS_NOT_READY, awaits_pods=False)
+    assert readiness_of_groups(live, is_changed=True) == outdated
+
+
+def test_readiness_of_no_groups() -> None:
+    assert readiness_of_groups(None) == Readiness(False, "", moving=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "selects", "said"),
+    [
+        pytest.param({}, {"app": "llm"}, "", id="one node"),
+        pytest.param(
+            {},
+            {"app": "llm-lws", "nim-llm-role": "leader"},
+            'Waiting for leaderworkerset "llm-lws" to be replaced',
+            id="still several",
+        ),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 2}}},
+            {"app": "llm"},
+            'Waiting for deployment "llm" to be replaced',
+            id="still one",
+        ),
+    ],
+)
+def test_the_service_must_lead_to_the_workload(
+    make: t.Any, spec: t.Any, selects: t.Any, said: str
+) -> None:
+    service = make.with_address(make.cr())
+    service["spec"]["selector"] = selects
+    observed = make.observe(service, make.rolled_out(make.cr()))
+    found = readiness_of(NIMServiceApp(make.cr(spec), observed))
+    assert found == (Readiness(False, said, moving=True) if said else found)
+    assert found.ready is not bool(said)

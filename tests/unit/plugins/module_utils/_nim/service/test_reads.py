@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
+
+MODELS = "http://10.0.0.1:8000/v1/models"
+PROTOCOL = "protocol/registry.example/nim:1.0"
+CHILDREN = [
+    "Node/*?node.vmware.com/tkg",
+    "Node/*?vsphere-tanzu",
+    "ServiceAccount/ns/llm",
+    "Role/ns/llm",
+    "RoleBinding/ns/llm",
+    "Service/ns/llm",
+    "Deployment/ns/llm",
+    "Ingress/ns/llm",
+    "HTTPRoute/ns/llm",
+    "GRPCRoute/ns/llm",
+    "HorizontalPodAutoscaler/ns/llm",
+    "ServiceMonitor/ns/llm",
+]
+READY = {
+    "state": "Ready",
+    "observedGeneration": 2,
+    "model": {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""},
+}
+
+
+def keys(cr: t.Any, observed: t.Any) -> list[str]:
+    return [read.key for read in reads(NIMServiceApp(cr, observed))]
+
+
+FEATURES = CHILDREN[7:]
+
+
+@pytest.mark.parametrize(
+    ("status", "looked_for"),
+    [
+        pytest.param(READY, [], id="settled"),
+        pytest.param(READY | {"observedGeneration": 1}, FEATURES, id="the spec has changed"),
+        pytest.param(READY | {"operatorVersion": "0.9.0"}, FEATURES, id="of another release"),
+        pytest.param(READY | {"state": "NotReady"}, FEATURES, id="not ready"),
+        pytest.param(
+            READY | {"conditions": [{"type": "Reconciling", "status": "True"}]},
+            FEATURES,
+            id="something is left to do",
+        ),
+    ],
+)
+def test_leftovers_of_features(make: t.Any, status: t.Any, looked_for: list[str]) -> None:
+    found = keys(make.cr({}, status), make.observe())
+    assert [key for key in found if key in FEATURES] == looked_for
+
+
+@pytest.mark.parametrize(
+    ("generation", "observed", "looked_for"),
+    [
+        pytest.param(1, 1, [], id="its first spec, served by us"),
+        pytest.param(1, None, FEATURES, id="its first spec, served by the reference"),
+        pytest.param(2, 2, FEATURES, id="a later spec"),
+    ],
+)
+def test_leftovers_of_a_spec_that_never_changed(
+    make: t.Any, generation: int, observed: int | None, looked_for: list[str]
+) -> None:
+    status = {"state": "NotReady"} | ({"observedGeneration": observed} if observed else {})
+    resource = make.cr({}, status)
+    resource["metadata"]["generation"] = generation
+    found = keys(resource, make.observe())
+    assert [key for key in found if key in FEATURES] == looked_for
+
+
+@pytest.mark.parametrize(
+    ("spec", "more"),
+    [
+        pytest.param({}, [], id="least: leftovers of features too"),
+        pytest.param(
+            {"storage": {"pvc": {"create": True}}}, ["PersistentVolumeClaim/ns/llm-pvc"], id="claim"
+        ),
+        pytest.param(
+            {"storage": {"pvc": {"create": True, "name": "p"}}},
+            ["PersistentVolumeClaim/ns/p"],
+            id="named claim",
+        ),
+        pytest.param({"storage": {"pvc": {"name": "p"}}}, [], id="the user's claim"),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}}, ["NIMCache/ns/cache"], id="cache"
+        ),
+        pytest.param(
+            {"expose": {"service": {"name": "front"}}}, ["Service/ns/front"], id="named Service"
+        ),
+        pytest.param({"storage": {}}, [], id="no store"),
+    ],
+)
+def test_first_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
+    settled = {"state": "NotReady", "observedGeneration": 2}
+    assert keys(make.cr(spec, settled), make.observe()) == CHILDREN + more
+
+
+def test_a_new_one_has_no_leftovers(make: t.Any) -> None:
+    assert keys(make.cr(), make.observe()) == CHILDREN[:7]
+    assert keys(make.cr({"metrics": {"enabled": True}}), make.observe()) == [
+        *CHILDREN[:7],
+        "ServiceMonitor/ns/llm",
+    ]
+
+
+def test_the_registry_is_asked_for_a_new_image(make: t.Any) -> None:
+    assert PROTOCOL in keys(make.cr(), make.observe(**{"Deployment/ns/llm": None}))
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "service", "deployment", "asks"),
+    [
+        pytest.param({}, None, "10.0.0.1", {}, True, id="rolled out"),
+        pytest.param({}, READY, "10.0.0.1", {}, False, id="model known"),
+        pytest.param({}, READY | {"state": "NotReady"}, "10.0.0.1", {}, True, id="was not ready"),
+        pytest.param({}, None, "", {}, False, id="no address"),
+        pytest.param({}, None, None, {}, False, id="no Service"),
+        pytest.param({}, None, "10.0.0.1", {"availableReplicas": 0}, False, id="not available"),
+        pytest.param({}, None, "10.0.0.1", {"observedGeneration": 2}, False, id="older generation"),
+        pytest.param(
+            {"storage": {"nimCache": {"name": "cache"}}},
+            None,
+            "10.0.0.1",
+            {},
+            False,
+            id="cache missing",
+        ),
+        pytest.param({"storage": {}}, None, "10.0.0.1", {}, False, id="bad spec"),
+    ],
+)
+def test_the_model_is_asked_last(
+    make: t.Any, spec: t.Any, status: t.Any, service: str | None, deployment: t.Any, asks: bool
+) -> None:
+    live = [make.rolled_out(make.cr(), **deployment)]
+    if service is not None:
+        live.append(make.with_address(make.cr(), service))
+    found = keys(make.cr(spec, status), make.observe(*live))
+    assert (MODELS in found) is asks
+    assert PROTOCOL not in found
+
+
+@pytest.mark.parametrize(
+    ("available", "updated", "count"),
+    [(2, 2, 0), (1, 2, 1), (1, 1, 1)],
+    ids=["Ready", "a pod crashes", "also for the strategy"],
+)
+def test_pods_are_listed_once_while_some_are_missing(
+    make: t.Any, available: int, updated: int, count: int
+) -> None:
+    cr = make.cr({"replicas": 2})
+    counts = {"replicas": 2, "updatedReplicas": updated, "availableReplicas": available}
+    asked = keys(cr, make.observe(make.rolled_out(cr, **counts)))
+    assert len({key for key in asked if key.startswith("Pod/")}) == count
+
+
+def test_metadata_is_asked_after_404(make: t.Any) -> None:
+    cr = make.cr()
+    answers = {MODELS: {"status": 404, "body": "", "error": ""}}
+    observed = make.observe(make.rolled_out(cr), make.with_address(cr), **answers)
+    assert keys(cr, observed)[-1] == "http://10.0.0.1:8000/v1/metadata"

@@ -1,0 +1,354 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is made of the answers: as read, and from the socket to the status that is written."""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+import typing as t
+from urllib.parse import urlsplit
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude, observe
+from ansible_collections.nimops.nim.plugins.module_utils._http.model_server import (
+    LIMIT_BYTES,
+    fetch,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.served_model import (
+    MAX_NAME,
+    Answer,
+    model_reads,
+    needs_model,
+    read_answer,
+)
+
+AT = "10.0.0.1:8000"
+MODELS, METADATA = f"http://{AT}/v1/models", f"http://{AT}/v1/metadata"
+NOT_FOUND = {"status": 404, "body": "not found", "error": ""}
+BASE = {"id": "meta/llama", "object": "model", "root": "meta/llama"}
+LORA = {"id": "lora", "object": "model", "root": "meta/llama"}
+SELF = "/apis/apps.nvidia.com/v1alpha1/namespaces/ns/nimservices/llm"
+DEPLOYMENT = "/apis/apps/v1/namespaces/ns/deployments/llm"
+SERVICE = "/api/v1/namespaces/ns/services/llm"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+NOT_JSON = "the answer is not a JSON object"
+ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\n\u202e\u2028\ud800"
+FIELDS = {"state", "conditions", "observedGeneration", "availableReplicas", "model"}
+SECONDS = 0.4
+
+
+def ok(body: t.Any) -> dict[str, t.Any]:
+    return {"status": 200, "body": body if isinstance(body, str) else json.dumps(body), "error": ""}
+
+
+def listed(*models: t.Any) -> dict[str, t.Any]:
+    return ok({"object": "list", "data": models})
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        pytest.param(listed(BASE), Answer("meta/llama"), id="one"),
+        pytest.param(listed({"id": "any"}), Answer("any"), id="one, whatever it says"),
+        pytest.param(listed(LORA, BASE), Answer("meta/llama"), id="LoRA adapters"),
+        pytest.param(listed(LORA, LORA), Answer(""), id="only adapters"),
+        pytest.param(listed(), Answer(""), id="none"),
+        pytest.param(ok({"object": "list", "data": None}), Answer(""), id="no list"),
+        pytest.param(ok({"object": "model"}), Answer(""), id="not a list"),
+        pytest.param(listed("text"), Answer(""), id="list of text"),
+        pytest.param(listed({"id": 7}), Answer(""), id="id is a number"),
+        pytest.param(
+            listed({"id": "a\x1b[31m\nb\u202ec\ud800"}), Answer("a[31mbc"), id="control characters"
+        ),
+        pytest.param(listed({"id": "x" * 10_000}), Answer("x" * MAX_NAME), id="long name"),
+        pytest.param(
+            ok("<html>"),
+            Answer(error=f"GET {MODELS}: the answer is not a JSON object"),
+            id="garbage",
+        ),
+        pytest.param(
+            ok("<html>") | {"late": True},
+            Answer(error=f"GET {MODELS}: the answer is not a JSON object", late=True),
+            id="garbage that took long",
+        ),
+        pytest.param(
+            ok([]), Answer(error=f"GET {MODELS}: the answer is not a JSON object"), id="array"
+        ),
+        pytest.param(
+            ok(""), Answer(error=f"GET {MODELS}: the answer is not a JSON object"), id="nothing"
+        ),
+        pytest.param(
+            ok("[" * 100_000),
+            Answer(error=f"GET {MODELS}: the answer is not a JSON object"),
+            id="deep",
+        ),
+        pytest.param(
+            {"status": 503, "body": "x", "error": ""},
+            Answer(error=f"GET {MODELS}: HTTP status 503"),
+            id="unavailable",
+        ),
+        pytest.param(
+            {"status": 0, "body": "", "error": "refused"},
+            Answer(error=f"GET {MODELS}: refused"),
+            id="no connection",
+        ),
+        pytest.param(None, None, id="not asked"),
+    ],
+)
+def test_read_answer_of_models(answer: t.Any, wanted: Answer | None) -> None:
+    assert read_answer(AT, Observed({MODELS: answer} if answer else {})) == wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        pytest.param(
+            ok({"modelInfo": [{"shortName": "riva:1.0"}]}), Answer("riva"), id="with version"
+        ),
+        pytest.param(
+            ok({"modelInfo": [{"shortName": "riva"}, {"shortName": "b"}]}),
+            Answer("riva"),
+            id="first",
+        ),
+        pytest.param(ok({"modelInfo": []}), Answer(""), id="none"),
+        pytest.param(ok({"modelInfo": [{"shortName": 1}]}), Answer(""), id="no text"),
+        pytest.param(ok({}), Answer(""), id="no list"),
+        pytest.param(NOT_FOUND, Answer(""), id="not there either"),
+        pytest.param(
+            {"status": 500, "body": "", "error": ""},
+            Answer(error=f"GET {METADATA}: HTTP status 500"),
+            id="error",
+        ),
+        pytest.param(None, None, id="not asked yet"),
+    ],
+)
+def test_read_answer_of_metadata(answer: t.Any, wanted: Answer | None) -> None:
+    answers = {MODELS: NOT_FOUND} | ({METADATA: answer} if answer else {})
+    assert read_answer(AT, Observed(answers)) == wanted
+
+
+def test_model_reads_ask_for_metadata_after_404() -> None:
+    def asked(answers: t.Any) -> list[str]:
+        return [read.url for read in model_reads(AT, "ns", Observed(answers))]
+
+    assert asked({}) == [MODELS]
+    assert asked({MODELS: listed(BASE)}) == [MODELS]
+    assert asked({MODELS: NOT_FOUND}) == [MODELS, METADATA]
+
+
+def test_endpoint_may_be_a_url() -> None:
+    (asked,) = model_reads("https://llm.ns.svc/", "ns", Observed({}))
+    assert (asked.url, asked.namespace) == ("https://llm.ns.svc/v1/models", "ns")
+
+
+KNOWN = {
+    "state": "Ready",
+    "observedGeneration": 2,
+    "model": {"name": "m", "clusterEndpoint": AT, "externalEndpoint": ""},
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [
+        pytest.param(KNOWN, False, id="known"),
+        pytest.param(None, True, id="new"),
+        pytest.param(KNOWN | {"state": "NotReady"}, True, id="was not ready"),
+        pytest.param(KNOWN | {"observedGeneration": 1}, True, id="spec changed"),
+        pytest.param({"state": "Ready", "model": KNOWN["model"]}, True, id="taken over"),
+        pytest.param(KNOWN | {"model": KNOWN["model"] | {"name": ""}}, True, id="no name"),
+        pytest.param(
+            KNOWN | {"model": KNOWN["model"] | {"clusterEndpoint": "x"}}, True, id="moved"
+        ),
+    ],
+)
+def test_needs_model(make: t.Any, status: t.Any, wanted: bool) -> None:
+    assert needs_model(NIMServiceApp(make.cr(status=status)), AT) is wanted
+
+
+@pytest.fixture
+def reconcile_once(make: t.Any, cluster: t.Any, tmp_path: t.Any, monkeypatch: t.Any) -> t.Any:
+    """One pass over a service whose pods are ready and whose model server is at this URL."""
+    monkeypatch.setattr(observer, "fetch", functools.partial(fetch, seconds=SECONDS))
+    client = Client(cluster.kubeconfig(tmp_path))
+
+    def run(url: str) -> t.Any:
+        where = urlsplit(url)
+        cr = make.cr({"expose": {"service": {"port": where.port}}})
+        cluster.put(DEPLOYMENT, make.rolled_out(cr))
+        cluster.put(SERVICE, make.with_address(cr, where.hostname))
+        resource = cluster.put(SELF, cr)
+        begin = time.monotonic()
+        with LiveCluster(client, "ns") as live:
+            conclude(KIND, resource, observe(KIND, resource, live), Outcome(), live)
+        assert time.monotonic() - begin < 2 * SECONDS + 2
+        status = cluster.objects[SELF]["status"]
+        assert set(status) <= FIELDS
+        for text in texts_of(status):
+            assert text.removesuffix("\n").isprintable(), text
+            assert len(text) < 1000
+        return status
+
+    return run
+
+
+def texts_of(value: t.Any) -> t.Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else []:
+        yield from texts_of(item)
+    for item in value if isinstance(value, list) else []:
+        yield from texts_of(item)
+
+
+def listing(*models: t.Any) -> str:
+    return str(listed(*models)["body"])
+
+
+def message_of(status: t.Any) -> str:
+    return str(status["conditions"][0]["message"])
+
+
+@pytest.mark.parametrize(
+    ("answers", "name"),
+    [
+        pytest.param({"/v1/models": (200, listing(BASE))}, "meta/llama", id="list"),
+        pytest.param({"/v1/models": (200, listing(LORA, BASE, LORA))}, "meta/llama", id="LoRA"),
+        pytest.param({"/v1/models": (200, listing(LORA, LORA))}, "", id="only adapters"),
+        pytest.param({"/v1/models": (200, listing())}, "", id="empty list"),
+        pytest.param({"/v1/models": (200, "{}")}, "", id="no list"),
+        pytest.param(
+            {"/v1/metadata": (200, '{"modelInfo": [{"shortName": "riva:1.2"}]}')},
+            "riva",
+            id="404, then metadata",
+        ),
+        pytest.param({"/v1/metadata": (200, '{"modelInfo": []}')}, "", id="404, then nothing"),
+        pytest.param({}, "", id="404 twice"),
+        pytest.param(
+            {"/v1/models": (200, listing({"id": f"a{ESCAPES}b"}))}, "a]0;owned[2Jb", id="escapes"
+        ),
+        pytest.param(
+            {"/v1/models": (200, listing({"id": "x" * 500_000}))}, "x" * MAX_NAME, id="huge name"
+        ),
+        pytest.param(
+            {"/v1/models": (200, listing({"id": {"state": "Failed"}}))}, "", id="name is an object"
+        ),
+        pytest.param(
+            {"/v1/models": (200, listing(*[{"id": 1}] * 5000))}, "", id="thousands of models"
+        ),
+        pytest.param(
+            {"/v1/models": (200, '{"state": "Failed", "conditions": [], "object": "list"}')},
+            "",
+            id="fields of a status",
+        ),
+    ],
+)
+def test_ready_with_a_name(
+    reconcile_once: t.Any, serve: t.Any, answer: t.Any, answers: t.Any, name: str
+) -> None:
+    server = serve(lambda request: answer(*answers.get(request.path, (404, "no such path"))))
+    status = reconcile_once(server.url)
+    assert status["state"] == "Ready"
+    assert status["model"]["name"] == name
+    asked = [request.path for request in server.requests]
+    assert asked == ["/v1/models", *([] if "/v1/models" in answers else ["/v1/metadata"])]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "body", "said"),
+    [
+        pytest.param("/v1/models", 200, "<html>", NOT_JSON, id="garbage"),
+        pytest.param("/v1/models", 200, "", NOT_JSON, id="nothing"),
+        pytest.param("/v1/models", 200, "[1]", NOT_JSON, id="another type"),
+        pytest.param("/v1/models", 200, '{"a":' * 180_000, NOT_JSON, id="deep, unfinished"),
+        pytest.param(
+            "/v1/models",
+            200,
+            '{"object": "list", "data": ' + "[" * 400_000 + "]" * 400_000 + "}",
+            NOT_JSON,
+            id="deep",
+        ),
+        pytest.param("/v1/models", 200, '{"a": %s}' % ("9" * 9999), NOT_JSON, id="huge number"),
+        pytest.param("/v1/models", 500, ESCAPES, "HTTP status 500", id="error, with escapes"),
+        pytest.param("/v1/models", 401, "who?", "HTTP status 401", id="not allowed"),
+        pytest.param("/v1/metadata", 503, "x", "HTTP status 503", id="404, then an error"),
+        pytest.param("/v1/metadata", 200, "x", NOT_JSON, id="404, then garbage"),
+    ],
+)
+def test_not_ready_and_why(
+    reconcile_once: t.Any, serve: t.Any, answer: t.Any, path: str, status: int, body: str, said: str
+) -> None:
+    url = serve(
+        lambda request: (
+            answer(status, body.encode(errors="replace")) if request.path == path else answer(404)
+        )
+    ).url
+    found = reconcile_once(url)
+    assert found["state"] == "NotReady"
+    assert message_of(found) == f"Waiting for the model: GET {url}{path}: {said}"
+    assert "model" not in found
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_redirect_is_not_followed(
+    reconcile_once: t.Any, serve: t.Any, answer: t.Any, code: int
+) -> None:
+    elsewhere = serve(lambda request: answer(200, listing(BASE)))
+    headers = {"Location": f"{elsewhere.url}/latest/meta-data"}
+    status = reconcile_once(serve(lambda request: answer(code, "", headers)).url)
+    assert message_of(status).endswith(f": HTTP status {code}")
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    ("chunks", "pause", "said"),
+    [
+        pytest.param([b""] * 100, 0.05, "no complete answer in time", id="accepts and hangs"),
+        pytest.param(
+            [HEAD[:1], *[b"X"] * 100], 0.05, "no complete answer in time", id="slow headers"
+        ),
+        pytest.param(
+            [HEAD + b"Content-Length: 1000\r\n\r\n", *[b" "] * 100],
+            0.05,
+            "no complete answer in time",
+            id="slow body",
+        ),
+        pytest.param(
+            [HEAD + b"\r\n", *[b"x" * (1 << 20)] * 100],
+            0.0,
+            f"the answer is larger than {LIMIT_BYTES} bytes",
+            id="100 MB",
+        ),
+        pytest.param([b"SSH-2.0-x\x1b[2J\r\n"], 0.0, "the answer is not HTTP", id="not HTTP"),
+        pytest.param(
+            [HEAD + b"Transfer-Encoding: chunked\r\n\r\n\x1b[2Jx\r\n"],
+            0.0,
+            "connection closed before the end of the answer",
+            id="bad chunk",
+        ),
+        pytest.param([], 0.0, "connection closed without an answer", id="closed"),
+    ],
+)
+def test_no_usable_answer(
+    reconcile_once: t.Any, raw: t.Any, chunks: t.Any, pause: t.Any, said: str
+) -> None:
+    url = raw(chunks, pause=pause)
+    status = reconcile_once(url)
+    assert status["state"] == "NotReady"
+    assert message_of(status) == f"Waiting for the model: GET {url}: {said}"
+
+
+def test_refused_connection(reconcile_once: t.Any, serve: t.Any, answer: t.Any) -> None:
+    server = serve(lambda request: answer(200))
+    server.close()
+    assert message_of(reconcile_once(server.url)).endswith(": connection refused")

@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+from operator import attrgetter
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec import Spec
+
+GATEWAY = {"name": "g", "namespace": "gw"}
+
+
+def router(**fields: t.Any) -> dict[str, t.Any]:
+    return {"expose": {"router": {"hostDomainName": "example.com", **fields}}}
+
+
+@pytest.mark.parametrize(
+    ("predicate", "spec", "wanted"),
+    [
+        pytest.param("expose.has_ingress", {}, False, id="no ingress"),
+        pytest.param(
+            "expose.has_ingress", router(ingress={"ingressClass": "x"}), True, id="ingress"
+        ),
+        pytest.param(
+            "expose.has_ingress",
+            {"expose": {"ingress": {"enabled": True}}},
+            True,
+            id="legacy ingress",
+        ),
+        pytest.param(
+            "expose.has_ingress",
+            {"expose": {"ingress": {"enabled": False, "spec": {}}}},
+            False,
+            id="legacy ingress off",
+        ),
+        pytest.param("expose.has_http_route", {}, False, id="no gateway"),
+        pytest.param("expose.has_http_route", router(gateway=GATEWAY), True, id="HTTP by default"),
+        pytest.param(
+            "expose.has_http_route",
+            router(gateway=GATEWAY | {"httpRoutesEnabled": False}),
+            False,
+            id="HTTP off",
+        ),
+        pytest.param(
+            "expose.has_grpc_route", router(gateway=GATEWAY), False, id="no gRPC by default"
+        ),
+        pytest.param(
+            "expose.has_grpc_route",
+            router(gateway=GATEWAY | {"grpcRoutesEnabled": True}),
+            True,
+            id="gRPC",
+        ),
+        pytest.param("is_autoscaled", {"scale": {"hpa": {"minReplicas": 1}}}, False, id="no scale"),
+        pytest.param("is_autoscaled", {"scale": {"enabled": True}}, True, id="scale"),
+        pytest.param("is_monitored", {"metrics": {"serviceMonitor": {}}}, False, id="no metrics"),
+        pytest.param("is_monitored", {"metrics": {"enabled": True}}, True, id="metrics"),
+        pytest.param("creates_pvc", {"storage": {"pvc": {"name": "x"}}}, False, id="own claim"),
+        pytest.param("creates_pvc", {"storage": {"pvc": {"create": True}}}, True, id="claim"),
+        pytest.param(
+            "creates_pvc",
+            {"storage": {"pvc": {"create": True}, "nimCache": {"name": "c"}}},
+            False,
+            id="a cache comes before the claim",
+        ),
+        pytest.param(
+            "is_multi_node", {"multiNode": {"parallelism": {"tensor": 8}}}, False, id="one stage"
+        ),
+        pytest.param(
+            "is_multi_node", {"multiNode": {"parallelism": {"pipeline": 1}}}, False, id="pipeline 1"
+        ),
+        pytest.param(
+            "is_multi_node", {"multiNode": {"parallelism": {"pipeline": 2}}}, True, id="pipeline 2"
+        ),
+    ],
+)
+def test_predicate(make: t.Any, predicate: str, spec: dict[str, t.Any], wanted: bool) -> None:
+    assert attrgetter(predicate)(Spec(make.cr(spec)["spec"])) is wanted
+
+
+@pytest.mark.parametrize(
+    ("expose", "wanted"),
+    [
+        pytest.param(None, {"api": 8000}, id="no expose at all"),
+        pytest.param({}, {"api": 8000}, id="no service"),
+        pytest.param(
+            {"service": {"port": 80, "metricsPort": 82, "grpcPort": 81}},
+            {"api": 80, "grpc": 81, "metrics": 82},
+            id="all",
+        ),
+    ],
+)
+def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
+    assert list(NIMServiceApp(make.cr({"expose": expose})).spec.expose.ports.items()) == list(
+        wanted.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        pytest.param({}, {}, id="none"),
+        pytest.param(router(eppConfig={"ports": []}), {"ports": []}, id="one"),
+        pytest.param(
+            router(eppConfig={"ports": []}) | {"inferencePlatform": "kserve"}, {}, id="KServe"
+        ),
+    ],
+)
+def test_picker(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
+    assert NIMServiceApp(make.cr(spec)).spec.expose.picker == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param(None, (1, 1, 0, 300, {}), id="one node"),
+        pytest.param({"parallelism": {}}, (1, 1, 0, 300, {}), id="nothing said"),
+        pytest.param(
+            {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
+            (3, 8, 0, 300, {}),
+            id="MPI, zero of the reference",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 3}, "mpi": {"mpiStartTimeout": 6000}},
+            (3, 1, 0, 6000, {}),
+            id="MPI, tensor unset",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "ray": {}}, (2, 1, 6379, 300, {}), id="Ray by default"
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 7000}},
+            (2, 1, 7000, 300, {}),
+            id="Ray",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}},
+            (2, 1, 0, 300, {"create": True}),
+            id="ComputeDomain",
+        ),
+        pytest.param(
+            {"parallelism": {"pipeline": 1}, "computeDomain": {"create": True}},
+            (1, 1, 0, 300, {}),
+            id="ComputeDomain without effect",
+        ),
+    ],
+)
+def test_multi_node_fields(make: t.Any, given: t.Any, wanted: t.Any) -> None:
+    cr = make.cr({"multiNode": given})
+    found = (
+        NIMServiceApp(cr).spec.pipeline_size,
+        NIMServiceApp(cr).spec.tensor_size,
+        NIMServiceApp(cr).spec.ray_port,
+        NIMServiceApp(cr).spec.mpi_seconds,
+        NIMServiceApp(cr).spec.compute_domain,
+    )
+    assert found == wanted

@@ -1,0 +1,937 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import copy
+import json
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod import image_reference
+from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
+    Annotation,
+    Event,
+    Outcome,
+    Refusal,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import LATER
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess
+
+MODELS = "http://10.0.0.1:8000/v1/models"
+NAMED = {"status": 200, "body": json.dumps({"object": "list", "data": [{"id": "m"}]}), "error": ""}
+DOWN = {"status": 0, "body": "", "error": "connection refused"}
+ROLLED = 'deployment "llm" successfully rolled out\n'
+WAITING = f"Waiting for the model: GET {MODELS}: connection refused"
+PART = 'Waiting for deployment "llm" rollout to finish: 0 of 1 updated replicas are available...\n'
+PICKED = {"router": {"eppConfig": {"containerSpec": {}}}}
+MODEL = {"name": "m", "clusterEndpoint": "10.0.0.1:8000", "externalEndpoint": ""}
+
+
+def conditions(ready: tuple[str, str, str], failed: tuple[str, str, str], *more: t.Any) -> t.Any:
+    """(status, reason, message) of each."""
+    fields = ("status", "reason", "message")
+    pair = [
+        {"type": "Ready"} | dict(zip(fields, ready, strict=True)),
+        {"type": "Failed"} | dict(zip(fields, failed, strict=True)),
+    ]
+    return pair + [
+        {"type": kind, "status": "True", "reason": reason, "message": text}
+        for kind, reason, text in more
+    ]
+
+
+IS_READY = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""))
+READY = {
+    "state": "Ready",
+    "observedGeneration": 2,
+    "conditions": IS_READY,
+    "availableReplicas": 1,
+    "model": MODEL,
+}
+
+
+def not_ready(reason: str, text: str, kind: str = "Reconciling", why: str = "") -> t.Any:
+    return conditions(
+        ("False", reason, text), ("False", "Ready", text), (kind, why or reason, text)
+    )
+
+
+def has_failed(reason: str, text: str) -> t.Any:
+    return conditions(("False", "Failed", ""), ("True", reason, text), ("Stalled", reason, text))
+
+
+def around(
+    make: t.Any, cr: t.Any, *more: t.Any, model: t.Any = NAMED, **deployment: t.Any
+) -> t.Any:
+    """A cluster in which everything of ``cr`` stands."""
+    answers = {} if model is None else {MODELS: model}
+    return make.observe(
+        make.rolled_out(make.cr(), **deployment), make.with_address(make.cr()), *more, **answers
+    )
+
+
+@pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
+def test_ready(make: t.Any, status: t.Any) -> None:
+    cr = make.cr(status=status)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None if status else NAMED)), Outcome())
+    assert {"observedGeneration": 2} | said.status == READY
+    assert said.events == (
+        [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
+    )
+    assert (said.in_transit, said.error, said.triggers) == (False, "", [])
+
+
+CACHE = {"storage": {"nimCache": {"name": "cache"}}}
+STUCK = [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]
+DEADLINE = 'deployment "llm" exceeded its progress deadline'
+NO_WRITE = Refusal("Deployment", "llm", "denied")
+
+
+@pytest.mark.parametrize(
+    ("spec", "live", "outcome", "state", "wanted", "then"),
+    [
+        pytest.param(
+            {},
+            {"availableReplicas": 0},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", PART),
+            (True, ""),
+            id="rolling out",
+        ),
+        pytest.param(
+            {},
+            {"conditions": STUCK},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", DEADLINE, "Stalled", "ProgressDeadlineExceeded"),
+            (False, ""),
+            id="rollout stuck",
+        ),
+        pytest.param(
+            {},
+            {"model": DOWN},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", WAITING),
+            (True, ""),
+            id="model does not answer",
+        ),
+        pytest.param(
+            {},
+            {"model": DOWN | {"late": True}},
+            Outcome(),
+            "NotReady",
+            not_ready("NotReady", WAITING),
+            (True, ""),
+            id="model hangs",
+        ),
+        pytest.param(
+            {},
+            {"model": None},
+            Outcome(),
+            "NotReady",
+            not_ready(
+                "NotReady", "Waiting for the model: the model server has not been queried yet"
+            ),
+            (True, ""),
+            id="model not asked",
+        ),
+        pytest.param(
+            CACHE,
+            {},
+            Outcome(),
+            "Failed",
+            has_failed("NIMCacheNotFound", "NIMCache cache not found"),
+            (False, ""),
+            id="cache missing",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(failure="bad size", failure_reason="Failed"),
+            "Failed",
+            has_failed("Failed", "bad size"),
+            (False, "bad size"),
+            id="bad spec",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(failure="no port", failure_reason="GRPCRouteFailed"),
+            "Failed",
+            has_failed("GRPCRouteFailed", "no port"),
+            (False, "no port"),
+            id="bad spec with a reason",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[NO_WRITE]),
+            "Failed",
+            has_failed("DeploymentFailed", 'Deployment "llm": denied'),
+            (False, 'Deployment "llm": denied'),
+            id="refused",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[Refusal("HorizontalPodAutoscaler", "llm", "x"), NO_WRITE]),
+            "Failed",
+            has_failed("HPAFailed", 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
+            (False, 'HorizontalPodAutoscaler "llm": x; Deployment "llm": denied'),
+            id="two refused",
+        ),
+        pytest.param(
+            {},
+            {},
+            Outcome(refusals=[Refusal("PersistentVolumeClaim", "p", "x")]),
+            "Failed",
+            has_failed("Failed", 'PersistentVolumeClaim "p": x'),
+            (False, 'PersistentVolumeClaim "p": x'),
+            id="claim refused",
+        ),
+    ],
+)
+def test_not_ready_yet(
+    make: t.Any,
+    spec: t.Any,
+    live: t.Any,
+    outcome: Outcome,
+    state: str,
+    wanted: t.Any,
+    then: tuple[bool, str],
+) -> None:
+    cr = make.cr(spec)
+    said = assess(NIMServiceApp(cr, around(make, cr, **live)), outcome)
+    assert said.status["state"] == state
+    assert said.status["conditions"] == wanted
+    assert "model" not in said.status
+    assert (said.in_transit, said.error) == then
+
+
+def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
+    cr = make.cr()
+    said = assess(
+        NIMServiceApp(cr, around(make, cr, availableReplicas=["1"])), Outcome(failure="x")
+    )
+    assert "availableReplicas" not in said.status
+
+
+def test_a_rollout_is_told_as_not_ready(make: t.Any) -> None:
+    cr = make.cr(status=READY)
+    said = assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), Outcome())
+    assert said.events == [Event("Normal", "NotReady", f"NIMService llm not ready, msg: {PART}")]
+
+
+PODS = "Pod/ns/*?app=llm"
+CRASH = {"terminated": {"reason": "Error", "exitCode": 3}}
+CODE_31 = {"terminated": {"reason": "Error", "exitCode": 31}}
+CRASHED = "Pod llm-1, container llm-ctr: ended with Error, exit code 3"
+NOT_PULLED = "Pod llm-1, container llm-ctr: ErrImagePull"
+TRY = {"waiting": {"reason": "ErrImagePull", "message": "denied"}}
+BACK_OFF = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x"'}}
+
+
+def pods_in(state: t.Any) -> t.Any:
+    container = {"name": "llm-ctr", "ready": False, "state": state}
+    return {PODS: [{"metadata": {"name": "llm-1"}, "status": {"containerStatuses": [container]}}]}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "answers", "message"),
+    [
+        pytest.param({}, {}, PART, id="not read"),
+        pytest.param({}, {PODS: []}, PART, id="no pods"),
+        pytest.param({}, pods_in({"running": {}}), PART, id="starting"),
+        pytest.param({}, pods_in(CRASH), PART + CRASHED, id="crash"),
+        pytest.param({"conditions": STUCK}, pods_in(CRASH), f"{DEADLINE}: {CRASHED}", id="stuck"),
+        pytest.param(
+            {"observedGeneration": 2},
+            pods_in(CRASH),
+            'Waiting for deployment "llm" spec update to be observed...\n',
+            id="pods of an older spec",
+        ),
+        pytest.param({"availableReplicas": 1}, pods_in(CRASH), ROLLED, id="Ready"),
+    ],
+)
+def test_pods_tell_why_the_service_is_not_ready(
+    make: t.Any, deployment: t.Any, answers: t.Any, message: str
+) -> None:
+    cr = make.cr()
+    live = make.rolled_out(cr, **({"availableReplicas": 0} | deployment))
+    observed = make.observe(live, make.with_address(cr), **answers, **{MODELS: NAMED})
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert said.status["conditions"][0]["message"] == message
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        pytest.param(TRY, BACK_OFF, f"{NOT_PULLED}: denied", id="less"),
+        pytest.param(BACK_OFF, TRY, f"{NOT_PULLED}: denied", id="more"),
+        pytest.param(TRY, CRASH, CRASHED, id="something else"),
+        pytest.param(CODE_31, CRASH, CRASHED, id="a shorter exit code"),
+        pytest.param(TRY, {"running": {}}, "", id="nothing"),
+    ],
+)
+def test_a_reason_keeps_its_details(make: t.Any, before: t.Any, after: t.Any, message: str) -> None:
+    cr = make.cr()
+    for state in (before, after):
+        observed = make.observe(make.rolled_out(cr, availableReplicas=0), **pods_in(state))
+        said = assess(NIMServiceApp(cr, observed), Outcome())
+        cr = make.cr(status=said.status)
+    assert [item["message"] for item in said.status["conditions"]] == [PART + message] * 3
+
+
+def test_pods_of_groups_tell_why(make: t.Any) -> None:
+    cr = make.cr(GROUPS)
+    (pods,) = pods_in(CRASH).values()
+    live = {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "llm-lws"},
+        "spec": {"replicas": 1},
+        "status": {"replicas": 1},
+    }
+    key = "Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"
+    said = assess(NIMServiceApp(cr, make.observe(live, **{key: pods})), Outcome())
+    told = said.status["conditions"][0]["message"]
+    assert told == f'leaderworkerset "llm-lws" is not ready: {CRASHED}'
+
+
+def test_a_cache_in_progress(make: t.Any) -> None:
+    cr = make.cr(CACHE)
+    said = assess(
+        NIMServiceApp(cr, around(make, cr, make.cache(status={"state": "InProgress"}))), Outcome()
+    )
+    text = "NIMCache cache not ready"
+    assert said.status["conditions"] == not_ready("NIMCacheNotReady", text)
+    assert said.events == [
+        Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
+    ]
+    assert (said.in_transit, said.slowly) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "looks"),
+    [
+        pytest.param(None, {"state": "InProgress"}, (True, True), id="not told yet"),
+        pytest.param("cache=InProgress", {"state": "InProgress"}, (True, True), id="as told"),
+        pytest.param(
+            "cache=Ready", {"state": "InProgress"}, (True, False), id="it is Ready by now"
+        ),
+        pytest.param("cache=Ready", {}, (True, False), id="Ready, seen before its first pass"),
+        pytest.param("other=Ready", {"state": "InProgress"}, (True, True), id="another cache"),
+        pytest.param("cache=Ready", {"state": "Failed"}, (True, False), id="failed before"),
+        pytest.param("cache=Failed", {"state": "Failed"}, (False, False), id="failed"),
+        pytest.param(None, None, (False, False), id="not there"),
+    ],
+)
+def test_a_cache_may_be_ahead_of_what_is_read(
+    make: t.Any, told: str | None, seen: t.Any, looks: t.Any
+) -> None:
+    """It is read through the runtime's cache; without another look the service waits for ever."""
+    noted = {"annotations": {"nimops.nim/cache-state": told}} if told else {}
+    cr = make.cr(CACHE, **noted)
+    live = [] if seen is None else [make.cache(status=seen)]
+    said = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
+    assert (said.in_transit, said.slowly) == looks
+
+
+@pytest.mark.parametrize(
+    ("spec", "outcome", "reason"),
+    [
+        pytest.param(CACHE, Outcome(), "NIMCacheNotFound", id="the cache vanished"),
+        pytest.param({}, Outcome(failure="x"), "Failed", id="bad spec"),
+        pytest.param({}, Outcome(refusals=[NO_WRITE]), "DeploymentFailed", id="refused"),
+    ],
+)
+def test_one_that_turns_bad_says_why_and_what_runs(
+    make: t.Any, spec: t.Any, outcome: Outcome, reason: str
+) -> None:
+    cr = make.cr(spec, READY)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), outcome)
+    assert said.status["state"] == "Failed"
+    assert said.status["conditions"][1]["reason"] == reason
+    assert (said.status["model"], said.status["availableReplicas"]) == (MODEL, 1)
+    assert {event.kind for event in said.events} == {"Warning"}
+
+
+def test_an_error_is_told_in_two_events(make: t.Any) -> None:
+    said = assess(NIMServiceApp(make.cr(), make.observe()), Outcome(failure="x"))
+    text = "NIMService llm failed, msg: x"
+    assert said.events == [
+        Event("Warning", "Failed", text),
+        Event("Warning", "ReconcileFailed", text),
+    ]
+
+
+def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> None:
+    cr = make.cr(status=READY, generation=3)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN)), Outcome())
+    assert said.status == READY | {
+        "conditions": [
+            *IS_READY,
+            {"type": "Reconciling", "status": "True", "reason": "NotReady", "message": WAITING},
+        ]
+    }
+    assert (said.events, said.in_transit) == ([], True)
+
+
+def picker(cr: t.Any, replicas: int = 1, **status: t.Any) -> t.Any:
+    metadata = {"name": f"{cr['metadata']['name']}-epp"}
+    spec = {"replicas": replicas}
+    return {"kind": "Deployment", "metadata": metadata, "spec": spec, "status": status}
+
+
+EPP = {"expose": {"router": {"eppConfig": {"config": {}}}}}
+EPP_UP = {"updatedReplicas": 1, "availableReplicas": 1}
+EPP_PART = (
+    'Endpoint picker: Waiting for deployment "llm-epp" rollout to finish: 0 of 1 updated replicas are'
+    " available..."
+)
+
+
+@pytest.mark.parametrize(
+    ("live", "condition", "in_transit"),
+    [
+        pytest.param(EPP_UP, None, False, id="up"),
+        pytest.param(
+            EPP_UP | {"availableReplicas": 0},
+            ("Reconciling", "NotReady", EPP_PART),
+            True,
+            id="starting",
+        ),
+        pytest.param(
+            {"conditions": STUCK},
+            (
+                "Stalled",
+                "ProgressDeadlineExceeded",
+                'Endpoint picker: deployment "llm-epp" exceeded its progress deadline',
+            ),
+            False,
+            id="stuck",
+        ),
+        pytest.param(
+            {"replicas": 0},
+            ("Stalled", "NotReady", 'Endpoint picker: deployment "llm-epp" is scaled down'),
+            False,
+            id="asleep",
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
+def test_the_picker_is_told_of_beside_ready(
+    make: t.Any, status: t.Any, live: t.Any, condition: t.Any, in_transit: bool
+) -> None:
+    cr = make.cr(EPP, status)
+    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
+    more = [condition] if condition else []
+    ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
+    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
+    assert (said.in_transit, said.error, len(said.events)) == (in_transit, "", 0 if status else 1)
+
+
+def test_without_pods_the_picker_is_not_worth_a_word(make: t.Any) -> None:
+    cr = make.cr(EPP)
+    said = assess(NIMServiceApp(cr, around(make, cr, picker(cr), availableReplicas=0)), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", PART)
+
+
+def test_readiness_counts_what_was_written(make: t.Any) -> None:
+    """Right after an update the Deployment's status is still that of the old rollout."""
+    cr = make.cr(status=READY)
+    written = copy.deepcopy(make.rolled_out(make.cr()))
+    written["metadata"]["generation"] = 4
+    written["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
+    said = assess(
+        NIMServiceApp(cr, around(make, cr)), Outcome(written={"Deployment/ns/llm": written})
+    )
+    assert said.status["state"] == "NotReady"
+    assert "spec update to be observed" in said.status["conditions"][0]["message"]
+    assert said.status["model"] == MODEL
+
+
+def test_ready_stays_ready_while_its_pods_stay(make: t.Any) -> None:
+    """As at a takeover: much of the Deployment is written, nothing of its pods."""
+    cr = make.cr(status=READY)
+    written = copy.deepcopy(make.rolled_out(cr))
+    written["metadata"]["generation"] = 4
+    written["spec"]["progressDeadlineSeconds"] = 900
+    outcome = Outcome(written={"Deployment/ns/llm": written})
+    assert assess(NIMServiceApp(cr, around(make, cr)), outcome).status["state"] == "Ready"
+    unobserved = make.observe(written, make.with_address(cr))
+    said = assess(NIMServiceApp(cr, unobserved), Outcome())
+    assert said.status["state"] == "Ready"
+    pending = assess(NIMServiceApp(make.cr(), unobserved), Outcome())
+    assert pending.status["state"] == "NotReady"
+
+
+@pytest.mark.parametrize("kind", ["InferenceService", "LeaderWorkerSet"])
+def test_groups_and_kserve_stay_ready_while_their_pods_stay(make: t.Any, kind: str) -> None:
+    on_kserve = kind == "InferenceService"
+    cr = make.cr({"inferencePlatform": "kserve"} if on_kserve else GROUPS, READY)
+
+    def live(generation: int) -> t.Any:
+        if on_kserve:
+            return inference("True", generation=generation, **ADDRESSES)
+        return live_groups(generation, **AVAILABLE)
+
+    written = {f"{kind}/ns/{live(2)['metadata']['name']}": live(2)}
+    observed = make.observe(live(1)) if on_kserve else see_groups(make, cr, live(1))
+    said = assess(NIMServiceApp(cr, observed), Outcome(written=written))
+    assert said.status["state"] == "Ready"
+
+
+def test_a_service_whose_name_is_taken_is_ready_under_its_own(make: t.Any) -> None:
+    cr = make.cr({"expose": {"service": {"name": "front"}}})
+    taken = {"kind": "Service", "metadata": {"name": "front"}}
+    observed = make.observe(taken, make.with_address(cr), make.rolled_out(cr), **{MODELS: NAMED})
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert said.status["state"] == "Ready"
+    assert said.status["model"]["clusterEndpoint"] == "10.0.0.1:8000"
+    (stalled,) = (item for item in said.status["conditions"] if item["type"] == "Stalled")
+    assert (stalled["status"], stalled["reason"]) == ("True", "ServiceFailed")
+    assert 'Service "front" exists and is somebody else\'s' in stalled["message"]
+
+
+def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
+    cr = make.cr({"replicas": 0})
+    said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
+    assert ("availableReplicas" in said.status, said.in_transit) == (False, False)
+
+
+def test_endpoints_follow_without_asking_the_model(make: t.Any) -> None:
+    gateway = {"gateway": {"name": "g", "namespace": "gw"}, "hostDomainName": "example.com"}
+    cr = make.cr({"expose": {"router": gateway}}, READY)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    assert said.status["model"] == MODEL | {"externalEndpoint": "llm.ns.example.com"}
+
+
+def test_conditions_of_others_stay_and_the_stray_one_goes(make: t.Any) -> None:
+    other = {
+        "type": "Other",
+        "status": "True",
+        "reason": "x",
+        "message": "",
+        "lastTransitionTime": "t",
+    }
+    stray = other | {"type": "NIM_CACHE_PVC_CREATED"}
+    stalled = other | {"type": "Stalled"}
+    cr = make.cr(status=READY | {"conditions": [stray, other, *IS_READY, stalled]})
+    said = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome())
+    assert said.status["conditions"] == [other, *IS_READY]
+
+
+def test_an_unknown_workload_keeps_the_count(make: t.Any) -> None:
+    said = assess(
+        NIMServiceApp(make.cr(status=READY), make.observe()), Outcome(failure="the API is away")
+    )
+    assert said.status["availableReplicas"] == 1
+
+
+def test_a_missing_workload_has_no_count(make: t.Any) -> None:
+    cr = make.cr(CACHE, READY)
+    said = assess(NIMServiceApp(cr, make.observe(**{"Deployment/ns/llm": None})), Outcome())
+    assert "availableReplicas" not in said.status
+
+
+OLD_ROLLING = {"state": "NotReady", "conditions": not_ready("NotReady", "1 of 9")}
+OLD_FAILED = {"state": "Failed", "conditions": has_failed("Failed", "x")}
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "told"),
+    [
+        pytest.param(OLD_ROLLING, Outcome(), 0, id="the rollout goes on"),
+        pytest.param(READY, Outcome(), 1, id="it was ready"),
+        pytest.param(None, Outcome(), 1, id="it is new"),
+        pytest.param(OLD_FAILED, Outcome(failure="x"), 0, id="the same failure"),
+        pytest.param(OLD_FAILED, Outcome(failure="y"), 2, id="another failure"),
+        pytest.param(OLD_FAILED, Outcome(), 1, id="the failure is over"),
+    ],
+)
+def test_events_tell_of_changes_only(
+    make: t.Any, status: t.Any, outcome: Outcome, told: int
+) -> None:
+    cr = make.cr(status=status)
+    assert (
+        len(assess(NIMServiceApp(cr, around(make, cr, availableReplicas=0)), outcome).events)
+        == told
+    )
+
+
+def test_a_second_pass_changes_nothing(make: t.Any) -> None:
+    """What was written once, with its times, comes out the same."""
+    cr = make.cr()
+    first = assess(NIMServiceApp(cr, around(make, cr)), Outcome()).status
+    written = first | {
+        "observedGeneration": 2,
+        "conditions": stamp(first["conditions"], None, "t1", 2),
+    }
+    cr = make.cr(status=written)
+    second = assess(NIMServiceApp(cr, around(make, cr, model=None)), Outcome()).status
+    assert (
+        second | {"conditions": stamp(second["conditions"], written["conditions"], "t2", 2)}
+        == written
+    )
+
+
+URL, INNER = "http://llm.example.com", "http://llm-predictor.ns.svc.cluster.local"
+ADDRESSES = {"url": URL, "address": {"url": INNER}}
+ASKED = {f"{INNER}/v1/models": NAMED}
+ON_KSERVE = 'Waiting for InferenceService "llm" '
+
+
+def inference(*ready: str, generation: int = 1, **status: t.Any) -> t.Any:
+    """The live InferenceService; ``ready``: status and message of its PredictorReady."""
+    fields = dict(zip(("status", "message"), ready, strict=False))
+    said = [{"type": "PredictorReady"} | fields] if ready else []
+    return {
+        "kind": "InferenceService",
+        "metadata": {
+            "name": "llm",
+            "namespace": "ns",
+            "generation": generation,
+            "ownerReferences": [{"controller": True, "uid": "u1"}],
+        },
+        "status": {"deploymentMode": "Standard", "conditions": said} | status,
+    }
+
+
+@pytest.mark.parametrize(
+    ("live", "answers", "message"),
+    [
+        pytest.param(None, {}, f"{ON_KSERVE}creation", id="not made"),
+        pytest.param(inference(), {}, f"{ON_KSERVE}reporting Predictor readiness", id="new"),
+        pytest.param(inference("False", "no GPU"), {}, "no GPU", id="not ready"),
+        pytest.param(
+            inference("True"),
+            {},
+            "Waiting for the model: external endpoint not available, nimservice llm",
+            id="no URL",
+        ),
+        pytest.param(
+            inference("True", url=URL),
+            {},
+            "Waiting for the model: cluster endpoint not available, nimservice llm",
+            id="no address",
+        ),
+        pytest.param(
+            inference("True", **ADDRESSES),
+            {f"{INNER}/v1/models": DOWN},
+            f"Waiting for the model: GET {INNER}/v1/models: connection refused",
+            id="a headless Service",
+        ),
+    ],
+)
+def test_on_kserve_not_ready(make: t.Any, live: t.Any, answers: t.Any, message: str) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", message)
+    assert (said.in_transit, said.error) == (True, "")
+
+
+def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    (event,) = assess(
+        NIMServiceApp(cr, make.observe(inference("False", "no GPU"))), Outcome()
+    ).events
+    assert event == Event("Normal", "NotReady", "NIMService llm not ready yet, msg: no GPU")
+
+
+@pytest.mark.parametrize(
+    ("mode", "more"),
+    [
+        pytest.param("Standard", [], id="standard"),
+        pytest.param(
+            "Knative",
+            [
+                Event(
+                    "Warning",
+                    "Ignored",
+                    "KServe runs in knative mode, where spec.replicas has no effect",
+                )
+            ],
+            id="Knative, O-62",
+        ),
+    ],
+)
+def test_on_kserve_ready(make: t.Any, mode: str, more: list[Event]) -> None:
+    cr = make.cr({"inferencePlatform": "kserve"})
+    live = inference("True", "", deploymentMode=mode, **ADDRESSES)
+    said = assess(NIMServiceApp(cr, make.observe(live, **ASKED)), Outcome())
+    model = {"name": "m", "clusterEndpoint": INNER, "externalEndpoint": URL}
+    pair = conditions(("True", "Ready", ""), ("False", "Ready", ""))
+    assert said.status == {"state": "Ready", "conditions": pair, "model": model}
+    assert said.events == [Event("Normal", "Ready", "NIMService llm ready, msg: "), *more]
+    settled = make.cr(cr["spec"], said.status | {"observedGeneration": 2})
+    assert assess(NIMServiceApp(settled, make.observe(live)), Outcome()).events == []
+
+
+def test_on_kserve_a_change_counts_as_not_ready(make: t.Any) -> None:
+    """Its status is that of what ran before."""
+    cr = make.cr({"inferencePlatform": "kserve"}, READY)
+    changed = inference("True", generation=2, **ADDRESSES)
+    written = {"InferenceService/ns/llm": changed | {"spec": {"predictor": {"minReplicas": 2}}}}
+    said = assess(
+        NIMServiceApp(cr, make.observe(inference("True", **ADDRESSES))), Outcome(written=written)
+    )
+    assert said.status["state"] == "NotReady"
+
+
+def test_on_kserve_a_missing_api_is_named(make: t.Any) -> None:
+    text = 'no matches for kind "InferenceService" in version "serving.kserve.io/v1beta1"'
+    refusal = Refusal("InferenceService", "llm", text)
+    cr = make.cr({"inferencePlatform": "kserve"})
+    said = assess(NIMServiceApp(cr, make.observe()), Outcome(refusals=[refusal]))
+    assert said.status["conditions"][1]["reason"] == "DeploymentFailed"
+    assert said.error.endswith(": install KServe, for spec.inferencePlatform: kserve")
+
+
+GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
+DOMAIN = {"multiNode": GROUPS["multiNode"] | {"computeDomain": {"create": True}}}
+AVAILABLE = {"conditions": [{"type": "Available", "status": "True"}], "readyReplicas": 1}
+SET_READY = 'leaderworkerset "llm-lws" is ready'
+SET_NOT_READY = 'leaderworkerset "llm-lws" is not ready'
+
+
+def live_groups(generation: int = 1, **status: t.Any) -> t.Any:
+    return {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "llm-lws", "generation": generation},
+        "spec": {"replicas": 1},
+        "status": status,
+    }
+
+
+def live_domain(**status: t.Any) -> t.Any:
+    return {"kind": "ComputeDomain", "metadata": {"name": "llm"}, "status": status}
+
+
+def see_groups(make: t.Any, cr: t.Any, *live: t.Any) -> t.Any:
+    return make.observe(make.with_address(cr), *live, **{MODELS: NAMED})
+
+
+def test_groups_that_are_ready(make: t.Any) -> None:
+    cr = make.cr(GROUPS)
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
+    ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
+    assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
+    assert said.in_transit is False
+
+
+def test_groups_that_are_not(make: t.Any) -> None:
+    cr = make.cr(GROUPS, status=READY)
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups())), Outcome())
+    assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
+    assert "availableReplicas" not in said.status
+    assert said.status["model"] == MODEL
+    assert said.in_transit is True
+
+
+@pytest.mark.parametrize(
+    ("generation", "state"),
+    [
+        pytest.param(2, "NotReady", id="its spec changed"),
+        pytest.param(1, "Ready", id="labels or owners"),
+    ],
+)
+def test_groups_that_were_written_just_now(make: t.Any, generation: int, state: str) -> None:
+    """Their status does not say which generation it is about."""
+    cr = make.cr(GROUPS)
+    written = {"LeaderWorkerSet/ns/llm-lws": live_groups(generation, **AVAILABLE)}
+    said = assess(
+        NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome(written=written)
+    )
+    assert said.status["state"] == state
+
+
+NO_MATCH = 'no matches for kind "{}" in version "x/v1"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "hint"),
+    [
+        pytest.param(
+            "LeaderWorkerSet",
+            "LeaderWorkerSetFailed",
+            "install LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
+            id="LWS",
+        ),
+        pytest.param(
+            "ComputeDomain",
+            "ComputeDomainFailed",
+            "install NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
+            id="ComputeDomain",
+        ),
+        pytest.param(
+            "InferencePool",
+            "InferencePoolFailed",
+            "install the Gateway API inference extension, for spec.expose.router.eppConfig",
+            id="InferencePool",
+        ),
+        pytest.param("ServiceMonitor", "ServiceMonitorFailed", "", id="no hint for others"),
+    ],
+)
+def test_a_missing_api_is_named(make: t.Any, kind: str, reason: str, hint: str) -> None:
+    refusal = Refusal(kind, "llm", NO_MATCH.format(kind))
+    said = assess(NIMServiceApp(make.cr(GROUPS), make.observe()), Outcome(refusals=[refusal]))
+    text = f'{kind} "llm": {refusal.message}' + (f": {hint}" if hint else "")
+    assert said.status["conditions"] == has_failed(reason, text)
+    assert said.error == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        pytest.param(
+            "LeaderWorkerSet",
+            ": its release on this cluster is too old, upgrade LeaderWorkerSet (sigs.k8s.io/lws),"
+            " for spec.multiNode",
+            id="one release too old",
+        ),
+        pytest.param("Ingress", "", id="of Kubernetes itself"),
+    ],
+)
+def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str) -> None:
+    """Server-side apply refuses it, so nothing is made that lacks it."""
+    text = '.spec.a.resources.claims[name="c"].request: field not declared in schema'
+    said = assess(
+        NIMServiceApp(make.cr(GROUPS), make.observe()),
+        Outcome(refusals=[Refusal(kind, "llm", text)]),
+    )
+    assert said.error == f'{kind} "llm": {text}{hint}'
+
+
+@pytest.mark.parametrize(
+    ("reported", "shown", "in_transit"),
+    [
+        pytest.param({}, {}, True, id="not reported"),
+        pytest.param({"status": "NotReady"}, {"status": "NotReady"}, True, id="not ready"),
+        pytest.param(
+            {"status": "Ready", "nodes": [{"name": "a", "cliqueID": "c", "status": "Ready"}]},
+            {"status": "Ready", "nodes": [{"name": "a", "cliqueID": "c", "status": "Ready"}]},
+            False,
+            id="ready",
+        ),
+    ],
+)
+def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, in_transit: bool) -> None:
+    """No watch tells of its nodes, so it is looked at until all are there."""
+    cr = make.cr(DOMAIN)
+    live = (live_groups(**AVAILABLE), live_domain(**reported))
+    said = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
+    assert said.status["state"] == "Ready"
+    assert said.status["computeDomainStatus"] == {"name": "llm"} | shown
+    assert said.in_transit is in_transit
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "kept"),
+    [
+        pytest.param(DOMAIN, {}, True, id="could not be read"),
+        pytest.param(GROUPS, {}, False, id="switched off"),
+        pytest.param({}, {}, False, id="one node"),
+    ],
+)
+def test_a_domain_of_before(make: t.Any, spec: t.Any, answers: t.Any, kept: bool) -> None:
+    cr = make.cr(spec, READY | {"computeDomainStatus": {"name": "llm", "status": "Ready"}})
+    said = assess(NIMServiceApp(cr, make.observe(**answers)), Outcome(failure="the API is away"))
+    assert ("computeDomainStatus" in said.status) is kept
+
+
+GOES = (
+    'PersistentVolumeClaim "llm-pvc" is deleted too, and with it the models, unless its volume has'
+    " the reclaim policy Retain"
+)
+STAYS = 'PersistentVolumeClaim "llm-pvc" stays: it was not created for this NIMService'
+OWNER, OTHER = {"uid": "u1", "controller": True}, {"uid": "u2"}
+
+
+@pytest.mark.parametrize(
+    ("storage", "owners", "wanted"),
+    [
+        pytest.param({"pvc": {"create": True}}, [OWNER], GOES, id="made by the service"),
+        pytest.param({"pvc": {"create": True}}, None, STAYS, id="was there before"),
+        pytest.param({"pvc": {"create": True}}, [OTHER], STAYS, id="somebody else's"),
+        pytest.param({"pvc": {"create": True}}, [OWNER, OTHER], STAYS, id="shared"),
+        pytest.param({"pvc": {"name": "llm-pvc"}}, [OWNER], None, id="named: not looked at"),
+        pytest.param({"emptyDir": {}}, [OWNER], None, id="no claim"),
+        pytest.param(
+            {"nimCache": {"name": "c"}, "pvc": {"create": True}}, [OWNER], None, id="a cache"
+        ),
+    ],
+)
+def test_what_deletion_takes_along_is_told_before(
+    make: t.Any, storage: t.Any, owners: t.Any, wanted: str | None
+) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"] |= {"ownerReferences": owners} if owners else {}
+    cr = make.cr({"storage": storage}, {"onDeletion": "as it was"})
+    assert (
+        assess(NIMServiceApp(cr, make.observe(claim)), Outcome()).status.get("onDeletion") == wanted
+    )
+
+
+def test_a_claim_that_was_just_made_is_told_of(make: t.Any) -> None:
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "llm-pvc"}}
+    claim["metadata"]["ownerReferences"] = [OWNER]
+    outcome = Outcome(written={"PersistentVolumeClaim/ns/llm-pvc": claim})
+    cr = make.cr({"storage": {"pvc": {"create": True}}})
+    assert assess(NIMServiceApp(cr, make.observe()), Outcome()).status.get("onDeletion") is None
+    assert assess(NIMServiceApp(cr, make.observe()), outcome).status["onDeletion"] == GOES
+
+
+@pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, late: bool) -> None:
+    """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
+    cr = make.cr(status=status)
+    said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
+    assert (said.in_transit, said.slowly) == (True, late)
+
+
+@pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
+def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status: t.Any) -> None:
+    """Of another layout, a workload would have to be made again."""
+    cr = make.cr(status=status)
+    observed = make.observe(**{f"protocol/{image_reference(cr['spec']['image'])}": LATER})
+    children = {child.manifest["kind"] for child in desired(NIMServiceApp(cr, observed)).children}
+    assert "Service" in children
+    assert "Deployment" not in children
+    said = assess(NIMServiceApp(cr, observed), Outcome())
+    assert (said.status["state"], said.in_transit, said.slowly) == ("NotReady", True, True)
+    ready = said.status["conditions"][0]
+    assert ready["reason"] == "RegistryAwaited"
+    assert "which is slow to answer" in ready["message"]
+
+
+def owned_by(kind: str, **more: t.Any) -> t.Any:
+    owner = {"kind": kind, "name": "rag", "uid": "u0", "controller": True} | more
+    return {"ownerReferences": [owner]}
+
+
+@pytest.mark.parametrize(
+    ("owners", "status", "wakes"),
+    [
+        pytest.param(owned_by("NIMPipeline"), None, True, id="new"),
+        pytest.param(owned_by("NIMPipeline"), READY | {"state": "Failed"}, True, id="changed"),
+        pytest.param(owned_by("NIMPipeline"), READY, False, id="as before"),
+        pytest.param(owned_by("NIMPipeline", controller=False), None, False, id="no controller"),
+        pytest.param(owned_by("Other"), None, False, id="another owner"),
+        pytest.param({}, None, False, id="nobody's"),
+    ],
+)
+def test_a_changed_state_wakes_the_pipeline(
+    make: t.Any, owners: t.Any, status: t.Any, wakes: bool
+) -> None:
+    cr = make.cr(status=status, **owners)
+    said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
+    stamp = Annotation("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
+    assert said.triggers == ([stamp] if wakes else [])

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.unready_pods import (
+    pod_reads,
+    why_unready,
+)
+
+Json = dict[str, t.Any]
+
+PODS = "Pod/ns/*?app=llm"
+LACKING = {"replicas": 1, "availableReplicas": 0}
+GROUPS = {"multiNode": {"parallelism": {"pipeline": 2}}}
+KSERVE = {"inferencePlatform": "kserve"}
+
+
+def groups(name: str = "llm", **status: t.Any) -> Json:
+    return {
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": f"{name}-lws", "namespace": "ns"},
+        "spec": {"replicas": 1},
+        "status": status,
+    }
+
+
+def inference(status: str) -> Json:
+    conditions = [{"type": "PredictorReady", "status": status}] if status else []
+    return {
+        "kind": "InferenceService",
+        "metadata": {"name": "llm", "namespace": "ns"},
+        "status": {"conditions": conditions} if status else {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [
+        pytest.param(None, [], id="no Deployment"),
+        pytest.param({"replicas": 1}, [], id="Ready"),
+        pytest.param({"availableReplicas": 0}, [], id="no pods yet"),
+        pytest.param(LACKING, [PODS], id="not available"),
+        pytest.param(LACKING | {"observedGeneration": 2}, [], id="status of an older spec"),
+        pytest.param(
+            LACKING
+            | {"conditions": [{"type": "Progressing", "reason": "ProgressDeadlineExceeded"}]},
+            [PODS],
+            id="stuck",
+        ),
+    ],
+)
+def test_pods_of_a_deployment(make: t.Any, status: Json | None, wanted: list[str]) -> None:
+    live = [] if status is None else [make.rolled_out(make.cr(), **status)]
+    assert [read.key for read in pod_reads(NIMServiceApp(make.cr(), make.observe(*live)))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("spec", "live", "wanted"),
+    [
+        pytest.param(
+            GROUPS,
+            groups(replicas=1),
+            ["Pod/ns/*?leaderworkerset.sigs.k8s.io/name=llm-lws"],
+            id="groups",
+        ),
+        pytest.param(GROUPS, groups(), [], id="groups without pods"),
+        pytest.param(
+            GROUPS,
+            groups(replicas=1, conditions=[{"type": "Available", "status": "True"}]),
+            [],
+            id="groups that are available",
+        ),
+        pytest.param(
+            KSERVE,
+            inference("False"),
+            ["Pod/ns/*?serving.kserve.io/inferenceservice=llm"],
+            id="KServe",
+        ),
+        pytest.param(KSERVE, inference("True"), [], id="KServe that is ready"),
+        pytest.param(KSERVE, inference(""), [], id="KServe that has reported nothing"),
+    ],
+)
+def test_pods_of_other_workloads(make: t.Any, spec: Json, live: Json, wanted: list[str]) -> None:
+    app = NIMServiceApp(make.cr(spec), make.observe(live))
+    assert [read.key for read in pod_reads(app)] == wanted
+
+
+def test_a_name_that_is_no_label_selects_nothing(make: t.Any) -> None:
+    """The API server would refuse the list, and the pass would fail."""
+    name = "a" * 60
+    cr = make.cr(GROUPS, name=name)
+    assert pod_reads(NIMServiceApp(cr, make.observe(groups(name, replicas=1)))) == []
+
+
+CRASHED = {
+    "metadata": {"name": "llm-1"},
+    "status": {
+        "containerStatuses": [
+            {"name": "llm-ctr", "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}
+        ]
+    },
+}
+QUOTA = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "quota"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "pods", "why"),
+    [
+        pytest.param([], None, "", id="not read"),
+        pytest.param([], [], "", id="no pods"),
+        pytest.param(
+            [QUOTA],
+            [CRASHED],
+            "Pod llm-1, container llm-ctr: ended with OOMKilled, exit code 137",
+            id="crash",
+        ),
+        pytest.param([QUOTA], [], "FailedCreate: quota", id="pods that cannot be created"),
+        pytest.param([QUOTA | {"status": "False"}], [], "", id="pods that could not be created"),
+    ],
+)
+def test_why_unready(make: t.Any, conditions: t.Any, pods: t.Any, why: str) -> None:
+    live = make.rolled_out(make.cr(), **LACKING, conditions=conditions)
+    answers = {} if pods is None else {PODS: pods}
+    assert why_unready(NIMServiceApp(make.cr(), make.observe(live, **answers))) == why

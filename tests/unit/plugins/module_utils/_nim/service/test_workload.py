@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.workload import (
+    Workload,
+    container_of,
+    count_pods,
+    deployment_of,
+    groups_of,
+    has_workload,
+    is_known,
+    live_template,
+    live_workload,
+    other_workload,
+    selector_labels,
+    workload_of,
+)
+
+MPI = {"multiNode": {"parallelism": {"pipeline": 3, "tensor": 1}}}
+KSERVE = {"inferencePlatform": "kserve"}
+
+
+@pytest.mark.parametrize(("predictor", "count"), [({}, 1), ({"minReplicas": 3}, 3)])
+def test_count_pods_on_kserve(make: t.Any, predictor: t.Any, count: int) -> None:
+    assert count_pods(NIMServiceApp(make.cr(KSERVE), make.inference(predictor))) == count
+
+
+def live(make: t.Any, workload: Workload, spec: t.Any = None, **metadata: t.Any) -> t.Any:
+    """The live object of a workload, which the service controls."""
+    owner = {"controller": True, "uid": "u1"}
+    kind, name = workload
+    meta = {"name": name, "namespace": "ns", "ownerReferences": [owner], **metadata}
+    return {"kind": kind, "metadata": meta, "spec": spec or {}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted", "other"),
+    [
+        pytest.param({}, ("Deployment", "llm"), ("LeaderWorkerSet", "llm-lws"), id="one node"),
+        pytest.param(MPI, ("LeaderWorkerSet", "llm-lws"), ("Deployment", "llm"), id="groups"),
+        pytest.param(
+            {"multiNode": {"parallelism": {"pipeline": 1}}},
+            ("Deployment", "llm"),
+            ("LeaderWorkerSet", "llm-lws"),
+            id="groups of one node",
+        ),
+        pytest.param(
+            KSERVE, ("InferenceService", "llm"), ("LeaderWorkerSet", "llm-lws"), id="KServe"
+        ),
+    ],
+)
+def test_workload_of(make: t.Any, spec: t.Any, wanted: t.Any, other: t.Any) -> None:
+    app = NIMServiceApp(make.cr(spec))
+    assert (workload_of(app), other_workload(app)) == (wanted, other)
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [({}, ("llm-ctr", "llm-ctr")), (KSERVE, ("llm-ctr",) * 2), (MPI, ("nim-leader", "nim-worker"))],
+    ids=["Deployment", "KServe", "groups"],
+)
+def test_container_of(make: t.Any, spec: t.Any, names: tuple[str, str]) -> None:
+    app = NIMServiceApp(make.cr(spec))
+    assert (container_of(app), container_of(app, "worker")) == names
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "leader", "worker"),
+    [
+        pytest.param({}, {"template": {"spec": 1}}, {"spec": 1}, {"spec": 1}, id="Deployment"),
+        pytest.param({}, {}, {}, {}, id="no template"),
+        pytest.param(
+            MPI,
+            {"leaderWorkerTemplate": {"leaderTemplate": {"a": 1}, "workerTemplate": {"b": 1}}},
+            {"a": 1},
+            {"b": 1},
+            id="groups",
+        ),
+        pytest.param(MPI, {"leaderWorkerTemplate": {}}, {}, {}, id="groups without templates"),
+        pytest.param(
+            KSERVE, {"predictor": {"x": 1}}, {"spec": {"x": 1}}, {"spec": {"x": 1}}, id="KServe"
+        ),
+    ],
+)
+def test_live_template(
+    make: t.Any, spec: t.Any, fields: t.Any, leader: t.Any, worker: t.Any
+) -> None:
+    cr = make.cr(spec)
+    found = live(make, workload_of(NIMServiceApp(cr)), fields)
+    app = NIMServiceApp(cr, make.observe(found))
+    assert live_workload(app) == found
+    assert (live_template(app), live_template(app, "worker")) == (leader, worker)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "count"),
+    [
+        pytest.param({}, None, 1, id="none yet"),
+        pytest.param({}, {"replicas": 4}, 4, id="Deployment"),
+        pytest.param({}, {"replicas": 0}, 0, id="scaled down"),
+        pytest.param(MPI, None, 3, id="no groups yet"),
+        pytest.param(MPI, {"replicas": 2}, 6, id="groups"),
+    ],
+)
+def test_count_pods(make: t.Any, spec: t.Any, fields: t.Any, count: int) -> None:
+    cr = make.cr(spec)
+    objects = [live(make, workload_of(NIMServiceApp(cr)), fields)] if fields else []
+    assert count_pods(NIMServiceApp(cr, make.observe(*objects))) == count
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({}, True),
+        ({"ownerReferences": []}, False),
+        ({"ownerReferences": [{"controller": True, "uid": "u2"}]}, False),
+        ({"deletionTimestamp": "now"}, False),
+    ],
+    ids=["ours", "nobody's", "somebody else's", "being deleted"],
+)
+def test_has_workload(make: t.Any, metadata: t.Any, expected: bool) -> None:
+    plain = NIMServiceApp(make.cr())
+    found = live(make, groups_of(plain), **metadata)
+    app = NIMServiceApp(make.cr(), make.observe(found))
+    assert has_workload(app, groups_of(app)) is expected
+    assert not has_workload(app, deployment_of(app))
+
+
+def test_is_known(make: t.Any) -> None:
+    assert not is_known(NIMServiceApp(make.cr(), make.observe()))
+    answers = {"Deployment/ns/llm": None}
+    assert is_known(NIMServiceApp(make.cr(), make.observe(**answers)))
+    assert not is_known(NIMServiceApp(make.cr(MPI), make.observe(**answers)))
+
+
+def test_selector_labels(make: t.Any) -> None:
+    app = NIMServiceApp(make.cr())
+    assert selector_labels(deployment_of(app)) == {"app": "llm"}
+    assert selector_labels(groups_of(app)) == {"app": "llm-lws", "nim-llm-role": "leader"}
