@@ -122,11 +122,6 @@ class Step:
         """Whether no node needs anything any more, or waits for anything."""
         return all(item.is_quiet for item in self.nodes)
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether this step has changed anything, so the next one may go on at once."""
-        return bool(self.patches or self.evictions)
-
 
 def release(node: Node, step: NodeStep) -> None:
     """Leave a node: uncordoned, if the upgrade has cordoned it, and without a trace."""

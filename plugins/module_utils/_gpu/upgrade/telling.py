@@ -43,11 +43,6 @@ def describe_upgrade(step: Step) -> str:
     return "; ".join(short(part) for part in parts)
 
 
-def needs_somebody(step: Step) -> bool:
-    """Whether a node does not go on without a person."""
-    return any(item.is_stuck for item in step.nodes)
-
-
 def upgrade_events(step: Step) -> list[Event]:
     """The nodes that begin, fail or are done, and what follows from that."""
     found = [event for item in step.nodes for event in _events_of(item)]

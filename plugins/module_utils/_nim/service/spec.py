@@ -137,11 +137,6 @@ class Spec:
         """`spec.storage.nimCache.name`: the NIMCache that the model comes from."""
         return (self.storage.get("nimCache") or {}).get("name") or ""
 
-    @property
-    def cache_profile(self) -> str:
-        """`spec.storage.nimCache.profile`."""
-        return (self.storage.get("nimCache") or {}).get("profile") or ""
-
     # Scaling and metrics
 
     @property

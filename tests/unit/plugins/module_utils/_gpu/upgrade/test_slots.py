@@ -16,7 +16,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene impo
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.slots import (
     count_slots,
-    tally,
 )
 
 R, C, J, F, D = names.REQUIRED, names.CORDON, names.JOBS, names.FAILED, names.DONE
@@ -61,17 +60,3 @@ def test_a_cordoned_node_takes_a_slot_if_there_is_one(gpu, scene):
     nodes = [gpu.node("a", R, cordoned=True), gpu.node("b", R), gpu.node("c", R)]
     steps = take_step(scene(nodes), parse_policy({"maxUnavailable": 3})).nodes
     assert [item.state for item in steps] == [C, R, R]
-
-
-def test_the_figures(gpu):
-    states = [D, D, R, C, J, F]
-    nodes = [Node(gpu.node(f"n{i}", state)) for i, state in enumerate(states)]
-    assert tally(
-        nodes, parse_policy({"maxParallelUpgrades": 0, "maxUnavailable": 5})
-    ).to_dict() == {
-        "in_progress": 2,
-        "done": 2,
-        "failed": 1,
-        "available": 1,
-        "pending": 1,
-    }

@@ -19,7 +19,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step impor
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.telling import (
     describe_upgrade,
-    needs_somebody,
     tell_upgrade,
     upgrade_events,
 )
@@ -45,7 +44,6 @@ def test_how_far_it_is(gpu, scene):
         f" node c waits for the label {names.SKIP}=true to be removed;"
         " node a waits for nim/w to be evicted (at most 300 s)"
     )
-    assert needs_somebody(step)
 
 
 def test_only_a_few_nodes_are_told(gpu, scene):
@@ -57,7 +55,7 @@ def test_only_a_few_nodes_are_told(gpu, scene):
 
 def test_nothing_is_told_of_what_is_over(gpu, scene):
     step = take_step(scene([gpu.node("a", names.DONE)], drivers={"a": "new"}), parse_policy({}))
-    assert (describe_upgrade(step), upgrade_events(step), needs_somebody(step)) == ("", [], False)
+    assert (describe_upgrade(step), upgrade_events(step)) == ("", [])
 
 
 @pytest.mark.parametrize(
