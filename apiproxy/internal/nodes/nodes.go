@@ -16,34 +16,8 @@ import (
 	"nimops.nim/apiproxy/internal/rawjson"
 )
 
-const (
-	features = "feature.node.kubernetes.io/"
-	present  = "nvidia.com/gpu.present"
-	// An annotation, by which a person asks for a new driver.
-	requested = "nvidia.com/gpu-driver-upgrade-requested"
-)
-
-// Any of these says that a node has a GPU.
-var devices = []string{
-	features + "pci-10de.present", features + "pci-0302_10de.present", features + "pci-0300_10de.present",
-}
-
-// A node with any of these has, or had, something of the GPU stack to look after.
-var marks = []string{"nvidia.com/gpu-operator.driver.owner", "nvidia.com/gpu-driver-upgrade-state"}
-
-// What else matters of a node with a GPU.
-var details = []string{
-	"nvidia.com/gpu.deploy.operands",
-	"nvidia.com/gpu.workload.config",
-	"nvidia.com/mig.capable",
-	"nvidia.com/gpu.product",
-	"nvidia.com/vgpu.host-driver-version",
-	"nvidia.com/gpu-driver-upgrade.skip",
-	features + "system-os_release.ID",
-	features + "system-os_release.VERSION_ID",
-	features + "system-os_release.OSTREE_VERSION",
-	features + "kernel-version.full",
-}
+// Listener is a kind whose resources depend on nodes, and where they are.
+type Listener struct{ APIVersion, Kind, Path string }
 
 // Fleet is what matters of all nodes. Of a node that does not matter, a hash of its labels is kept.
 type Fleet struct {

@@ -32,19 +32,12 @@ const (
 	newsRetry = 5 * time.Second
 )
 
-// Cluster-scoped kinds that are told of nodes, and where they are. This is all that the proxy knows of
-// kinds; one that is not in watches.yaml does not matter.
-var listeners = []struct{ apiVersion, kind, path string }{
-	{"nvidia.com/v1", "ClusterPolicy", "/apis/nvidia.com/v1/clusterpolicies"},
-	{"nvidia.com/v1alpha1", "NVIDIADriver", "/apis/nvidia.com/v1alpha1/nvidiadrivers"},
-}
-
-// toldOfNodes returns the paths of the resources to tell of nodes.
+// toldOfNodes returns the paths of the resources that depend on nodes. A kind that is not in watches.yaml does not matter.
 func toldOfNodes(primaries *watches.Primaries) []string {
 	var paths []string
-	for _, item := range listeners {
-		if primaries.Has(item.apiVersion, item.kind) {
-			paths = append(paths, item.path)
+	for _, item := range nodes.Listeners {
+		if primaries.Has(item.APIVersion, item.Kind) {
+			paths = append(paths, item.Path)
 		}
 	}
 	return paths
@@ -97,7 +90,7 @@ func (n *nodeNews) run(ctx context.Context) {
 	watch := &follower{
 		upstream: n.upstream, path: nodesPath, isOutline: true, rest: n.rest, see: n.see, keep: n.keep,
 		deny: func() {
-			n.say("nodes may not be watched: a change of them is only seen by the next look at a ClusterPolicy")
+			n.say("nodes may not be watched: resources that depend on them notice a change only at their next reconcile")
 		},
 	}
 	var running sync.WaitGroup

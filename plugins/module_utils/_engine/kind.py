@@ -49,6 +49,23 @@ class Access:
 
 
 @dataclass(frozen=True)
+class NodeFacts:
+    """Changes of nodes that trigger a reconcile of all resources of a kind, by nimops-apiproxy.
+
+    A node counts if one of the labels ``devices`` or ``present`` is true, or has one of ``marks``.
+    Of such a node, these and ``labels`` and the annotation ``request`` matter, and of all nodes,
+    whether any has a label that begins with ``prefix``.
+    """
+
+    prefix: str
+    devices: tuple[str, ...]
+    present: str
+    marks: tuple[str, ...]
+    labels: tuple[str, ...]
+    request: str
+
+
+@dataclass(frozen=True)
 class Rule:
     """An RBAC rule beyond those derived from `Access`; lists are space-separated words.
 
@@ -74,7 +91,8 @@ class Kind(t.Generic[AppT]):
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
     simulation assumes when only a cluster could tell, given the app; None while nothing is pending.
     ``component``: the part of the installation that it belongs to, with watches and permissions of
-    its own; empty for the part that is always there.
+    its own; empty for the part that is always there. ``node_facts``: what of nodes its resources
+    depend on, the same for all kinds that have it.
     """
 
     name: str
@@ -98,6 +116,7 @@ class Kind(t.Generic[AppT]):
     assumed: tuple[tuple[Read, Manifest], ...] = ()
     assumed_status: t.Callable[[AppT], Manifest | None] | None = None
     component: str = ""
+    node_facts: NodeFacts | None = None
 
     @property
     def api_version(self) -> str:

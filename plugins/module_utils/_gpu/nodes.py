@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.types import Manifest
+from .._engine.kind import NodeFacts
+from .upgrade import names
 
 GPU_PRESENT = "nvidia.com/gpu.present"
 GPU_PRODUCTS = tuple(
@@ -28,6 +30,29 @@ _NFD = "feature.node.kubernetes.io/"
 OS_ID, OS_VERSION = f"{_NFD}system-os_release.ID", f"{_NFD}system-os_release.VERSION_ID"
 OS_MAJOR = f"{OS_VERSION}.major"
 KERNEL = f"{_NFD}kernel-version.full"
+MIG_CAPABLE, PRODUCT = "nvidia.com/mig.capable", "nvidia.com/gpu.product"
+VGPU_HOST_DRIVER = "nvidia.com/vgpu.host-driver-version"
+"""Labels of GPU feature discovery."""
+
+NODE_FACTS = NodeFacts(
+    prefix=_NFD,
+    devices=GPU_PRODUCTS,
+    present=GPU_PRESENT,
+    marks=(OWNER, names.STATE),
+    labels=(
+        f"{DEPLOY}operands",
+        "nvidia.com/gpu.workload.config",
+        MIG_CAPABLE,
+        PRODUCT,
+        VGPU_HOST_DRIVER,
+        names.SKIP,
+        OS_ID,
+        OS_VERSION,
+        f"{_NFD}system-os_release.OSTREE_VERSION",
+        KERNEL,
+    ),
+    request=names.REQUESTED,
+)
 _BY_MAJOR = ("ol", "rocky", "rhel")
 _RUNTIMES = {"docker": "docker", "containerd": "containerd", "cri-o": "crio"}
 _ARCHITECTURE = re.compile(r"[._-](?:x86_64|aarch64|amd64|arm64)$")

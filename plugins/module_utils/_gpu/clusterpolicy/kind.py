@@ -13,6 +13,7 @@ from ..access import (
     of_constraints,
     of_permissions,
 )
+from ..nodes import NODE_FACTS
 from .app import PolicyApp
 from .desired import desired
 from .reads import reads
@@ -28,6 +29,7 @@ KIND = Kind(
     is_namespaced=False,
     component="gpu",
     watches_annotations=True,
+    node_facts=NODE_FACTS,
     has_finalizer=False,
     app=PolicyApp,
     reads=reads,

@@ -11,7 +11,16 @@ import typing as t
 from ..._base.types import Manifest
 from ..._engine.desired import ABSENT, Field, Patch, Policy
 from ..._engine.label_selector import is_label_value
-from ..nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS, labels_of, owner_of
+from ..nodes import (
+    DEPLOY,
+    GPU_PRESENT,
+    GPU_PRODUCTS,
+    MIG_CAPABLE,
+    PRODUCT,
+    VGPU_HOST_DRIVER,
+    labels_of,
+    owner_of,
+)
 from ..upgrade.names import ENABLED
 from .spec import Policy as Spec
 
@@ -92,11 +101,11 @@ def _has_gpu(labels: t.Mapping[str, str]) -> bool:
 
 def _is_mig_capable(labels: t.Mapping[str, str]) -> bool:
     """As GPU feature discovery says; before it has, as the name of the product suggests."""
-    if "nvidia.com/vgpu.host-driver-version" in labels:
+    if VGPU_HOST_DRIVER in labels:
         return False
-    if said := labels.get("nvidia.com/mig.capable"):
+    if said := labels.get(MIG_CAPABLE):
         return said == "true"
-    product = labels.get("nvidia.com/gpu.product", "").lower()
+    product = labels.get(PRODUCT, "").lower()
     return any(name in product for name in _MIG_PRODUCTS)
 
 

@@ -13,6 +13,7 @@ from ..access import (
     of_permissions,
 )
 from ..driver_pool import CLUSTER_RULES
+from ..nodes import NODE_FACTS
 from .app import DriverApp
 from .desired import desired, finalize
 from .reads import reads
@@ -28,6 +29,7 @@ KIND = Kind(
     component="gpu",
     reconcile_period="2m",
     watches_annotations=True,
+    node_facts=NODE_FACTS,
     app=DriverApp,
     reads=reads,
     desired=desired,
