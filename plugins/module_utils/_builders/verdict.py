@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from .._base.errors import NimError
 from .._base.types import Fields
 from .._engine.conditions import find_condition
-from .._engine.desired import Event, Outcome, Refusal
+from .._engine.desired import NO_REQUEUE, Event, Outcome, Refusal, Requeue
 from .._engine.status_builder import StatusBuilder
 
 READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
@@ -28,8 +28,7 @@ class Verdict:
 
     ``fields``: status fields to set. ``waiting``: what is still pending although the state says
     otherwise, and ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change by
-    itself. ``slowly``: requeue less often. ``is_told``: a change of a
-    child's status ends the wait. ``said``: the start of the NotReady event's text.
+    itself. ``said``: the start of the NotReady event's text.
     """
 
     state: str
@@ -39,9 +38,7 @@ class Verdict:
     waiting: str = ""
     waiting_reason: str = NOT_READY
     stalled: str = ""
-    in_transit: bool = False
-    slowly: bool = False
-    is_told: bool = False
+    requeue: Requeue = NO_REQUEUE
     error: str = ""
     said: str = "not ready"
 
@@ -116,9 +113,7 @@ def report(builder: StatusBuilder, verdict: Verdict) -> None:
         builder.reconciling = (reason, text)
     for name, value in verdict.fields.items():
         builder.set_field(name, value)
-    builder.is_polled = verdict.in_transit
-    builder.is_requeued_slowly = verdict.slowly
-    builder.is_told = verdict.is_told
+    builder.requeue = verdict.requeue
     builder.error = verdict.error
 
 

@@ -113,7 +113,7 @@ class LiveCluster:
         """The resource with its latest status, None if it is gone or was recreated."""
         return refetch(self.client, resource)
 
-    def hears_of(self, child: Json) -> bool:
+    def watches_child(self, child: Json) -> bool:
         """Whether the runtime has seen the child; from then on it watches such children."""
         metadata = child["metadata"]
         path = api_path(child["kind"], metadata.get("namespace", ""), metadata["name"])

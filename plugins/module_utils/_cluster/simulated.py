@@ -133,7 +133,7 @@ class SimulatedCluster:
         """The current resource."""
         return self.find(identity(resource))
 
-    def hears_of(self, _child: Json) -> bool:
+    def watches_child(self, _child: Json) -> bool:
         """Nothing happens behind the back of a simulation."""
         return True
 

@@ -200,24 +200,36 @@ class StatusPatch:
 
 
 @dataclass(frozen=True)
+class Requeue:
+    """Whether to reconcile again without an event, and how soon.
+
+    ``after``: something will change that no watch reports: requeue soon, then at growing intervals.
+    ``slow``: less often, because a pass occupies a worker for long, or a change should trigger one
+    anyway. ``wake_on_child``: hardly ever, where changes of a child's status trigger a pass.
+    """
+
+    after: bool = False
+    slow: bool = False
+    wake_on_child: bool = False
+
+
+NO_REQUEUE = Requeue()
+
+
+@dataclass(frozen=True)
 class Assessment:
     """What to report, and when to reconcile next.
 
     ``status``: the whole new status; conditions set in this pass have no times. ``triggers``:
-    annotations that trigger the reconcile of other resources. ``in_transit``: something will change
-    that no watch reports: requeue soon, then at growing intervals. ``slowly``: requeue less often,
-    because a pass occupies a worker for long or a change should trigger one anyway. ``is_told``: a
-    change of a child's status ends the wait, where such changes trigger a pass. ``error``: the run
-    must fail with this message, so that the runtime retries. ``source``: the component that
-    events name; by default the kind's controller.
+    annotations that trigger the reconcile of other resources. ``error``: the run must fail with
+    this message, so that the runtime retries. ``source``: the component that events name; by
+    default the kind's controller.
     """
 
     status: dict[str, t.Any]
     events: list[Event] = field(default_factory=list)
     triggers: list[Annotation] = field(default_factory=list)
-    in_transit: bool = False
-    slowly: bool = False
-    is_told: bool = False
+    requeue: Requeue = NO_REQUEUE
     error: str = ""
     patches: list[StatusPatch] = field(default_factory=list)
     source: str = ""

@@ -14,14 +14,14 @@ from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .._base.types import Json
-from .desired import Assessment, Desired, Event, Outcome
+from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
 from .oversized import find_excess, without_spec
 from .plan import Plan, make_plan
 from .plan_size import refuse_large
 from .rivals import report_rival
-from .status import finish_status, requeue_period, told_period
+from .status import finish_status, requeue_period, wake_period
 
 _CONFLICT_TRIES = 4
 _AFTER_RACE = "1s"
@@ -55,7 +55,7 @@ class Cluster(t.Protocol):
     def refetch(self, resource: Json) -> Json | None:
         """The resource with its latest status; None if it is gone."""
 
-    def hears_of(self, child: Json) -> bool:
+    def watches_child(self, child: Json) -> bool:
         """Whether changes of the status of a child that was just written trigger a pass."""
 
     def now(self) -> datetime:
@@ -186,9 +186,10 @@ def conclude(
         if newest is None:
             return EMPTY_REPORT
         resource = newest
+    requeue = assessment.requeue
     if not Observed(answers).has_child_events:
-        assessment = replace(assessment, is_told=False)
-    period = _period((resource, status, now), assessment, outcome, cluster)
+        requeue = replace(requeue, wake_on_child=False)
+    period = _period((resource, status, now), requeue, outcome, cluster)
     return Report(changed, status, assessment.error, period)
 
 
@@ -201,24 +202,24 @@ def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None
 
 
 def _period(
-    known: tuple[Json, Json, datetime], assessment: Assessment, outcome: Outcome, cluster: Cluster
+    known: tuple[Json, Json, datetime], requeue: Requeue, outcome: Outcome, cluster: Cluster
 ) -> str:
     """When to reconcile a resource with this new status again; empty: at the next event."""
     if outcome.raced:
         return _AFTER_RACE
     if outcome.is_contested:
         return requeue_period(*known, at_least=cluster.slow_period)
-    if not assessment.in_transit:
+    if not requeue.after:
         return ""
-    if assessment.is_told:
-        return told_period(*known, is_heard=_hears(outcome, cluster))
-    at_least = cluster.slow_period if assessment.slowly else None
+    if requeue.wake_on_child:
+        return wake_period(*known, is_watched=_is_woken(outcome, cluster))
+    at_least = cluster.slow_period if requeue.slow else None
     return requeue_period(*known, at_least=at_least)
 
 
-def _hears(outcome: Outcome, cluster: Cluster) -> bool:
+def _is_woken(outcome: Outcome, cluster: Cluster) -> bool:
     """Whether a change of the workload, the last child to be written, triggers a pass."""
-    return not outcome.written or cluster.hears_of(list(outcome.written.values())[-1])
+    return not outcome.written or cluster.watches_child(list(outcome.written.values())[-1])
 
 
 def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:

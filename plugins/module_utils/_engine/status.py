@@ -13,7 +13,7 @@ from .desired import Assessment
 
 SLOW_REQUEUE_SECONDS = 5
 _MAX_SLOW_REQUEUE = 300
-_UNHEARD_REQUEUE, _TOLD_REQUEUE = 5, 30
+_UNWATCHED_REQUEUE, _WAKE_REQUEUE = 5, 30
 _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
@@ -58,15 +58,15 @@ def requeue_period(
     return f"{seconds * (4 if find_condition(status['conditions'], STALLED) else 1)}s"
 
 
-def told_period(resource: Json, status: Json, now: datetime, *, is_heard: bool) -> str:
+def wake_period(resource: Json, status: Json, now: datetime, *, is_watched: bool) -> str:
     """When to requeue although an event ends the wait: hardly ever, as hundreds of models may load.
 
-    ``is_heard``: false if the runtime does not watch the child yet, so the event may be missed.
+    ``is_watched``: false if the runtime does not watch the child yet, so the event may be missed.
     """
-    if not is_heard:
-        return f"{_UNHEARD_REQUEUE}s"
-    is_new = _elapsed(resource, status, now) < _TOLD_REQUEUE
-    return f"{_TOLD_REQUEUE if is_new else _MAX_SLOW_REQUEUE}s"
+    if not is_watched:
+        return f"{_UNWATCHED_REQUEUE}s"
+    is_new = _elapsed(resource, status, now) < _WAKE_REQUEUE
+    return f"{_WAKE_REQUEUE if is_new else _MAX_SLOW_REQUEUE}s"
 
 
 def _elapsed(resource: Json, status: Json, now: datetime) -> float:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .conditions import (
     Condition,
@@ -16,7 +16,7 @@ from .conditions import (
     set_condition,
     set_progress,
 )
-from .desired import Annotation, Assessment, Event, StatusPatch
+from .desired import NO_REQUEUE, Annotation, Assessment, Event, Requeue, StatusPatch
 
 Progress = tuple[str, str]
 """(reason, message)"""
@@ -26,9 +26,8 @@ Progress = tuple[str, str]
 class StatusBuilder:
     """The status so far, and what else to report.
 
-    ``is_polled``: requeue even if nothing is reconciling; ``is_requeued_slowly``: less often.
-    ``is_told``: a change of a child's status ends the wait.
-    ``is_triggered``: the ongoing change triggers the next pass, so do not requeue for it.
+    ``requeue``: when to reconcile again. ``requeue_while_reconciling``: also whenever the resource
+    is reconciling in the end; false if that triggers the next pass.
     """
 
     status: dict[str, t.Any]
@@ -37,10 +36,8 @@ class StatusBuilder:
     patches: list[StatusPatch] = field(default_factory=list)
     reconciling: Progress | None = None
     stalled: Progress | None = None
-    is_polled: bool = False
-    is_requeued_slowly: bool = False
-    is_told: bool = False
-    is_triggered: bool = False
+    requeue: Requeue = NO_REQUEUE
+    requeue_while_reconciling: bool = True
     error: str = ""
 
     @property
@@ -86,6 +83,14 @@ class StatusBuilder:
         self.reconciling = ("Retrying", message)
         self.error = message
 
+    def requeue_slowly(self) -> None:
+        """Reconcile again after a long while."""
+        self.requeue = Requeue(after=True, slow=True)
+
+    def _requeue(self) -> Requeue:
+        goes_on = self.reconciling is not None and self.requeue_while_reconciling
+        return replace(self.requeue, after=self.requeue.after or goes_on)
+
     def finish(self) -> Assessment:
         """The assessment, with the kstatus conditions."""
         conditions = set_progress(
@@ -96,8 +101,6 @@ class StatusBuilder:
             events=self.events,
             triggers=self.triggers,
             patches=self.patches,
-            in_transit=(self.reconciling is not None and not self.is_triggered) or self.is_polled,
-            slowly=self.is_requeued_slowly,
-            is_told=self.is_told,
+            requeue=self._requeue(),
             error=self.error,
         )

@@ -25,8 +25,8 @@ def is_ready(live: Manifest) -> bool:
     return not wanted or all(count == wanted for count in counts)
 
 
-def is_told(observed: Observed, outcome: Outcome) -> bool:
-    """Whether events tell when DaemonSets become ready.
+def wakes_when_ready(observed: Observed, outcome: Outcome) -> bool:
+    """Whether a pass follows when DaemonSets become ready.
 
     The runtime watches them once a pass has read them, which one that writes them has not.
     """

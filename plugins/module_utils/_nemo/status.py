@@ -21,7 +21,7 @@ from .._builders.verdict import (
     with_pods,
 )
 from .._builders.verdict import refuse as refuse_service
-from .._engine.desired import Assessment, Outcome
+from .._engine.desired import Assessment, Outcome, Requeue
 from .._engine.status_builder import StatusBuilder
 from .app import NemoApp
 from .children import find_missing
@@ -40,7 +40,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     """The whole status after a pass, whatever its result."""
     now = app.at(outcome.view(app.observed))
     verdict = judge_outcome(outcome, _PROVIDERS) or _judge(app, now)
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     report(builder, verdict)
     builder.set_field("onDeletion", _at_deletion(now))
     if now.was_read("Deployment"):
@@ -50,13 +50,13 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     if outcome.failure_reason == TEXT_REASON:
         # No watch tells when the ConfigMap has been corrected, and the runtime would retry a failed
         # run less and less often.
-        builder.error, builder.is_polled = "", True
+        builder.error, builder.requeue = "", Requeue(after=True)
     return replace(builder.finish(), source=f"{app.part_of}-controller")
 
 
 def refuse(app: NemoApp, error: NimError) -> Assessment:
     """The status of a service that is too large."""
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     refuse_service(builder, f"{app.kind} {app.name}", app.status, error)
     return replace(builder.finish(), source=f"{app.part_of}-controller")
 
@@ -71,7 +71,11 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
         )
     if not rollout.ready:
         return Verdict(
-            NOT_READY, missing.reason, missing.message, in_transit=True, said="not ready yet"
+            NOT_READY,
+            missing.reason,
+            missing.message,
+            requeue=Requeue(after=True),
+            said="not ready yet",
         )
     return Verdict(
         READY,
@@ -79,7 +83,7 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
         rollout.message,
         waiting=missing.message,
         waiting_reason=missing.reason,
-        in_transit=True,
+        requeue=Requeue(after=True),
     )
 
 
@@ -105,8 +109,7 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
         NOT_READY,
         message,
         stalled=stalled,
-        in_transit=rollout.moving,
-        is_told=True,
+        requeue=Requeue(after=rollout.moving, wake_on_child=True),
         said="not ready yet",
     )
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
-from ..readiness import is_ready, is_told
+from ..readiness import is_ready, wakes_when_ready
 from ..upgrade.telling import tell_upgrade
 from ..why import explain
 from .app import PolicyApp
@@ -43,7 +43,8 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
         _fail(builder, app, failure, outcome)
     elif (waiting := _waiting(now)) or now.has_driver_upgrade:
         _wait(builder, now, waiting)
-        builder.is_requeued_slowly = is_told(now.observed, outcome) and not _has_leaving(now)
+        is_slow = wakes_when_ready(now.observed, outcome) and not _has_leaving(now)
+        builder.requeue = Requeue(slow=is_slow)
     else:
         _succeed(builder, app)
     if not outcome.failure:
@@ -78,8 +79,7 @@ def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
     builder.set_field("state", _IGNORED)
     builder.set_condition(READY, False, "Ignored", message)
     builder.set_condition(ERROR, False, "Ignored")
-    builder.is_polled = True
-    builder.is_requeued_slowly = True
+    builder.requeue_slowly()
 
 
 def _refusals(app: PolicyApp, outcome: Outcome) -> str:
@@ -101,8 +101,7 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
     _set_error(builder, reason, message)
     if outcome.is_final or obstacle:
         builder.stalled = (reason, message)
-        builder.is_polled = True
-        builder.is_requeued_slowly = True
+        builder.requeue_slowly()
     else:
         builder.retry(message)
 
@@ -140,7 +139,7 @@ def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]
     _set_error(builder, "OperandNotReady", message)
     told = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])
     builder.reconciling = ("OperandNotReady", told)
-    builder.is_triggered = not waiting
+    builder.requeue_while_reconciling = bool(waiting)
 
 
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:
@@ -156,8 +155,7 @@ def _succeed(builder: StatusBuilder, app: PolicyApp) -> None:
     reason, message = "Reconciled", _RECONCILED
     if not app.nodes.have_nfd_labels:
         reason, message = "NFDLabelsMissing", "No NFD labels found"
-        builder.is_polled = True
-        builder.is_requeued_slowly = True
+        builder.requeue_slowly()
     elif not app.nodes.with_gpu:
         reason, message = "NoGPUNodes", _NO_GPU
     if builder.state != _READY:

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.desired import Assessment, Event, Outcome
+from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT
-from ..readiness import is_ready, is_told
+from ..readiness import is_ready, wakes_when_ready
 from ..upgrade.telling import tell_upgrade
 from ..why import explain
 from .app import DriverApp
@@ -37,7 +37,8 @@ def assess(app: DriverApp, outcome: Outcome) -> Assessment:
         _set_error(builder, _NOT_YET, _WAITING)
         builder.reconciling = (_NOT_YET, "; ".join(waiting))
         is_labelled = not app.owners.wants(app.name)
-        builder.is_requeued_slowly = is_labelled and is_told(app.observed, outcome)
+        is_slow = is_labelled and wakes_when_ready(app.observed, outcome)
+        builder.requeue = Requeue(slow=is_slow)
     else:
         _succeed(builder, app)
     if not (app.is_disabled or failure):
@@ -71,8 +72,7 @@ def _fail(builder: StatusBuilder, app: DriverApp, message: str, outcome: Outcome
     _set_error(builder, reason, message)
     if final or outcome.is_final:
         builder.stalled = (reason, message)
-        builder.is_polled = True
-        builder.is_requeued_slowly = True
+        builder.requeue_slowly()
     else:
         builder.retry(message)
 

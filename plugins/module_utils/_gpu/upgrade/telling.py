@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..._engine.desired import Event
+from ..._engine.desired import Event, Requeue
 from ..._engine.status_builder import StatusBuilder
 from . import names
 from .step import NodeStep, Step, short
@@ -22,7 +22,7 @@ def tell_upgrade(builder: StatusBuilder, step: Step) -> None:
     builder.events += upgrade_events(step)
     if step.is_over:
         return
-    builder.is_polled, builder.is_requeued_slowly = True, False
+    builder.requeue = Requeue(after=True)
     reason, before = builder.reconciling or (_REASON, "")
     told = describe_upgrade(step) or ("" if before else "the drivers of nodes are looked at")
     builder.reconciling = (reason, "; ".join(filter(None, (before, told))))

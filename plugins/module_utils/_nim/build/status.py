@@ -9,7 +9,7 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._engine.conditions import find_condition
-from ..._engine.desired import Assessment, Event, Outcome
+from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import Progress, StatusBuilder
 from .app import NIMBuildApp
 from .names import (
@@ -85,7 +85,7 @@ def _stall(builder: StatusBuilder, app: NIMBuildApp, problem: NimError) -> None:
 
 def _stop(builder: StatusBuilder, reason: str, message: str) -> None:
     builder.stalled = (reason, message)
-    builder.is_polled = True
+    builder.requeue = Requeue(after=True)
 
 
 def _choose(
@@ -216,7 +216,7 @@ def _end(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
     message = "The Pod to read local model manifest is completed"
     builder.set_condition(MANIFEST_READ, True, "PodCompleted", message)
     builder.set_field("state", READY)
-    builder.is_polled = True
+    builder.requeue = Requeue(after=True)
 
 
 def _rest(builder: StatusBuilder, _app: NIMBuildApp, _step: Step) -> None:

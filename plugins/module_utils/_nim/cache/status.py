@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
@@ -13,7 +14,7 @@ from ..._builders.nim_metadata import CACHE_STATE, state_note
 from ..._builders.pvc import pvc_name
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
-from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.observed import LATER
 from ..._engine.status_builder import StatusBuilder
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
@@ -53,7 +54,7 @@ def assess(app: NIMCacheApp, outcome: Outcome) -> Assessment:
             _retry(builder, app, outcome.failure)
         return _finish(builder, app)
     steps = next_steps(app)
-    builder.is_requeued_slowly = app.observed.get(PROTOCOL) == LATER
+    builder.requeue = Requeue(slow=app.observed.get(PROTOCOL) == LATER)
     _note_steps(builder, steps, outcome)
     if outcome.refusals:
         _retry(builder, app, "; ".join(item.message for item in outcome.refusals))
@@ -122,7 +123,7 @@ def _stall(builder: StatusBuilder, app: NIMCacheApp, problem: Problem) -> None:
         builder.set_field("state", NOT_READY)
     _fail(builder, app, problem.message)
     builder.stalled = (problem.reason, problem.message)
-    builder.is_polled = problem.is_polled
+    builder.requeue = replace(builder.requeue, after=problem.is_requeued)
 
 
 def _fail(builder: StatusBuilder, app: NIMCacheApp, message: str) -> None:
@@ -210,7 +211,8 @@ def _progress(builder: StatusBuilder, job: Manifest) -> None:
         progress = ("JobPending", "The Job to cache NIM is in pending state")
         builder.set_condition(JOB_PENDING, True, *progress)
         builder.set_field("state", PENDING)
-    builder.reconciling, builder.is_told = progress, True
+    builder.reconciling = progress
+    builder.requeue = replace(builder.requeue, wake_on_child=True)
 
 
 def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:

@@ -33,13 +33,13 @@ PVC_LOST = "PVCLost"
 class Problem:
     """Why a cache cannot proceed.
 
-    ``is_polled``: a change that no watch reports may fix it. ``is_of_probe``: it comes from the
+    ``is_requeued``: a change that no watch reports may fix it. ``is_of_probe``: it comes from the
     output of the probe pod.
     """
 
     message: str
     reason: str
-    is_polled: bool = False
+    is_requeued: bool = False
     is_of_probe: bool = False
 
 
@@ -126,7 +126,7 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     steps = replace(steps, is_job_stale=is_stale)
     if not pvc.get("create"):
         message = f'PersistentVolumeClaim "{name}" not found'
-        return replace(steps, problem=Problem(message, "PVCNotFound", is_polled=True))
+        return replace(steps, problem=Problem(message, "PVCNotFound", is_requeued=True))
     if is_stale or app.state == READY:
         message = f"PersistentVolumeClaim {name} is lost: the model will be cached again"
         return replace(steps, is_pvc_lost=True, waiting=(PVC_LOST, message))
@@ -157,7 +157,7 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
     standing = ownership_of(live, app.resource)
     if standing == "foreign":
         message = f"Job {name} exists and was not created for this NIMCache: delete or rename it"
-        return replace(steps, problem=Problem(message, "ForeignJob", is_polled=True))
+        return replace(steps, problem=Problem(message, "ForeignJob", is_requeued=True))
     if standing == "leaving":
         return replace(steps, waiting=("WaitingForJob", f"waiting for Job {name} to be deleted"))
     if live is not None:
@@ -192,7 +192,7 @@ def _choose_profiles(app: NIMCacheApp, steps: Steps) -> tuple[list[str], Steps]:
     steps = replace(steps, selection=selection)
     if not selection.selected:
         message = f"no profiles are selected for caching: {summarize(selection)}"
-        steps = replace(steps, problem=Problem(message, "NoProfilesSelected", is_polled=True))
+        steps = replace(steps, problem=Problem(message, "NoProfilesSelected", is_requeued=True))
     return selection.selected, steps
 
 

@@ -11,7 +11,7 @@ from ..._base.errors import NimError
 from ..._base.reserved_keys import is_reserved_key
 from ..._builders.nim_metadata import SERVICE_STATE
 from ..._engine.conditions import RECONCILING, STALLED, find_condition
-from ..._engine.desired import Assessment, Event, Outcome, Refusal
+from ..._engine.desired import Assessment, Event, Outcome, Refusal, Requeue
 from ..._engine.status_builder import StatusBuilder
 from .app import NIMPipelineApp
 from .entries import SERVICE, Problem, enabled_entries, find_problems
@@ -23,7 +23,7 @@ States = dict[str, str]
 
 def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     """The whole status after a pass; a problem with one entry does not affect the others."""
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     if outcome.is_final:
         builder.set_field("state", FAILED)
         builder.stalled = (outcome.failure_reason, outcome.failure)
@@ -46,14 +46,14 @@ def assess(app: NIMPipelineApp, outcome: Outcome) -> Assessment:
     builder.set_field("states", states)
     _set_progress(builder, states, problems, undeleted)
     builder.events += _events(app, builder, states)
-    builder.is_polled = _is_behind(now)
+    builder.requeue = Requeue(after=_is_behind(now))
     builder.error = "; ".join(item.message for item in outcome.refusals if not item.reason)
     return builder.finish()
 
 
 def refuse(app: NIMPipelineApp, error: NimError) -> Assessment:
     """The status of a pipeline that is too large."""
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     builder.set_field("state", FAILED)
     builder.stalled = (error.reason, str(error))
     told = find_condition(app.status.get("conditions"), STALLED) or {}

@@ -24,7 +24,7 @@ from ..._builders.verdict import (
     with_pods,
 )
 from ..._builders.verdict import refuse as refuse_service
-from ..._engine.desired import Annotation, Assessment, Event, Outcome
+from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.metadata import controller_of
 from ..._engine.status_builder import StatusBuilder
 from ..dra.pod_claims import CLAIM
@@ -63,12 +63,12 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     """The whole status after a pass, whatever its result."""
     now = app.at(outcome.view(app.observed))
     verdict = _judge(app, now, outcome)
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     builder.remove_condition(_CACHE_CLAIM_CREATED)
     report(builder, verdict)
     _set_fields(builder, now)
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
-        builder.is_polled, builder.is_told = True, False
+        builder.requeue = replace(builder.requeue, after=True, wake_on_child=False)
     builder.events += _events(now, verdict)
     builder.triggers += _trigger_pipeline(app, verdict)
     return builder.finish()
@@ -76,7 +76,7 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
 
 def refuse(app: NIMServiceApp, error: NimError) -> Assessment:
     """The status of a service that is too large."""
-    builder = StatusBuilder(dict(app.status), is_triggered=True)
+    builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     verdict = refuse_service(builder, f"NIMService {app.name}", app.status, error)
     builder.triggers += _trigger_pipeline(app, verdict)
     return builder.finish()
@@ -114,15 +114,15 @@ def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
     told = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
     is_behind = told == state_note(app.spec.cache_name, READY)
     if store.failed:
-        return replace(failed(store.reason, store.message), in_transit=is_behind)
+        return replace(failed(store.reason, store.message), requeue=Requeue(after=is_behind))
     verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
-    return replace(verdict, in_transit=True, slowly=not is_behind)
+    return replace(verdict, requeue=Requeue(after=True, slow=not is_behind))
 
 
 def _without_layout(app: NIMServiceApp) -> Verdict:
     image = image_reference(app.spec.image)
     message = f"Waiting for the registry of {image}, which is slow to answer"
-    return Verdict(NOT_READY, WAITING_FOR_REGISTRY, message, in_transit=True, slowly=True)
+    return Verdict(NOT_READY, WAITING_FOR_REGISTRY, message, requeue=Requeue(after=True, slow=True))
 
 
 def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
@@ -143,8 +143,7 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         NOT_READY,
         message,
         stalled=stalled,
-        in_transit=rollout.moving,
-        is_told=not missing,
+        requeue=Requeue(after=rollout.moving, wake_on_child=not missing),
         said=said,
     )
 
@@ -178,13 +177,13 @@ def _with_picker(app: NIMServiceApp, verdict: Verdict) -> Verdict:
         verdict,
         waiting=f"Endpoint picker: {picker.message.strip()}",
         stalled="" if picker.moving else stalled,
-        in_transit=picker.moving,
+        requeue=Requeue(after=picker.moving),
     )
 
 
 def _without_model(app: NIMServiceApp, rollout: Readiness, answer: Answer) -> Verdict:
     waiting = f"Waiting for the model: {answer.error}"
-    verdict = Verdict(NOT_READY, NOT_READY, waiting, in_transit=True, slowly=answer.late)
+    verdict = Verdict(NOT_READY, NOT_READY, waiting, requeue=Requeue(after=True, slow=answer.late))
     if app.status.get("state") != READY:
         return verdict
     return replace(verdict, state=READY, reason=READY, message=rollout.message, waiting=waiting)

@@ -133,7 +133,7 @@ def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str)
     """The container with all the group variables that the reference gave it, if it did."""
     env = find_container(live, container["name"], where).get("env") or []
     names = {item["name"] for item in group_env(app)}
-    is_told = names <= {item["name"] for item in env}
+    has_names = names <= {item["name"] for item in env}
     own = keep_order(container, {"env": env}).get("env")
     is_same = drop_env(env, *names) == own
-    return container | {"env": env} if is_told and is_same else container
+    return container | {"env": env} if has_names and is_same else container

@@ -20,6 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Assessment,
     Event,
     Outcome,
+    Requeue,
     StatusPatch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
@@ -293,7 +294,7 @@ def gone_since(cluster):
 @pytest.mark.parametrize("change", [changed_since, made_anew_since, gone_since])
 def test_the_status_of_another_that_changed_is_left_alone(cluster, resource, run, assess, change):
     patch = patch_of(put_other(cluster))
-    assess(lambda *_: Assessment({"conditions": []}, patches=[patch], in_transit=True))
+    assess(lambda *_: Assessment({"conditions": []}, patches=[patch], requeue=Requeue(after=True)))
     change(cluster)
     before = copy.deepcopy(cluster.objects.get(OTHER))
     said = run(resource)
@@ -314,7 +315,7 @@ def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
     patches = [patch_of(put_other(cluster))]
     assess(
         lambda *_: Assessment(
-            {"conditions": [READY]}, [EVENT], stamps, in_transit=True, patches=patches
+            {"conditions": [READY]}, [EVENT], stamps, requeue=Requeue(after=True), patches=patches
         )
     )
     said = run(resource, dry=True)
@@ -344,21 +345,21 @@ def test_the_outcome_and_the_answers_are_assessed(resource, run, assess):
 
 
 @pytest.mark.parametrize(
-    ("setting", "is_requeued_slowly", "period"),
+    ("setting", "is_slow", "period"),
     [("30", True, "30s"), ("30", False, "1s"), ("5 minutes", True, "5s")],
 )
 def test_where_a_look_costs_more_there_are_fewer(
-    resource, run, assess, monkeypatch, setting, is_requeued_slowly, period
+    resource, run, assess, monkeypatch, setting, is_slow, period
 ):
     monkeypatch.setenv("NIMOPS_SLOW_PAUSE", setting)
     assess(
-        lambda *_: Assessment({"conditions": [READY]}, in_transit=True, slowly=is_requeued_slowly)
+        lambda *_: Assessment({"conditions": [READY]}, requeue=Requeue(after=True, slow=is_slow))
     )
     assert run(resource).period == period
 
 
 @pytest.mark.parametrize(
-    ("is_told", "has_events", "cache", "period"),
+    ("wake_on_child", "has_events", "cache", "period"),
     [
         pytest.param(True, True, "HIT", "30s", id="the runtime watches the child"),
         pytest.param(True, True, None, "5s", id="it does not yet"),
@@ -367,18 +368,22 @@ def test_where_a_look_costs_more_there_are_fewer(
     ],
 )
 def test_what_is_told_of_is_looked_at_again_hardly_ever(
-    cluster, resource, run, assess, answer, is_told, has_events, cache, period
+    cluster, resource, run, assess, answer, wake_on_child, has_events, cache, period
 ):
     path = "/apis/apps/v1/namespaces/nim/deployments/llm"
     child = {"kind": "Deployment", "metadata": {"name": "llm", "namespace": "nim"}}
     service = {"kind": "Service", "metadata": {"name": "llm", "namespace": "nim"}}
     cluster.refuse["GET", path] = [answer(200, "{}", {"X-Cache": cache} if cache else {})]
-    assess(lambda *_: Assessment({"conditions": [READY]}, in_transit=True, is_told=is_told))
+    assess(
+        lambda *_: Assessment(
+            {"conditions": [READY]}, requeue=Requeue(after=True, wake_on_child=wake_on_child)
+        )
+    )
     outcome = Outcome(written={"Service/nim/llm": service, "Deployment/nim/llm": child})
     answers = {"operator": {"child_events": has_events}}
     assert run(resource, answers=answers, outcome=outcome).period == period
     asked = [item.path for item in cluster.calls("GET")]
-    assert asked == ([path] if is_told and has_events else [])
+    assert asked == ([path] if wake_on_child and has_events else [])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Desired,
     Field,
     Patch,
+    Requeue,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
@@ -66,7 +67,7 @@ def assess(app: App, outcome: t.Any) -> Assessment:
     status = {"written": list(outcome.written), "failure": outcome.failure, "conditions": []}
     if outcome.is_final:
         status["final"] = outcome.failure_reason
-    return Assessment(status, in_transit=True, slowly=True)
+    return Assessment(status, requeue=Requeue(after=True, slow=True))
 
 
 TOY: Kind[App] = Kind("Toy", "toys", App, reads, desired, assess)

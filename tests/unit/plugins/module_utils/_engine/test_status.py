@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.status import (
     format_time,
     merge_patch,
     requeue_period,
-    told_period,
+    wake_period,
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -62,14 +62,14 @@ def test_what_an_event_will_tell_of_is_hardly_polled():
     while elapsed < 600:
         since = format_time(NOW - timedelta(seconds=elapsed))
         created = {"metadata": {"creationTimestamp": since}}
-        looks.append(int(told_period(created, {"conditions": []}, NOW, is_heard=True)[:-1]))
+        looks.append(int(wake_period(created, {"conditions": []}, NOW, is_watched=True)[:-1]))
         elapsed += looks[-1]
     assert looks == [30, 300, 300]
 
 
 def test_looking_again_before_anything_can_be_told():
     created = {"metadata": {"creationTimestamp": format_time(NOW - timedelta(seconds=90))}}
-    assert told_period(created, {"conditions": []}, NOW, is_heard=False) == "5s"
+    assert wake_period(created, {"conditions": []}, NOW, is_watched=False) == "5s"
 
 
 def test_looking_again_at_what_has_stalled():

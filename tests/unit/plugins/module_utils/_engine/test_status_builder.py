@@ -8,7 +8,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions impo
     condition,
     find_condition,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Event, Requeue
 from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import StatusBuilder
 
 FAILED = "TOY_FAILED"
@@ -77,29 +77,43 @@ def test_retry_fails_the_run():
 
 
 @pytest.mark.parametrize(
-    ("fields", "in_transit"),
+    ("fields", "after"),
     [
         ({}, False),
         ({"reconciling": ("R", "m")}, True),
-        ({"reconciling": ("R", "m"), "is_triggered": True}, False),
-        ({"reconciling": ("R", "m"), "is_triggered": True, "is_polled": True}, True),
+        ({"reconciling": ("R", "m"), "requeue_while_reconciling": False}, False),
+        (
+            {
+                "reconciling": ("R", "m"),
+                "requeue_while_reconciling": False,
+                "requeue": Requeue(after=True),
+            },
+            True,
+        ),
         ({"stalled": ("S", "m")}, False),
-        ({"stalled": ("S", "m"), "is_polled": True}, True),
+        ({"stalled": ("S", "m"), "requeue": Requeue(after=True)}, True),
     ],
-    ids=["settled", "reconciling", "woken", "woken and polled", "stalled", "stalled and polled"],
+    ids=[
+        "settled",
+        "reconciling",
+        "woken",
+        "woken and requeued",
+        "stalled",
+        "stalled and requeued",
+    ],
 )
-def test_requeue(fields, in_transit):
-    assert StatusBuilder({}, **fields).finish().in_transit is in_transit
+def test_requeue(fields, after):
+    assert StatusBuilder({}, **fields).finish().requeue.after is after
 
 
 def test_finish():
     progress = [condition("Reconciling", True, "Old"), condition("Stalled", True, "Old")]
-    builder = StatusBuilder({"state": "Ready", "conditions": progress}, is_requeued_slowly=True)
+    builder = StatusBuilder({"state": "Ready", "conditions": progress}, requeue=Requeue(slow=True))
     builder.stalled = ("Broken", "fix it")
     found = builder.finish()
     assert found.status == {
         "state": "Ready",
         "conditions": [condition("Stalled", True, "Broken", "fix it")],
     }
-    assert (found.slowly, found.error) == (True, "")
+    assert (found.requeue.slow, found.error) == (True, "")
     assert builder.conditions == progress, "finishing changes nothing"

@@ -54,7 +54,7 @@ def test_ready(nemo: t.Any) -> None:
         "Failed": ("False", "Ready", ""),
     }
     assert [item.message for item in found.events] == [f"{KIND} x ready, msg: {DONE}"]
-    assert not found.in_transit
+    assert not found.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_not_ready(nemo: t.Any, live: Json, message: str, *, is_moving: bool) ->
         "Reconciling": ("True", "NotReady", text),
     }
     assert [item.message for item in found.events] == [f"{KIND} x not ready yet, msg: {text}"]
-    assert found.in_transit is is_moving
+    assert found.requeue.after is is_moving
 
 
 def test_no_deployment_yet(nemo: t.Any) -> None:
@@ -115,7 +115,7 @@ def test_missing_secret(nemo: t.Any, live: Json | None, state: str, reason: str)
     assert found.status["state"] == state
     assert conditions(found)["Ready"][1:] == (reason, DONE if state == "Ready" else GONE)
     assert conditions(found)["Reconciling"][2] == GONE
-    assert found.in_transit, "nothing tells when it is there"
+    assert found.requeue.after, "nothing tells when it is there"
 
 
 def test_events_only_for_transitions(nemo: t.Any) -> None:

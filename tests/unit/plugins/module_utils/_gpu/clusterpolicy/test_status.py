@@ -51,14 +51,14 @@ def test_ready(gpu, labels, reason, message):
     assert said(found, "Ready") == ("True", reason, message)
     assert said(found, "Error") == ("False", "Ready", "")
     assert said(found, "Reconciling") is None
-    assert (found.in_transit, found.error) == (False, "")
+    assert (found.requeue.after, found.error) == (False, "")
     assert [event.reason for event in found.events] == [reason]
 
 
 def test_ready_without_feature_discovery_which_nobody_announces(gpu):
     found = assess(gpu.app({}, nodes=[{"metadata": {"name": "a"}}]), DONE)
     assert said(found, "Ready") == ("True", "NFDLabelsMissing", "No NFD labels found")
-    assert (found.in_transit, found.slowly) == (True, True)
+    assert (found.requeue.after, found.requeue.slow) == (True, True)
 
 
 def test_not_ready_names_the_states_and_what_they_wait_for(gpu):
@@ -81,7 +81,7 @@ def test_not_ready_names_the_states_and_what_they_wait_for(gpu):
         "state-driver: DaemonSet nvidia-driver-daemonset: 0 of 1 pods are available;"
         " state-dcgm: DaemonSet nvidia-dcgm: 0 of 1 pods are available",
     )
-    assert (found.in_transit, found.error, found.events) == (True, "", [])
+    assert (found.requeue.after, found.error, found.events) == (True, "", [])
 
 
 WRITTEN = Outcome(written={"DaemonSet/gpu-operator/nvidia-dcgm": {"metadata": {}}})
@@ -115,7 +115,7 @@ def test_components_are_rarely_looked_at_while_their_status_is_told(gpu, case, o
     nodes = [gpu.node(labels=case.pop("labels", {}))]
     found = assess(gpu.app(case.pop("spec", {}), nodes=nodes, live=live, **case), outcome)
     assert found.status["state"] == "notReady"
-    assert (found.in_transit, found.slowly) == (True, is_slow)
+    assert (found.requeue.after, found.requeue.slow) == (True, is_slow)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_objects_of_a_policy_that_is_gone_are_waited_for(gpu, nodes):
     assert said(found, "Reconciling")[2] == (
         "state-dcgm: Role nvidia-dcgm is of a ClusterPolicy that is gone, and is being deleted"
     )
-    assert found.in_transit
+    assert found.requeue.after
 
 
 def test_an_upgrade_of_drivers_is_followed(gpu):
@@ -151,7 +151,7 @@ def test_an_upgrade_of_drivers_is_followed(gpu):
         "DriverUpgrade",
         "the drivers of nodes are looked at",
     )
-    assert found.in_transit
+    assert found.requeue.after
 
 
 def driver_nodes(gpu, state):
@@ -175,7 +175,7 @@ def test_an_upgrade_by_an_nvidiadriver_is_waited_for_which_its_nodes_tell(gpu, i
         f"ClusterPolicy is not ready; {states}NVIDIADriver upgrade has not completed;"
         " one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed"
     )
-    assert found.in_transit is is_unready
+    assert found.requeue.after is is_unready
     done = driver_nodes(gpu, "upgrade-done")
     assert assess(gpu.app(spec, nodes=done), DONE).status["state"] == "ready"
 
@@ -234,14 +234,14 @@ def test_what_is_not_served_is_not_tried_again(gpu):
     app = gpu.app({"sandboxWorkloads": {"enabled": True}})
     found = assess(app, Outcome(failure="sandboxWorkloads.enabled: …"))
     assert said(found, "Error")[1] == said(found, "Stalled")[1] == "NotServed"
-    assert (found.error, found.slowly, found.status["state"]) == ("", True, "notReady")
+    assert (found.error, found.requeue.slow, found.status["state"]) == ("", True, "notReady")
 
 
 def test_a_gpu_cluster(gpu):
     app = gpu.app({}, answers={GPU_CLUSTERS.key: [{"metadata": {"name": "x"}}]})
     found = assess(app, Outcome(failure="conflicting GPUCluster …"))
     assert said(found, "Error")[1] == "ReconcileFailed"
-    assert (found.error, found.in_transit) == ("", True)
+    assert (found.error, found.requeue.after) == ("", True)
 
 
 def test_another_policy_is_active(gpu):
@@ -252,7 +252,7 @@ def test_another_policy_is_active(gpu):
     assert said(found, "Ready")[:2] == ("False", "Ignored")
     assert "ClusterPolicy b is older" in said(found, "Ready")[2]
     assert said(found, "Error")[0] == "False"
-    assert (found.in_transit, found.error) == (True, ""), "nobody tells when the other goes"
+    assert (found.requeue.after, found.error) == (True, ""), "nobody tells when the other goes"
     assert [event.reason for event in found.events] == ["Ignored"]
 
 

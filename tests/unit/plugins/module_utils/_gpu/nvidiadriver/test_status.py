@@ -35,7 +35,7 @@ def test_ready(nvd):
     message = "All resources have been successfully reconciled"
     assert said(found, "Ready") == ("True", "Reconciled", message)
     assert said(found, "Error") == ("False", "Ready", "")
-    assert (found.in_transit, found.error) == (False, "")
+    assert (found.requeue.after, found.error) == (False, "")
     assert [event.message for event in found.events] == [message]
 
 
@@ -50,7 +50,7 @@ def test_not_ready_says_why(nvd):
     assert said(found, "Error") == ("True", "DriverNotReady", "Waiting for driver pod to be ready")
     assert said(found, "Ready") == ("False", "Error", "")
     assert "0 of 1 pods are available" in said(found, "Reconciling")[2]
-    assert found.in_transit
+    assert found.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_driver_is_rarely_looked_at_while_its_status_is_told(nvd, settings, ow
     nodes = [nvd.node(), nvd.node("gpu-1", owner=owner)]
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd, 0)], **settings), DONE)
     assert found.status["state"] == "notReady"
-    assert (found.in_transit, found.slowly) == (True, is_slow)
+    assert (found.requeue.after, found.requeue.slow) == (True, is_slow)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_disabled(nvd):
     message = "useNvidiaDriverCRD is not enabled in ClusterPolicy"
     assert said(found, "Error") == ("True", "Reconciled", message)
     assert said(found, "Ready") == ("False", "Error", message)
-    assert (found.in_transit, found.error) == (False, "")
+    assert (found.requeue.after, found.error) == (False, "")
 
 
 def test_a_conflict_waits_for_people(nvd):
@@ -91,7 +91,7 @@ def test_a_conflict_waits_for_people(nvd):
     assert found.status["state"] == "notReady"
     assert said(found, "Error") == ("True", "ConflictingNodeSelector", message)
     assert said(found, "Stalled")[2] == message
-    assert (found.in_transit, found.slowly, found.error) == (True, True, "")
+    assert (found.requeue.after, found.requeue.slow, found.error) == (True, True, "")
 
 
 @pytest.mark.parametrize(
@@ -136,5 +136,5 @@ def test_an_upgrade_is_followed(nvd):
     nodes = [nvd.node(labels=labels)]
     found = assess(nvd.app(nodes=nodes, live=[daemon_set(nvd)]), DONE)
     assert found.status["state"] == "ready"
-    assert found.in_transit
+    assert found.requeue.after
     assert "drivers: " in said(found, "Reconciling")[2]

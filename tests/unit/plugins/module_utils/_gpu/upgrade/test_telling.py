@@ -75,7 +75,7 @@ def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, scene, b
     step = take_step(scene([gpu.node("a", names.CORDON)], drivers={"a": "old"}), parse_policy({}))
     builder = StatusBuilder({}, reconciling=before)
     tell_upgrade(builder, step)
-    assert (builder.reconciling, builder.is_polled) == (told, True)
+    assert (builder.reconciling, builder.requeue.after) == (told, True)
 
 
 @pytest.mark.parametrize(

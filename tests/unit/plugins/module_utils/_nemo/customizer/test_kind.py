@@ -297,7 +297,7 @@ def test_bad_text_is_looked_at_again_soon(around: t.Any) -> None:
     assert str(raised.value) == said
     outcome = Outcome(failure=said, failure_reason=raised.value.reason)
     found = KIND.assess(around.app, outcome)
-    assert (found.error, found.in_transit, found.status["state"]) == ("", True, "Failed")
+    assert (found.error, found.requeue.after, found.status["state"]) == ("", True, "Failed")
     (failed,) = (item for item in found.status["conditions"] if item["type"] == "Failed")
     assert (failed["reason"], failed["message"]) == ("ConfigMapFailed", said)
     assert found.events[0].message == f"NemoCustomizer cu failed, msg: {said}"

@@ -34,7 +34,7 @@ def test_cache_from_start_to_ready(world: Make) -> None:
     assert cluster.reconcile().applied == []
     assert cluster.state == "Ready"
     again = cluster.reconcile()
-    assert (again.applied, again.pruned, again.assessment.in_transit) == ([], [], False)
+    assert (again.applied, again.pruned, again.assessment.requeue.after) == ([], [], False)
 
 
 def test_first_pass_without_a_cluster(cache: Make) -> None:

@@ -40,7 +40,7 @@ def test_root_may_be_forbidden(world: t.Any, spec: t.Any, said: str, value: str)
     plan, found = plan_and_assess(made, NIMOPS_ROOT_USER=value)
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     conditions = {item["type"]: item for item in found.status["conditions"]}
-    assert (found.status["state"], found.error, found.in_transit) == ("NotReady", "", False)
+    assert (found.status["state"], found.error, found.requeue.after) == ("NotReady", "", False)
     assert conditions["Stalled"]["reason"] == "Forbidden"
     assert said in conditions["Stalled"]["message"]
     assert "NIMOPS_ROOT_USER" in conditions["NIM_CACHE_RECONCILE_FAILED"]["message"]

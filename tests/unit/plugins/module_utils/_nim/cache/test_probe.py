@@ -81,11 +81,11 @@ def test_pending_registry_decides_nothing(world: Make) -> None:
     cluster.protocol = "later"
     done = cluster.reconcile()
     assert POD not in done.applied
-    assert (done.assessment.in_transit, done.assessment.slowly) == (True, True)
+    assert (done.assessment.requeue.after, done.assessment.requeue.slow) == (True, True)
     assert "the registry, which is slow to answer" in str(done.assessment.status)
     cluster.protocol = ""
     done = cluster.reconcile()
-    assert (POD in done.applied, done.assessment.slowly) == (True, False)
+    assert (POD in done.applied, done.assessment.requeue.slow) == (True, False)
     cluster.protocol = "later"
     cluster.run_pod(NOT_FOUND)
     done = cluster.reconcile()
@@ -126,7 +126,7 @@ def test_waits_for_an_incomplete_log(world: Make, log: str) -> None:
     cluster.reconcile()
     cluster.run_pod(log)
     done = cluster.reconcile()
-    assert (done.applied, done.pruned, done.assessment.in_transit) == ([], [], True)
+    assert (done.applied, done.pruned, done.assessment.requeue.after) == ([], [], True)
 
 
 def test_finished_probe_pod_is_recreated(world: Make) -> None:
@@ -153,7 +153,7 @@ def test_lost_manifest_of_a_ready_cache_is_restored(world: Make) -> None:
     cluster.run_pod()
     done = cluster.reconcile()
     assert (done.applied, done.pruned, cluster.state) == ([KEPT], [POD], "Ready")
-    assert not done.assessment.in_transit
+    assert not done.assessment.requeue.after
 
 
 def test_model_endpoint_needs_no_manifest_once_cached(world: Make) -> None:

@@ -54,7 +54,7 @@ def test_the_whole_way(world: Make) -> None:
         done = cluster.reconcile()
         states.append(cluster.state)
         assert ("Normal", cluster.state) in done.events
-        assert done.assessment.in_transit is (cluster.state != "Ready")
+        assert done.assessment.requeue.after is (cluster.state != "Ready")
         assert done.assessment.error == ""
     assert states == ["PVC-Created", "Started", "Pending", "InProgress", "Ready"]
     assert types(cluster) == [
@@ -143,7 +143,7 @@ def test_failed_job(started: t.Any) -> None:
     assert started.condition("Stalled")[1] == "JobFailed"
     assert started.condition("Reconciling") is None
     assert done.events == [("Normal", "Failed")]
-    assert (done.assessment.in_transit, done.assessment.error) == (False, "")
+    assert (done.assessment.requeue.after, done.assessment.error) == (False, "")
     assert started.reconcile().events == []
 
 
@@ -202,7 +202,7 @@ def test_nothing_selected(world: Make) -> None:
     assert done.assessment.events[0].message.startswith(
         "NIMCache llama reconcile failed, msg: no profiles are selected for caching"
     )
-    assert (done.assessment.in_transit, done.assessment.error) == (True, "")
+    assert (done.assessment.requeue.after, done.assessment.error) == (True, "")
     again = cluster.reconcile()
     assert (again.applied, again.pruned, again.events) == ([], [], [])
 
@@ -228,7 +228,7 @@ def test_missing_claim(world: Make) -> None:
     assert cluster.condition(FAILED)[2] == 'PersistentVolumeClaim "models" not found'
     assert cluster.condition("Stalled")[1] == "PVCNotFound"
     assert cluster.state == "NotReady"
-    assert (done.assessment.in_transit, done.assessment.error) == (True, "")
+    assert (done.assessment.requeue.after, done.assessment.error) == (True, "")
 
 
 def test_no_storage_at_all(world: Make) -> None:
@@ -244,7 +244,7 @@ def test_bad_size(world: Make) -> None:
     assert cluster.condition(FAILED)[2].startswith(
         "failed to parse size for pvc creation llama-pvc, err "
     )
-    assert not done.assessment.in_transit
+    assert not done.assessment.requeue.after
 
 
 def test_host_path(world: Make) -> None:
@@ -261,7 +261,7 @@ def test_unreadable_manifest_keeps_the_pod_to_look_at(world: Make) -> None:
     cluster.run_pod("a: {b")
     done = cluster.reconcile()
     assert "the model manifest cannot be read" in cluster.condition(FAILED)[2]
-    assert (done.pruned, done.assessment.in_transit, cluster.state) == ([], True, "NotReady")
+    assert (done.pruned, done.assessment.requeue.after, cluster.state) == ([], True, "NotReady")
     cluster.run_pod()
     cluster.reconcile()
     assert cluster.state == "Started"

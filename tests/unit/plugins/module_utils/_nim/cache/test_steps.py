@@ -46,7 +46,7 @@ def test_foreign_job_is_never_mistaken_for_ours(world: Make) -> None:
     done = cluster.reconcile()
     assert cluster.state == "NotReady"
     assert "Job llama-job exists" in cluster.condition("NIM_CACHE_RECONCILE_FAILED")[2]
-    assert done.assessment.in_transit
+    assert done.assessment.requeue.after
     del cluster.objects[JOB]
     assert JOB in cluster.reconcile().applied
     assert cluster.state == "Started"
@@ -174,7 +174,7 @@ def test_terminating_claim_gets_no_job(world: Make) -> None:
     cluster.run_pod()
     cluster.objects[CLAIM]["metadata"]["deletionTimestamp"] = "now"
     done = cluster.reconcile()
-    assert (done.applied, done.assessment.in_transit) == ([], True)
+    assert (done.applied, done.assessment.requeue.after) == ([], True)
 
 
 def test_expired_finished_job(world: Make) -> None:
@@ -287,4 +287,4 @@ def test_host_path_is_a_problem(cache: Make) -> None:
     steps = next_steps(NIMCacheApp(cr))
     assert steps.is_blocked
     assert steps.problem is not None
-    assert (steps.problem.reason, steps.problem.is_polled) == ("HostPathNotSupported", False)
+    assert (steps.problem.reason, steps.problem.is_requeued) == ("HostPathNotSupported", False)

@@ -49,7 +49,7 @@ def test_states(make: t.Any, states: t.Any, state: str, condition: t.Any) -> Non
     stand = [(c["type"], c["reason"], c["message"]) for c in world.cr["status"]["conditions"]]
     assert stand == ([condition] if condition else [])
     said = world.reconcile()
-    assert (said.events, said.in_transit, said.error) == ([], False, "")
+    assert (said.events, said.requeue.after, said.error) == ([], False, "")
 
 
 def test_no_services_leave_no_states(make: t.Any) -> None:
@@ -153,7 +153,7 @@ def test_a_bad_name_fails_the_pipeline(
     said = world.reconcile()
     assert world.summary == ("Failed", states)
     assert world.condition("Stalled")[0] == reason
-    assert (said.error, said.in_transit) == ("", False), "only a change of the spec helps"
+    assert (said.error, said.requeue.after) == ("", False), "only a change of the spec helps"
     assert [(event.kind, event.reason) for event in said.events] == [("Normal", "Failed")]
 
 
@@ -213,12 +213,14 @@ def test_a_first_pass_that_failed(make: t.Any) -> None:
 def test_what_a_service_told_is_waited_for(make: t.Any, told: str, is_behind: bool) -> None:
     world = running(make, a="Ready")
     world.cr["metadata"]["annotations"] = {"nimops.nim/service-state": told}
-    assert world.reconcile().in_transit is is_behind
+    assert world.reconcile().requeue.after is is_behind
 
 
 def test_a_service_that_is_gone_told_nothing(make: t.Any) -> None:
     cr = make.pipeline("a", annotations={"nimops.nim/service-state": "a=Ready"})
-    assert not assess(NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()).in_transit
+    assert not assess(
+        NIMPipelineApp(cr, Observed({"NIMService/ns/a": None})), Outcome()
+    ).requeue.after
 
 
 @pytest.mark.parametrize(("leaves", "expected"), [(False, False), (True, True)])
@@ -228,5 +230,5 @@ def test_a_foreign_service_on_its_way_out_is_waited_for(
     world = make.world("a")
     when = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if leaves else {}
     world.services["a"] = make.service(None, "a", **when)
-    assert world.reconcile().in_transit is expected
+    assert world.reconcile().requeue.after is expected
     assert world.summary[1] == {"a": "NotReady" if leaves else "Failed"}

@@ -180,7 +180,7 @@ def test_nothing_is_made_of_what_cannot_be(
     assert [(item.kind, item.reason, item.message) for item in said.events] == [
         ("Warning", "Failed", failed["message"])
     ]
-    assert (said.error, said.in_transit) == ("", False)
+    assert (said.error, said.requeue.after) == ("", False)
 
 
 def test_where_it_was_not_looked_the_api_is_taken_to_be_there(make: t.Any) -> None:
@@ -215,7 +215,7 @@ def test_ready_tells_of_the_claims(make: t.Any) -> None:
             "resourceClaimStatus": {"name": "mine", "state": "pending"},
         },
     ]
-    assert not said.in_transit
+    assert not said.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_what_pods_wait_for_is_told(
     ready, *_, last = said.status["conditions"]
     assert (said.status["state"], ready["reason"]) == ("NotReady", "NotReady")
     assert last["type"] == ("Stalled" if stuck else "Reconciling")
-    assert said.in_transit is not stuck
+    assert said.requeue.after is not stuck
     assert ready["message"].startswith(
         "Waiting for " if missing else ("deployment", "Waiting for d")
     )
@@ -250,7 +250,7 @@ def test_a_service_that_sleeps_waits_for_nothing(make: t.Any) -> None:
     cr = make.cr({"draResources": [SHARED], "replicas": 0})
     said = assess(NIMServiceApp(cr, world(make, cr)), Outcome())
     assert said.status["conditions"][0]["message"] == 'deployment "llm" is scaled down'
-    assert not said.in_transit
+    assert not said.requeue.after
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_claims_that_are_about_to_vanish_are_looked_after(make: t.Any, found: t.
     cr = make.cr({"draResources": [CREATED]})
     seen = world(make, cr, claim("b", POD_CLAIM), found, templates=[TEMPLATE])
     said = assess(NIMServiceApp(cr, seen), Outcome())
-    assert (said.status["state"], said.in_transit) == ("Ready", True)
+    assert (said.status["state"], said.requeue.after) == ("Ready", True)
 
 
 def test_without_a_workload_there_are_no_claims_to_tell_of(make: t.Any) -> None:
@@ -281,7 +281,7 @@ def test_what_was_not_read_stays_as_it_was(make: t.Any) -> None:
         NIMServiceApp(cr, make.observe()), Outcome(failure="the API server cannot be reached")
     )
     assert said.status["draResourceStatuses"] == old
-    assert not said.in_transit
+    assert not said.requeue.after
 
 
 def test_a_template_that_is_refused_says_so(make: t.Any) -> None:
@@ -411,9 +411,9 @@ def test_groups_tell_of_the_claims_of_all_their_pods(make: t.Any) -> None:
             "resourceClaimStatuses": [{"name": "c0", "state": "allocated,reserved"}],
         },
     }
-    assert not said.in_transit, "six claims are those of two groups of three"
+    assert not said.requeue.after, "six claims are those of two groups of three"
     more = group_world(make, cr, *claims, claim("g6", POD_CLAIM), templates=[TEMPLATE])
-    assert assess(NIMServiceApp(cr, more), Outcome()).in_transit
+    assert assess(NIMServiceApp(cr, more), Outcome()).requeue.after
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_what_groups_wait_for_is_told(make: t.Any, templates: t.Any, missing: st
     seen = group_world(make, cr, templates=templates, conditions=[])
     said = assess(NIMServiceApp(cr, seen), Outcome())
     ready, *_ = said.status["conditions"]
-    assert said.is_told is not bool(missing)  # no event comes of what is no child
+    assert said.requeue.wake_on_child is not bool(missing)  # no event comes of what is no child
     waiting = f"Waiting for ResourceClaimTemplate {missing}, which does not exist"
     assert ready["message"] == (waiting if missing else 'leaderworkerset "llm-lws" is not ready')
 

@@ -163,7 +163,7 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason)
     said = assess(NIMServiceApp(cr, Observed(answers)), outcome)
-    assert (said.error, said.in_transit, said.status["state"]) == ("", False, "Failed")
+    assert (said.error, said.requeue.after, said.status["state"]) == ("", False, "Failed")
     failed, stalled = (item for item in said.status["conditions"] if item["status"] == "True")
     assert (failed["type"], stalled["type"]) == ("Failed", "Stalled")
     for item in (failed, stalled):

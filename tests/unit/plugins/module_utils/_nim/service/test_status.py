@@ -82,7 +82,7 @@ def test_ready(make: t.Any, status: t.Any) -> None:
     assert said.events == (
         [] if status else [Event("Normal", "Ready", f"NIMService llm ready, msg: {ROLLED}")]
     )
-    assert (said.in_transit, said.error, said.triggers) == (False, "", [])
+    assert (said.requeue.after, said.error, said.triggers) == (False, "", [])
 
 
 CACHE = {"storage": {"nimCache": {"name": "cache"}}}
@@ -211,7 +211,7 @@ def test_not_ready_yet(
     assert said.status["state"] == state
     assert said.status["conditions"] == wanted
     assert "model" not in said.status
-    assert (said.in_transit, said.error) == then
+    assert (said.requeue.after, said.error) == then
 
 
 def test_what_is_no_number_is_not_told_as_one(make: t.Any) -> None:
@@ -313,7 +313,7 @@ def test_a_cache_in_progress(make: t.Any) -> None:
     assert said.events == [
         Event("Normal", "NotReady", f"NIMService llm not ready yet, msg: {text}")
     ]
-    assert (said.in_transit, said.slowly) == (True, True)
+    assert (said.requeue.after, said.requeue.slow) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_cache_may_be_ahead_of_what_is_read(
     cr = make.cr(CACHE, **noted)
     live = [] if seen is None else [make.cache(status=seen)]
     said = assess(NIMServiceApp(cr, around(make, cr, *live)), Outcome())
-    assert (said.in_transit, said.slowly) == looks
+    assert (said.requeue.after, said.requeue.slow) == looks
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_one_that_was_ready_stays_so_while_the_model_is_silent(make: t.Any) -> N
             {"type": "Reconciling", "status": "True", "reason": "NotReady", "message": WAITING},
         ]
     }
-    assert (said.events, said.in_transit) == ([], True)
+    assert (said.events, said.requeue.after) == ([], True)
 
 
 def picker(cr: t.Any, replicas: int = 1, **status: t.Any) -> t.Any:
@@ -397,7 +397,7 @@ EPP_PART = (
 
 
 @pytest.mark.parametrize(
-    ("live", "condition", "in_transit"),
+    ("live", "condition", "is_requeued"),
     [
         pytest.param(EPP_UP, None, False, id="up"),
         pytest.param(
@@ -426,14 +426,18 @@ EPP_PART = (
 )
 @pytest.mark.parametrize("status", [None, READY], ids=["new", "settled"])
 def test_the_picker_is_told_of_beside_ready(
-    make: t.Any, status: t.Any, live: t.Any, condition: t.Any, in_transit: bool
+    make: t.Any, status: t.Any, live: t.Any, condition: t.Any, is_requeued: bool
 ) -> None:
     cr = make.cr(EPP, status)
     said = assess(NIMServiceApp(cr, around(make, cr, picker(cr, **live))), Outcome())
     more = [condition] if condition else []
     ready = conditions(("True", "Ready", ROLLED), ("False", "Ready", ""), *more)
     assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
-    assert (said.in_transit, said.error, len(said.events)) == (in_transit, "", 0 if status else 1)
+    assert (said.requeue.after, said.error, len(said.events)) == (
+        is_requeued,
+        "",
+        0 if status else 1,
+    )
 
 
 def test_without_pods_the_picker_is_not_worth_a_word(make: t.Any) -> None:
@@ -503,7 +507,7 @@ def test_a_scaled_down_one_is_not_polled(make: t.Any) -> None:
     cr = make.cr({"replicas": 0})
     said = assess(NIMServiceApp(cr, make.observe(make.rolled_out(cr))), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", 'deployment "llm" is scaled down')
-    assert ("availableReplicas" in said.status, said.in_transit) == (False, False)
+    assert ("availableReplicas" in said.status, said.requeue.after) == (False, False)
 
 
 def test_endpoints_follow_without_asking_the_model(make: t.Any) -> None:
@@ -634,7 +638,7 @@ def test_on_kserve_not_ready(make: t.Any, live: t.Any, answers: t.Any, message: 
     cr = make.cr({"inferencePlatform": "kserve"})
     said = assess(NIMServiceApp(cr, make.observe(*filter(None, [live]), **answers)), Outcome())
     assert said.status["conditions"] == not_ready("NotReady", message)
-    assert (said.in_transit, said.error) == (True, "")
+    assert (said.requeue.after, said.error) == (True, "")
 
 
 def test_on_kserve_what_is_not_ready_yet_is_told(make: t.Any) -> None:
@@ -723,7 +727,7 @@ def test_groups_that_are_ready(make: t.Any) -> None:
     said = assess(NIMServiceApp(cr, see_groups(make, cr, live_groups(**AVAILABLE))), Outcome())
     ready = conditions(("True", "Ready", SET_READY), ("False", "Ready", ""))
     assert {"observedGeneration": 2} | said.status == READY | {"conditions": ready}
-    assert said.in_transit is False
+    assert said.requeue.after is False
 
 
 def test_groups_that_are_not(make: t.Any) -> None:
@@ -732,7 +736,7 @@ def test_groups_that_are_not(make: t.Any) -> None:
     assert said.status["conditions"] == not_ready("NotReady", SET_NOT_READY)
     assert "availableReplicas" not in said.status
     assert said.status["model"] == MODEL
-    assert said.in_transit is True
+    assert said.requeue.after is True
 
 
 @pytest.mark.parametrize(
@@ -810,7 +814,7 @@ def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str
 
 
 @pytest.mark.parametrize(
-    ("reported", "shown", "in_transit"),
+    ("reported", "shown", "is_requeued"),
     [
         pytest.param({}, {}, True, id="not reported"),
         pytest.param({"status": "NotReady"}, {"status": "NotReady"}, True, id="not ready"),
@@ -822,14 +826,14 @@ def test_a_field_that_an_old_api_does_not_know(make: t.Any, kind: str, hint: str
         ),
     ],
 )
-def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, in_transit: bool) -> None:
+def test_the_domain_is_shown(make: t.Any, reported: t.Any, shown: t.Any, is_requeued: bool) -> None:
     """No watch tells of its nodes, so it is looked at until all are there."""
     cr = make.cr(DOMAIN)
     live = (live_groups(**AVAILABLE), live_domain(**reported))
     said = assess(NIMServiceApp(cr, see_groups(make, cr, *live)), Outcome())
     assert said.status["state"] == "Ready"
     assert said.status["computeDomainStatus"] == {"name": "llm"} | shown
-    assert said.in_transit is in_transit
+    assert said.requeue.after is is_requeued
 
 
 @pytest.mark.parametrize(
@@ -894,7 +898,7 @@ def test_a_model_server_that_hangs_is_asked_seldom(make: t.Any, status: t.Any, l
     """Each call holds a worker of the operator up for seconds; a refusal costs nothing."""
     cr = make.cr(status=status)
     said = assess(NIMServiceApp(cr, around(make, cr, model=DOWN | {"late": late})), Outcome())
-    assert (said.in_transit, said.slowly) == (True, late)
+    assert (said.requeue.after, said.requeue.slow) == (True, late)
 
 
 @pytest.mark.parametrize("status", [None, READY | {"observedGeneration": 1}], ids=["new", "Ready"])
@@ -906,7 +910,7 @@ def test_a_registry_that_was_not_waited_for_decides_nothing(make: t.Any, status:
     assert "Service" in children
     assert "Deployment" not in children
     said = assess(NIMServiceApp(cr, observed), Outcome())
-    assert (said.status["state"], said.in_transit, said.slowly) == ("NotReady", True, True)
+    assert (said.status["state"], said.requeue.after, said.requeue.slow) == ("NotReady", True, True)
     ready = said.status["conditions"][0]
     assert ready["reason"] == "RegistryAwaited"
     assert "which is slow to answer" in ready["message"]
