@@ -859,10 +859,11 @@ def generate(kinds: Kinds) -> dict[str, str]:
     files = {
         "plugins/module_utils/_engine/served_kinds.py": served_kinds(kinds),
         "plugins/module_utils/_kinds.py": registry(kinds),
-        "apiproxy/internal/nodes/declared.go": node_facts(kinds),
         ANNOTATIONS_POLICY: annotations_policy(kinds),
         ACCOUNT_POLICY: account_policy(kinds),
     }
+    if any(kind.node_facts for kind in kinds.declared):
+        files["apiproxy/internal/nodes/declared.go"] = node_facts(kinds)
     for kind in kinds.declared:
         files |= dict(role(kind, kinds.abouts[kind.name]))
         if kind.component in kinds.included:
