@@ -12,14 +12,18 @@ var Listeners = []Listener{
 }
 
 const (
-	features  = "feature.node.kubernetes.io/"
-	present   = "nvidia.com/gpu.present"
+	features = "feature.node.kubernetes.io/"
+	present  = "nvidia.com/gpu.present"
+	// An annotation by which a user requests a new driver.
 	requested = "nvidia.com/gpu-driver-upgrade-requested"
 )
 
 var (
+	// Any of these labels means that a node has a GPU.
 	devices = []string{"feature.node.kubernetes.io/pci-10de.present", "feature.node.kubernetes.io/pci-0302_10de.present", "feature.node.kubernetes.io/pci-0300_10de.present"}
-	marks   = []string{"nvidia.com/gpu-operator.driver.owner", "nvidia.com/gpu-driver-upgrade-state"}
+	// A node with any of these labels has, or had, parts of the GPU stack.
+	marks = []string{"nvidia.com/gpu-operator.driver.owner", "nvidia.com/gpu-driver-upgrade-state"}
+	// Further labels that matter if a node has a GPU.
 	details = []string{
 		"nvidia.com/gpu.deploy.operands",
 		"nvidia.com/gpu.workload.config",

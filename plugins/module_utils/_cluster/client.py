@@ -289,13 +289,12 @@ class Client:
             preload_content=False,
         )
         try:
-            response, data = _send(request, limit, len(content or b""))
-            for _repeat in range(_REPEATS):
+            for repeats_left in range(_REPEATS, -1, -1):
+                response, data = _send(request, limit, len(content or b""))
                 seconds = _retry_after(response, path)
-                if seconds is None:
+                if seconds is None or not repeats_left:
                     break
                 time.sleep(seconds)
-                response, data = _send(request, limit, len(content or b""))
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise ApiError(
                 0, f"the API server {server.host} cannot be reached: {explain(error)}"

@@ -26,8 +26,8 @@ Progress = tuple[str, str]
 class StatusBuilder:
     """The status so far, and what else to report.
 
-    ``requeue``: when to reconcile again. ``requeue_while_reconciling``: also whenever the resource
-    is reconciling in the end; false if that triggers the next pass.
+    ``requeue``: when to reconcile again. ``requeue_while_reconciling``: requeue also while the
+    resource reports Reconciling; false where events report every change that it waits for.
     """
 
     status: dict[str, t.Any]

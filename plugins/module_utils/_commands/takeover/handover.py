@@ -59,8 +59,8 @@ _MAX_TEXT = 300
 _NAMESPACE = "Namespace"
 _MEASURED = "HorizontalPodAutoscaler"
 """Its status follows measurements, so it never comes to rest."""
-_ORDER = (CRD, "ServiceAccount", "ConfigMap", "Secret", "Role", "ClusterRole", "RoleBinding")
-"""Kinds to apply first, in this order."""
+_ORDER = ("ServiceAccount", "ConfigMap", "Secret", "Role", "ClusterRole", "RoleBinding")
+"""Kinds to apply first after the CRDs, in this order."""
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,8 @@ class Takeover:
     def _start_ours(self, now: Situation) -> Installation:
         """Apply the manifests, or scale up what is there, and wait for the pods.
 
-        They wait for the Lease until the reference is stopped, so a missing image does no harm.
+        Between the CRDs and the rest, the versions in statuses are cleared. The pods wait for the
+        Lease until the reference is stopped, so a missing image does no harm.
         """
         home = self._our_namespace(now)
         if self._order.manifests:
@@ -271,15 +272,13 @@ class Takeover:
             deployment = t.cast(Json, self._our_deployment())
         else:
             deployment = t.cast(Installation, now.ours).deployment
-        manifests = sorted(self._order.manifests, key=_rank)
-        for item in manifests:
-            if item["kind"] == CRD:
-                self._apply(item)
+        manifests = self._order.manifests
+        for item in [item for item in manifests if item["kind"] == CRD]:
+            self._apply(item)
         if not now.is_reconciling or now.foreign_definitions:
             self._forget_version(now)
-        for item in manifests:
-            if item["kind"] != CRD:
-                self._apply(item)
+        for item in sorted([item for item in manifests if item["kind"] != CRD], key=_rank):
+            self._apply(item)
         name = deployment["metadata"]["name"]
         live = self._client.get(api_path("Deployment", home, name))
         ours = Installation(t.cast(Json, live), is_ours=True)

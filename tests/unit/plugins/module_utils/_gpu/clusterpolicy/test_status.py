@@ -252,7 +252,7 @@ def test_another_policy_is_active(gpu):
     assert said(found, "Ready")[:2] == ("False", "Ignored")
     assert "ClusterPolicy b is older" in said(found, "Ready")[2]
     assert said(found, "Error")[0] == "False"
-    assert (found.requeue.after, found.error) == (True, ""), "nobody tells when the other goes"
+    assert (found.requeue.after, found.error) == (True, ""), "no event reports when the other goes"
     assert [event.reason for event in found.events] == ["Ignored"]
 
 

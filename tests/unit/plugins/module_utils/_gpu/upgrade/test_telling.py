@@ -59,7 +59,7 @@ def test_nothing_is_told_of_what_is_over(gpu, scene):
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
+    ("before", "reported"),
     [
         (None, ("DriverUpgrade", "upgrades of drivers: 1 under way, 0 to come")),
         (
@@ -71,11 +71,11 @@ def test_nothing_is_told_of_what_is_over(gpu, scene):
         ),
     ],
 )
-def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, scene, before, told):
+def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, scene, before, reported):
     step = take_step(scene([gpu.node("a", names.CORDON)], drivers={"a": "old"}), parse_policy({}))
     builder = StatusBuilder({}, reconciling=before)
     tell_upgrade(builder, step)
-    assert (builder.reconciling, builder.requeue.after) == (told, True)
+    assert (builder.reconciling, builder.requeue.after) == (reported, True)
 
 
 @pytest.mark.parametrize(
