@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls `look` of `_engine/reconcile.py`; documented in plugins/modules/nim_observe.py."""
+"""Calls `observe` and `plan` of `_engine/steps.py`; documented in plugins/modules/nim_observe.py."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 )
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
+    Observed,
     pack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import look
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
 
@@ -40,8 +41,9 @@ class ActionModule(Action):
             return _described({}, Plan())
         namespace = resource["metadata"].get("namespace") or ""
         with LiveCluster(client, namespace, is_dry=self._task.check_mode) as cluster:
-            seen = look(kind, resource, cluster)
-        return _described({**seen.answers, RESOURCE: resource}, seen.plan)
+            answers = steps.observe(kind, resource, cluster)
+        _desired, plan = steps.plan(kind, resource, Observed(answers))
+        return _described({**answers, RESOURCE: resource}, plan)
 
 
 def _described(answers: dict[str, t.Any], plan: Plan) -> dict[str, t.Any]:

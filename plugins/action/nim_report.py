@@ -17,16 +17,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results i
     TaskResults,
     make_outcome,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
     unpack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
-    EMPTY_REPORT,
-    conclude,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import EMPTY_REPORT
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
 
@@ -68,7 +66,7 @@ class ActionModule(Action):
         if plan.patch:
             patched = cluster.write(Plan(patch=plan.patch))
             outcome = replace(outcome, refusals=[*outcome.refusals, *patched.refusals])
-        return asdict(conclude(kind, resource, answers, outcome, cluster))
+        return asdict(steps.report(kind, resource, answers, outcome, cluster))
 
     def _registered(self, name: str) -> dict[str, t.Any]:
         """The result that a task registered under a name, {} if there is none."""

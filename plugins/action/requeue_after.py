@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
     PERIOD,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done, ReconcileAction
 

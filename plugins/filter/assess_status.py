@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed, unpack
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import is_deleted
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 DOCUMENTATION = r"""

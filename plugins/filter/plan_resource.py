@@ -11,8 +11,8 @@ from dataclasses import asdict
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed, unpack
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 DOCUMENTATION = r"""
@@ -72,7 +72,7 @@ _value:
 def plan_resource(
     resource: dict[str, t.Any], observed: str | dict[str, t.Any] | None = None
 ) -> dict[str, t.Any]:
-    """Filter for `plan_for`."""
+    """Filter for `plan` of `_engine/steps.py`."""
     if not isinstance(resource, dict) or "metadata" not in resource:
         raise AnsibleFilterError("plan_resource: the input must be a whole custom resource")
     try:
@@ -81,7 +81,7 @@ def plan_resource(
         raise AnsibleFilterError(f"plan_resource: {error}") from error
     plain = to_native_types(resource)
     try:
-        _wanted, found = plan_for(kind_of(plain), plain, Observed(answers))
+        _wanted, found = steps.plan(kind_of(plain), plain, Observed(answers))
     except NimError as error:
         raise AnsibleFilterError(f"plan_resource: {error}") from error
     return asdict(found)

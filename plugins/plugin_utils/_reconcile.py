@@ -15,13 +15,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
     EMPTY_REPORT,
     Report,
-    conclude,
     is_deleted,
-    reconcile,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
@@ -82,7 +82,7 @@ class ReconcileAction(Action):
         is_new = not is_dry and not resource.get("status")
         with LiveCluster(client, namespace, is_dry=is_dry, is_new=is_new) as cluster:
             done = reconcile(kind, resource, cluster)
-        is_changed = done.report.changed or not done.look.plan.is_empty
+        is_changed = done.report.changed or not done.plan.is_empty
         return Done(resource, done.report, done.outcome, is_changed)
 
     def _report_failure(self, client: Client, given: Json, failure: str) -> Done | None:
@@ -91,7 +91,7 @@ class ReconcileAction(Action):
             if resource is None:
                 return Done(None)
             cluster = LiveCluster(client, is_dry=self._task.check_mode, is_shared=False)
-            report = conclude(kind, resource, {}, Outcome(failure=failure), cluster)
+            report = steps.report(kind, resource, {}, Outcome(failure=failure), cluster)
             return Done(resource, report, is_changed=report.changed)
         return None
 

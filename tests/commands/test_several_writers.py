@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import look, reconcile
+from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import AnyKind
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from nimops_live.cluster import kubectl
 
@@ -42,6 +46,12 @@ def make_cache(namespace: str, name: str, *, with_proxy: bool) -> Json:
 def granted(namespace: str) -> list[str]:
     role = json.loads(kubectl("-n", namespace, "get", "role", "nim-cache-role", "-o", "json"))
     return sorted(role["rules"][0]["resourceNames"])
+
+
+def plan_of(kind: AnyKind, resource: Json, cluster: LiveCluster) -> Plan:
+    """What a pass would write now."""
+    answers = steps.observe(kind, resource, cluster)
+    return steps.plan(kind, resource, Observed(answers))[1]
 
 
 def settle(resource: Json) -> int:
@@ -74,7 +84,7 @@ def test_a_rule_that_was_added_since_the_read_is_not_lost(namespace: str) -> Non
     slow = make_cache(namespace, "slow", with_proxy=False)
     fast = make_cache(namespace, "fast", with_proxy=True)
     with LiveCluster(Client()) as cluster:
-        outdated = look(NIMCACHE, slow, cluster).plan
+        outdated = plan_of(NIMCACHE, slow, cluster)
         settle(fast)
         assert granted(namespace) == BOTH
         outcome = cluster.write(outdated)
@@ -106,7 +116,7 @@ def test_duplicates_that_the_reference_wrote_restart_no_pods(namespace: str) -> 
     service = json.loads(kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(body)))
     kind = kind_of(service)
     with LiveCluster(Client()) as cluster:
-        planned = look(kind, service, cluster).plan.apply
+        planned = plan_of(kind, service, cluster).apply
         made = next(item for item in planned if item["kind"] == "Deployment")
         pod = made["spec"]["template"]["spec"]
         (container,) = pod["containers"]
@@ -123,7 +133,7 @@ def test_duplicates_that_the_reference_wrote_restart_no_pods(namespace: str) -> 
         assert taken["metadata"]["generation"] == 1
         assert "nimops.nim" in [item["manager"] for item in taken["metadata"]["managedFields"]]
         service = cluster.refetch(service) or service
-        assert look(kind, service, cluster).plan.is_empty
+        assert plan_of(kind, service, cluster).is_empty
 
         service["spec"]["env"] = [{"name": "A", "value": "2"}]
         Client().patch(
@@ -133,4 +143,4 @@ def test_duplicates_that_the_reference_wrote_restart_no_pods(namespace: str) -> 
         changed = Client().get(api_path("Deployment", namespace, "twice"))
         found = changed["spec"]["template"]["spec"]["containers"][0]["env"]
         assert [item["value"] for item in found if item["name"] == "A"] == ["2"]
-        assert look(kind, cluster.refetch(service) or service, cluster).plan.is_empty
+        assert plan_of(kind, cluster.refetch(service) or service, cluster).is_empty

@@ -37,7 +37,7 @@ LATER = "later"
 
 OPERATOR = "operator"
 RESOURCE, PLAN = "resource", "plan"
-"""The custom resource and the result of `plan_for`, which travel with the answers."""
+"""The custom resource and the plan, which travel with the answers."""
 
 
 LOG_LIMIT = 4 << 20

@@ -67,7 +67,7 @@ class Plan:
         return cls(**known, refusals=refusals)
 
 
-def make_plan(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
+def compare(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     """Compare the desired children with the observed objects.
 
     Children that are being deleted are left alone; objects that are not ours are refused, not

@@ -1,95 +1,28 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One reconcile pass over one custom resource, in a live or simulated cluster.
-
-`reconcile` is the whole pass; `look` and `conclude` are its halves, for who writes in between.
-"""
+"""One reconcile pass over one custom resource, in a live or simulated cluster."""
 
 from __future__ import annotations
 
-import typing as t
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass
 
-from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .._base.types import Json
-from .desired import Assessment, Desired, Event, Outcome, Requeue
+from . import steps
+from .desired import Desired, Outcome
 from .kind import AnyKind
-from .observed import OPERATOR, Observed, Read
-from .oversized import find_excess, without_spec
-from .plan import Plan, make_plan
-from .plan_size import refuse_large
-from .rivals import report_rival
-from .status import finish_status, requeue_period, wake_period
-
-_CONFLICT_TRIES = 4
-_AFTER_RACE = "1s"
-
-
-class Cluster(t.Protocol):
-    """What a pass needs from a cluster. Every method may raise `ApiError`."""
-
-    slow_period: int
-    """Minimum seconds before the next pass when passes are slow."""
-    is_new: bool
-    """Whether children are taken to be absent without a look, as nobody has served the resource."""
-
-    def settings(self) -> Json:
-        """The operator's configuration: version, namespace, switches."""
-
-    def answer(self, read: Read) -> t.Any:
-        """The answer to a read, as documented on `Read`."""
-
-    def write(self, plan: Plan) -> Outcome:
-        """Execute a plan; a refused write does not stop the rest."""
-
-    def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
-        """Write a status, if the resource is still the version that it was computed from.
-
-        Also writes events and, after the status, the annotations and status patches for other
-        resources. Returns whether the status changed. ApiError 409 if there is a newer version, 404
-        if it is gone; the events may be written all the same.
-        """
-
-    def refetch(self, resource: Json) -> Json | None:
-        """The resource with its latest status; None if it is gone."""
-
-    def watches_child(self, child: Json) -> bool:
-        """Whether changes of the status of a child that was just written trigger a pass."""
-
-    def now(self) -> datetime:
-        """The current time."""
-
-
-@dataclass(frozen=True)
-class Report:
-    """``period``: when to reconcile next (a Go duration); empty for the default."""
-
-    changed: bool
-    status: Json
-    error: str
-    period: str
-
-
-EMPTY_REPORT = Report(changed=False, status={}, error="", period="")
-"""The report when the custom resource was deleted during the pass."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What was observed, what the kind wants, and the plan that follows."""
-
-    answers: Json
-    plan: Plan
-    desired: Desired = field(default_factory=Desired)
+from .observed import Observed
+from .plan import Plan
+from .steps import Cluster, Report
 
 
 @dataclass(frozen=True)
 class Pass:
-    """The results of a whole pass."""
+    """What was observed, what the kind wants, the plan that follows, and what came of it."""
 
-    look: Look
+    answers: Json
+    desired: Desired
+    plan: Plan
     outcome: Outcome
     report: Report
 
@@ -97,158 +30,15 @@ class Pass:
 def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
     """Observe, plan, write, and report. Raises ApiError if the API server does not answer.
 
-    If a child of a new resource is there all the same, because somebody else has made it or the
-    resource was restored from a backup, its creation is refused, and the pass begins again.
+    If a child of a new resource exists all the same, because someone else made it or the resource
+    was restored from a backup, its creation is refused, and the pass begins again.
     """
-    seen = look(kind, resource, cluster)
-    outcome = cluster.write(seen.plan)
-    if outcome.raced and cluster.is_new:
-        cluster.is_new = False
-        seen = look(kind, resource, cluster)
-        outcome = cluster.write(seen.plan)
-    return Pass(seen, outcome, conclude(kind, resource, seen.answers, outcome, cluster))
-
-
-def look(kind: AnyKind, resource: Json, cluster: Cluster) -> Look:
-    """Observe and plan. Raises ApiError; an invalid spec is a failure in the plan."""
-    answers = observe(kind, resource, cluster)
-    wanted, plan = plan_for(kind, resource, Observed(answers))
-    return Look(answers, plan, wanted)
-
-
-def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
-    """All answers that the kind needs for this resource, by key."""
-    answers: Json = {OPERATOR: cluster.settings()}
-    subject = _subject_of(resource)
-    if subject and not _is_over(kind, resource):
-        app = kind.app(subject, Observed(answers))
-        while new := {read.key: read for read in kind.reads(app) if read.key not in answers}:
-            for key, read in new.items():
-                answers[key] = cluster.answer(read)
-    return answers
-
-
-def plan_for(kind: AnyKind, resource: Json, observed: Observed) -> tuple[Desired, Plan]:
-    """What the kind wants, and what must be written for it.
-
-    A spec that cannot be served is a failure in the plan, not an exception. If the plan is too
-    large, nothing of it is written.
-    """
-    wanted, plan, failure = Desired(), Plan(), None
-    try:
-        wanted = _desired_of(kind, resource, observed)
-        plan, failure = make_plan(resource, wanted, observed), wanted.failure
-        refuse_large(resource, plan)
-    except NimError as error:
-        wanted, plan, failure = Desired(), Plan(), error
-    if failure:
-        plan.failure, plan.failure_reason = str(failure), failure.reason
-    if not wanted.are_independent:
-        _fail_for_names(plan)
-    return wanted, plan
-
-
-def _fail_for_names(plan: Plan) -> None:
-    """Names that others have are a failure of the whole, whatever else there is."""
-    if any(refusal.reason for refusal in plan.refusals):
-        others = [plan.failure] if plan.failure else []
-        texts = dict.fromkeys([*(refusal.message for refusal in plan.refusals), *others])
-        plan.failure, plan.failure_reason = "; ".join(texts), NAME_TAKEN
-
-
-def conclude(
-    kind: AnyKind, resource: Json, answers: Json, outcome: Outcome, cluster: Cluster
-) -> Report:
-    """Assess and report; skipped for a resource that is being deleted. Raises ApiError.
-
-    Repeats the assessment if the resource has changed since it was read.
-    """
-    if is_deleted(resource):
-        return Report(changed=False, status={}, error=outcome.failure, period="")
-    now, excess = cluster.now(), find_excess(resource)
-    told: list[Event] = []
-    for attempt in range(_CONFLICT_TRIES):
-        observed = Observed(answers)
-        assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
-        assessment = report_rival(resource, answers, assessment, now)
-        status = finish_status(resource, assessment, now, observed.operator_version)
-        new = [event for event in assessment.events if event not in told]
-        try:
-            changed = cluster.report(resource, status, replace(assessment, events=new))
+    while True:
+        answers = steps.observe(kind, resource, cluster)
+        desired, plan = steps.plan(kind, resource, Observed(answers))
+        outcome = steps.write(plan, cluster)
+        if not (outcome.raced and cluster.is_new):
             break
-        except ApiError as error:
-            if error.status == 404:
-                return EMPTY_REPORT
-            if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
-                raise
-        told += new
-        newest = cluster.refetch(resource)
-        if newest is None:
-            return EMPTY_REPORT
-        resource = newest
-    requeue = assessment.requeue
-    if not Observed(answers).has_child_events:
-        requeue = replace(requeue, wake_on_child=False)
-    period = _period((resource, status, now), requeue, outcome, cluster)
-    return Report(changed, status, assessment.error, period)
-
-
-def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None) -> Assessment:
-    if not excess:
-        return kind.assess(app, outcome)
-    if kind.refuse:
-        return kind.refuse(app, excess)
-    return kind.assess(app, Outcome(failure=str(excess), failure_reason=excess.reason))
-
-
-def _period(
-    known: tuple[Json, Json, datetime], requeue: Requeue, outcome: Outcome, cluster: Cluster
-) -> str:
-    """When to reconcile a resource with this new status again; empty: at the next event."""
-    if outcome.raced:
-        return _AFTER_RACE
-    if outcome.is_contested:
-        return requeue_period(*known, at_least=cluster.slow_period)
-    if not requeue.after:
-        return ""
-    if requeue.wake_on_child:
-        return wake_period(*known, is_watched=_is_woken(outcome, cluster))
-    at_least = cluster.slow_period if requeue.slow else None
-    return requeue_period(*known, at_least=at_least)
-
-
-def _is_woken(outcome: Outcome, cluster: Cluster) -> bool:
-    """Whether a change of the workload, the last child to be written, triggers a pass."""
-    return not outcome.written or cluster.watches_child(list(outcome.written.values())[-1])
-
-
-def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:
-    """Whether a custom resource is being deleted."""
-    return bool(resource["metadata"].get("deletionTimestamp"))
-
-
-def _is_over(kind: AnyKind, resource: Json) -> bool:
-    """Whether nothing is left to do: the garbage collector deletes the children."""
-    return is_deleted(resource) and kind.finalize is None
-
-
-def _subject_of(resource: Json) -> Json | None:
-    """The resource as far as it may be read; None if it is too large.
-
-    To finalize it takes no spec.
-    """
-    if not find_excess(resource):
-        return resource
-    return without_spec(resource) if is_deleted(resource) else None
-
-
-def _desired_of(kind: AnyKind, resource: Json, observed: Observed) -> Desired:
-    if _is_over(kind, resource):
-        return Desired()
-    excess = find_excess(resource)
-    if kind.finalize and is_deleted(resource):
-        subject = without_spec(resource) if excess else resource
-        return kind.finalize(kind.app(subject, observed))
-    if excess:
-        raise excess
-    return kind.desired(kind.app(resource, observed))
+        cluster.is_new = False
+    report = steps.report(kind, resource, answers, outcome, cluster)
+    return Pass(answers, desired, plan, outcome, report)

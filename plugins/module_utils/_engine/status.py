@@ -18,7 +18,7 @@ _RUNTIME_CONDITIONS = ("Failure", "Running", "Successful")
 """Conditions that the runtime sets when a run cannot even start, and never removes."""
 
 
-def finish_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:
+def stored_status(resource: Json, assessment: Assessment, now: datetime, version: str = "") -> Json:
     """The status with condition times, observedGeneration and the operator's release."""
     previous = (resource.get("status") or {}).get("conditions")
     generation = resource["metadata"].get("generation", 0)

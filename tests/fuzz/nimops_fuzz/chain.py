@@ -21,16 +21,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results i
     make_outcome,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_faults
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
+    Observed,
     Read,
     pack,
     unpack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude, look
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 from .schema import Json, home_of, limits_of, schema_of, walk
@@ -141,9 +142,9 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     answers: Json = {}
     kind, cluster = kind_of(resource), FuzzedCluster(recorder, remember)
     try:
-        seen = look(kind, resource, cluster)
-        done.plan = asdict(seen.plan)
-        answers = unpack(pack({**seen.answers, RESOURCE: resource, PLAN: done.plan}))
+        answers = steps.observe(kind, resource, cluster)
+        done.plan = asdict(steps.plan(kind, resource, Observed(answers))[1])
+        answers = unpack(pack({**answers, RESOURCE: resource, PLAN: done.plan}))
     except NimError as error:
         # The role's rescue reports with nothing observed.
         failure, answers, done.plan = str(error), {}, {}
@@ -154,7 +155,7 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     results = TaskResults(written=done.written, deleted=done.deleted)
     outcome = make_outcome(plan, results, failure, dry=False)
     try:
-        found = conclude(kind, resource, answers, outcome, cluster)
+        found = steps.report(kind, resource, answers, outcome, cluster)
     except NimError as error:
         raise FlawError(f"nobody is told of an error: {error}") from error
     done.status, done.sent, done.error = found.status, recorder.sent, found.error

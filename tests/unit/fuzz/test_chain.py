@@ -11,6 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import stored
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from hypothesis import given
 from hypothesis import strategies as st
 from nimops_fuzz import chain, scene
@@ -51,7 +52,7 @@ SERVICE = {
 
 def one_pass(monkeypatch: t.Any, name: str, effect: t.Any) -> None:
     """A pass in which a function of the chain does something else."""
-    monkeypatch.setattr(chain, name, effect)
+    monkeypatch.setattr(steps if hasattr(steps, name) else chain, name, effect)
     chain.make_pass(t.cast(dict[str, t.Any], SERVICE), lambda _read: None, lambda _plan: ({}, {}))
 
 
@@ -63,14 +64,14 @@ def fail(error: Exception) -> t.Callable[..., t.Any]:
 
 
 def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
-    one_pass(monkeypatch, "look", fail(NimError("spec.image: is odd")))
+    one_pass(monkeypatch, "observe", fail(NimError("spec.image: is odd")))
 
 
 @pytest.mark.parametrize(
     ("name", "effect", "found"),
     [
-        pytest.param("look", fail(KeyError("x")), "KeyError in ?", id="any other error"),
-        pytest.param("conclude", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
+        pytest.param("observe", fail(KeyError("x")), "KeyError in ?", id="any other error"),
+        pytest.param("report", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
         pytest.param(
             "find_faults", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
         ),
@@ -84,12 +85,12 @@ def test_what_counts_as_a_finding(monkeypatch: t.Any, name: str, effect: t.Any, 
 
 
 def test_a_case_is_made_smaller_as_long_as_it_ends_the_same_way(monkeypatch: t.Any) -> None:
-    def look(_kind: t.Any, resource: t.Any, _cluster: t.Any) -> t.Any:
+    def observe(_kind: t.Any, resource: t.Any, _cluster: t.Any) -> t.Any:
         if "spec" not in resource:
             raise ValueError("another error")
-        return resource["spec"]["a"]["b"]
+        return dict(resource["spec"]["a"]["b"])
 
-    monkeypatch.setattr(chain, "look", look)
+    monkeypatch.setattr(steps, "observe", observe)
     resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
     case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
     smaller = scene.reduce(case, "KeyError in ?", seconds=5)

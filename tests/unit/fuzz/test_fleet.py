@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
+from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from nimops_fuzz import chain
 from nimops_fuzz.fleet import Fleet
@@ -80,12 +81,8 @@ def test_what_no_plan_of_a_cluster_scoped_kind_may_have(
         "apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "spec": {},
         "metadata": {"name": "a", "uid": "u", "resourceVersion": "1"},
     }  # fmt: skip
-    look = chain.look
-
-    def with_plan(*arguments: t.Any) -> t.Any:
-        return replace(look(*arguments), plan=Plan(**{way: [item]}))
-
-    monkeypatch.setattr(chain, "look", with_plan)
+    planned = Desired(), Plan(**{way: [item]})
+    monkeypatch.setattr(steps, "plan", lambda *_arguments: planned)
 
     def go() -> None:
         chain.make_pass(driver, lambda _read: None, lambda _plan: ({}, {}))

@@ -120,7 +120,7 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, say: t.Callable[[str], N
     done = reconcile(kind_of(resource), resource, _ExternalCluster(client))
     said, outcome = done.report, done.outcome
     run.wrote += len(outcome.written) + len(outcome.deleted)
-    for child in [*done.look.answers.values(), *outcome.written.values()]:
+    for child in [*done.answers.values(), *outcome.written.values()]:
         _follow(run, resource, child)
     reached = Progress(
         said.status.get("state") or "",

@@ -23,7 +23,7 @@ from ..._engine.drift import has_wanted
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
 from ..._engine.kept_lists import keep_lists
 from ..._engine.observed import Observed, read_object, read_sealed
-from ..._engine.plan import make_plan
+from ..._engine.plan import compare
 from ..._engine.sealed import has_sealed
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
@@ -164,7 +164,7 @@ def _plan_of(wanted: Wanted, live: Json) -> t.Any:
     kind, namespace, name = wanted.parent
     metadata = {"name": name, "namespace": namespace, "uid": references[0].get("uid", "")}
     parent = {"apiVersion": "", "kind": kind, "metadata": metadata}
-    return make_plan(parent, Desired([wanted.child]), Observed({key_of(live): live}))
+    return compare(parent, Desired([wanted.child]), Observed({key_of(live): live}))
 
 
 def _live(base: Ask, key: Key) -> Json | None:

@@ -107,11 +107,11 @@ class _Simulation:
 
     def _reconcile(self, key: Key, resource: Json) -> None:
         done = reconcile(kind_of(resource), resource, self.cluster)
-        plan = done.look.plan
+        plan = done.plan
         refused = {(item.kind, item.name) for item in plan.refusals}
-        for child in done.look.desired.children:
+        for child in done.desired.children:
             wanted = identity(child.manifest)
-            is_left = child.create_only and done.look.answers.get(str(wanted)) is not None
+            is_left = child.create_only and done.answers.get(str(wanted)) is not None
             if not is_left and (wanted.kind, wanted.name) not in refused:
                 self._note_wanted(key, wanted, child)
         for reference in plan.prune:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.action.requeue_after import period_of
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import Report
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import Report
 from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done
 
 ANNOTATED = {"annotations": {"ansible.sdk.operatorframework.io/reconcile-period": "1h"}}

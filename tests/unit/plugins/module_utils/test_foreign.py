@@ -152,7 +152,7 @@ class Case(t.NamedTuple):
             cluster.has_moved = False
             resource = cluster.find(identity(self.resource)) or {}
             done = reconcile(kind_of(resource), resource, cluster)
-            for child in done.look.desired.children:
+            for child in done.desired.children:
                 cluster.children.setdefault(identity(child.manifest), child.manifest)
             if not cluster.has_moved:
                 break

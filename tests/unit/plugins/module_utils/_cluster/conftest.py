@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import observe
 
 CR = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
 
@@ -24,6 +24,6 @@ def see(cluster, tmp_path, monkeypatch):
         reads = wanted[0] if callable(wanted[0]) else lambda app: list(wanted)
         kind = Kind("Toy", "toys", App, reads, None, None)
         with LiveCluster(client, "nim") as live:
-            return observe(kind, CR, live)
+            return steps.observe(kind, CR, live)
 
     return run

@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster import status_
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.status_writer import event_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import condition
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     Annotation,
@@ -24,7 +25,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     StatusPatch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude
 
 PATH = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
 
@@ -81,7 +81,7 @@ def run(cluster, tmp_path, assess):
             assess=lambda app, outcome: assess.function(*app, outcome),
         )
         live = LiveCluster(client, "nim", is_dry=dry)
-        return conclude(kind, resource, answers or {}, outcome or Outcome(), live)
+        return steps.report(kind, resource, answers or {}, outcome or Outcome(), live)
 
     return call
 

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import FINAL, TOO_LARGE
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -24,11 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.oversized impor
     find_excess,
     is_stub,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
-    conclude,
-    look,
-    reconcile,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
@@ -196,9 +193,9 @@ def test_a_pass_makes_no_plan_and_tells_once(name: str, make: t.Callable[..., Js
     cluster, given = SimulatedCluster(Facts([]).ask), make(name)
     kind, excess = kind_of(given), find_excess(given)
     done = reconcile(kind, given, cluster)
-    assert done.look.plan.is_empty
-    assert set(done.look.answers) == {"operator"}
-    assert not done.look.desired.children
+    assert done.plan.is_empty
+    assert set(done.answers) == {"operator"}
+    assert not done.desired.children
     assert (done.report.error, done.report.period) == ("", "")
     status = done.report.status
     assert status["observedGeneration"] == 2
@@ -239,14 +236,14 @@ def test_deletion_works(name: str, make: t.Callable[..., Json]) -> None:
     given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     done = reconcile(kind_of(given), given, SimulatedCluster(Facts([]).ask))
     assert (done.report.error, done.outcome.failure) == ("", "")
-    assert done.look.plan.is_empty
+    assert done.plan.is_empty
 
 
 @pytest.mark.parametrize("name", kind_names())
 def test_a_failure_of_the_run_does_not_hide_the_reason(name: str) -> None:
     given = stub(name)
     failed = Outcome(failure="the API server is away")
-    report = conclude(kind_of(given), given, {}, failed, SimulatedCluster(Facts([]).ask))
+    report = steps.report(kind_of(given), given, {}, failed, SimulatedCluster(Facts([]).ask))
     assert report.error == ""
     assert conditions(report.status)["Stalled"][1] == TOO_LARGE
 
@@ -255,7 +252,8 @@ def test_a_driver_that_is_too_large_gives_its_nodes_back() -> None:
     given = stub("NVIDIADriver")
     given["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     del given["metadata"]["namespace"]
-    plan = look(kind_of(given), given, SimulatedCluster(Facts([gpu_node("a")]).ask)).plan
+    kind, cluster = kind_of(given), SimulatedCluster(Facts([gpu_node("a")]).ask)
+    _desired, plan = steps.plan(kind, given, Observed(steps.observe(kind, given, cluster)))
     assert [item["metadata"]["labels"][OWNER] for item in plan.patch] == [None]
 
 
@@ -295,8 +293,8 @@ def test_a_pipeline_leaves_a_service_alone_that_is_too_large() -> None:
     pipeline = served("NIMPipeline", {"services": entries})
     child, leftover = (live_stub("NIMService", name, pipeline) for name in ("a", "left"))
     done = reconcile(kind_of(pipeline), pipeline, SimulatedCluster(Facts([child, leftover]).ask))
-    assert applied(done.look.plan) == ["NIMService/b"]
-    assert [item["metadata"]["name"] for item in done.look.plan.prune] == ["left"]
+    assert applied(done.plan) == ["NIMService/b"]
+    assert [item["metadata"]["name"] for item in done.plan.prune] == ["left"]
     status, reason, message = conditions(done.report.status)["Stalled"]
     assert (status, reason) == ("True", "NIMServiceTooLarge")
     assert message == f"spec.services[0]: NIMService a: {TEXT}"
@@ -317,7 +315,7 @@ def test_a_service_says_that_its_cache_is_too_large(state: str) -> None:
     service = served("NIMService", {**SERVICE, "storage": {"nimCache": {"name": "cache"}}})
     cache = live_stub("NIMCache", "cache", state=state)
     done = reconcile(kind_of(service), service, SimulatedCluster(Facts([cache]).ask))
-    assert "Deployment/mine" not in applied(done.look.plan)
+    assert "Deployment/mine" not in applied(done.plan)
     _status, reason, message = conditions(done.report.status)["Failed"]
     assert reason == "NIMCacheTooLarge"
     assert message == f"NIMCache cache is too large to be served: {TEXT}"
@@ -327,7 +325,7 @@ def test_a_build_says_that_its_cache_is_too_large() -> None:
     build = served("NIMBuild", {"image": IMAGE, "nimCache": {"name": "cache"}})
     cache = live_stub("NIMCache", "cache", state="Ready", pvc="p")
     done = reconcile(kind_of(build), build, SimulatedCluster(Facts([cache]).ask))
-    assert done.look.plan.is_empty
+    assert done.plan.is_empty
     assert conditions(done.report.status)["Stalled"][1] == "NIMCacheTooLarge"
 
 
@@ -340,7 +338,7 @@ def test_a_cache_does_not_mind_users_that_are_too_large() -> None:
     )
     users = [live_stub(kind, "user") for kind in ("NIMService", "NIMBuild")]
     done = reconcile(kind_of(cache), cache, SimulatedCluster(Facts(users).ask))
-    assert "PersistentVolumeClaim/mine-pvc" in applied(done.look.plan)
+    assert "PersistentVolumeClaim/mine-pvc" in applied(done.plan)
 
 
 def gpu_node(owner: str) -> Json:
@@ -353,7 +351,7 @@ def test_a_driver_is_not_handed_back_because_the_policy_is_too_large() -> None:
     driver = served("NVIDIADriver", {"default": True})
     facts = Facts([live_stub("ClusterPolicy", "policy"), driver, gpu_node("mine")])
     done = reconcile(kind_of(driver), driver, SimulatedCluster(facts.ask))
-    assert done.look.plan.is_empty
+    assert done.plan.is_empty
     assert conditions(done.report.status)["Stalled"][1] == TOO_LARGE
 
 
@@ -363,6 +361,6 @@ def test_nodes_stay_while_a_driver_is_too_large() -> None:
     driver = served("NVIDIADriver", {"nodeSelector": {}})
     others = [policy, driver, live_stub("NVIDIADriver", "other"), gpu_node("other")]
     done = reconcile(kind_of(driver), driver, SimulatedCluster(Facts(others).ask))
-    assert [item for item in done.look.plan.patch if OWNER in str(item)] == []
+    assert [item for item in done.plan.patch if OWNER in str(item)] == []
     message = conditions(done.report.status)["Error"][2]
     assert message == f"node n is not labelled while NVIDIADriver other is in conflict: {TEXT}"

@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 
 CR = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
@@ -98,8 +98,8 @@ def to_apply(**metadata):
         ),
     ],
 )
-def test_make_plan(found, child, expected):
-    plan = make_plan(CR, Desired([child]), Observed({"Service/nim/llm": found}))
+def test_compare(found, child, expected):
+    plan = compare(CR, Desired([child]), Observed({"Service/nim/llm": found}))
     assert plan.apply == ([to_apply(**expected)] if isinstance(expected, dict) else [])
     assert [item.name for item in plan.refusals] == (["llm"] if expected == "refuse" else [])
 
@@ -109,9 +109,9 @@ def test_duplicates_of_others_are_not_applied():
     item = {"name": "a"}
     found = live(**OWNED, **APPLIED) | {"spec": {"type": "ClusterIP", "list": [item, item]}}
     want = WANT | {"spec": {"type": "ClusterIP", "list": [item]}}
-    assert make_plan(CR, Desired([Child(want)]), Observed({"Service/nim/llm": found})).is_empty
+    assert compare(CR, Desired([Child(want)]), Observed({"Service/nim/llm": found})).is_empty
     found["spec"]["type"] = "NodePort"
-    plan = make_plan(CR, Desired([Child(want)]), Observed({"Service/nim/llm": found}))
+    plan = compare(CR, Desired([Child(want)]), Observed({"Service/nim/llm": found}))
     assert plan.apply == [to_apply(**SEEN) | {"spec": {"type": "ClusterIP"}}]
 
 
@@ -125,39 +125,39 @@ def test_duplicates_of_others_are_not_applied():
         pytest.param(live(**OWNED, deletionTimestamp="x"), False, id="being deleted"),
     ],
 )
-def test_make_plan_prunes_only_ours(found, deleted):
-    plan = make_plan(CR, Desired([], [("Service", "llm")]), Observed({"Service/nim/llm": found}))
+def test_compare_prunes_only_ours(found, deleted):
+    plan = compare(CR, Desired([], [("Service", "llm")]), Observed({"Service/nim/llm": found}))
     reference = {"name": "llm", "namespace": "nim", "uid": "u5"}
     assert [item["metadata"] for item in plan.prune] == ([reference] if deleted else [])
 
 
 def test_what_an_orphaned_child_owns_stays():
     observed = Observed({"Service/nim/llm": live(**OWNED)})
-    plan = make_plan(CR, Desired(orphaned=[("Service", "llm")]), observed)
+    plan = compare(CR, Desired(orphaned=[("Service", "llm")]), observed)
     assert [item["metadata"]["uid"] for item in plan.orphan] == ["u5"]
     assert (plan.prune, plan.is_empty) == ([], False)
     observed = Observed({"Service/nim/llm": live(**OTHER)})
-    assert make_plan(CR, Desired(orphaned=[("Service", "llm")]), observed).is_empty
+    assert compare(CR, Desired(orphaned=[("Service", "llm")]), observed).is_empty
 
 
 def test_unwanted_children_may_be_in_another_namespace():
     found = live(namespace="other", ownerReferences=[owner_reference(CR)])
     observed = Observed({"Service/other/llm": found})
     unwanted = [("Service", "llm")]
-    assert make_plan(CR, Desired([], unwanted), observed).is_empty
-    (pruned,) = make_plan(CR, Desired([], unwanted, home="other"), observed).prune
+    assert compare(CR, Desired([], unwanted), observed).is_empty
+    (pruned,) = compare(CR, Desired([], unwanted, home="other"), observed).prune
     assert pruned["metadata"]["namespace"] == "other"
 
 
 def test_fields_are_claimed_of_the_object_that_was_seen_and_no_other():
     entry = {"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:odd": {}}}}
     found = live(**OWNED, managedFields=[entry])
-    (patch,) = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": found})).adopt
+    (patch,) = compare(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": found})).adopt
     assert (patch["metadata"]["uid"], patch["metadata"]["resourceVersion"]) == ("u5", "5")
 
 
-def test_make_plan_refusal_says_what_to_do():
-    plan = make_plan(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
+def test_compare_refusal_says_what_to_do():
+    plan = compare(CR, Desired([Child(WANT)]), Observed({"Service/nim/llm": live(**OTHER)}))
     assert "controlled by NIMPipeline p" in plan.refusals[0].message
     assert "delete or rename it" in plan.refusals[0].message
 
@@ -187,7 +187,7 @@ def with_account(gpu, account, pods=None, **more):
     evictions = [Eviction(gpu.pod("a"))]
     unwanted = [("ConfigMap", "old")]
     wanted = Desired(children, unwanted, patches=[patch], evictions=evictions, **more)
-    return make_plan(CR, wanted, Observed(observed))
+    return compare(CR, wanted, Observed(observed))
 
 
 def foreign_account(**metadata):
@@ -246,7 +246,7 @@ def test_what_will_be_gone_soon_is_waited_for(gpu):
 def test_a_refusal_says_which_name_to_change(kind, name, spec, advice):
     found = {"kind": kind, "metadata": {"name": name, "namespace": "nim"}}
     wanted, observed = Desired([Child(found)]), Observed({f"{kind}/nim/{name}": found})
-    (refusal,) = make_plan(CR | {"spec": spec}, wanted, observed).refusals
+    (refusal,) = compare(CR | {"spec": spec}, wanted, observed).refusals
     assert refusal.message.startswith(
         f'{kind} "{name}" exists and was not created by this NIMService: {advice}delete or rename it'
     )
@@ -258,7 +258,7 @@ def test_pods_are_ended_by_uid(gpu):
     wanted = Desired(
         evictions=[Eviction(evicted), Eviction(deleted, is_deletion=True), Eviction(leaving)]
     )
-    plan = make_plan(CR, wanted, Observed({}))
+    plan = compare(CR, wanted, Observed({}))
     assert [item["metadata"]["uid"] for item in plan.evict] == ["uid-nim-a"]
     assert [item["metadata"]["uid"] for item in plan.prune] == ["uid-nim-b"]
     assert plan.evict[0]["kind"] == "Pod"

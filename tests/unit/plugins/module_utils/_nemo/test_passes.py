@@ -312,7 +312,7 @@ def test_features_that_are_turned_off_go(world: t.Any, nemo: t.Any) -> None:
     deleted = [key.partition("/")[0] for key in found.passes[-1].outcome.deleted]
     assert deleted == ["Ingress", "Secret"]
     assert found.run() == []
-    assert "uri" not in json.dumps(found.passes[-2].look.answers["Secret/ns/x"])
+    assert "uri" not in json.dumps(found.passes[-2].answers["Secret/ns/x"])
 
 
 def test_a_pass_with_nothing_to_do_asks_for_each_object_once(world: t.Any) -> None:
@@ -351,7 +351,7 @@ def test_a_leftover_that_could_not_be_deleted_is_tried_again(
     found.run()
     assert found.status["state"] == "Ready"
     found.run()
-    assert not {"ServiceMonitor/ns/x", "Ingress/ns/x"} & set(found.passes[-1].look.answers)
+    assert not {"ServiceMonitor/ns/x", "Ingress/ns/x"} & set(found.passes[-1].answers)
 
 
 def test_simulated_cluster(nemo: t.Any) -> None:
@@ -359,13 +359,13 @@ def test_simulated_cluster(nemo: t.Any) -> None:
     cr = nemo.cr(KIND)
     world = SimulatedCluster(Facts([cr]).ask)
     first = reconcile(kind_of(cr), cr, world)
-    assert [item["kind"] for item in first.look.plan.apply] == [*ALWAYS, "Secret", "Deployment"]
+    assert [item["kind"] for item in first.plan.apply] == [*ALWAYS, "Secret", "Deployment"]
     secret = world.find(ObjectKey("Secret", "ns", "x"))
     assert secret
     assert secret["data"]["uri"].startswith('<{"secret": "pg"')
     world.put(nemo.secret("pg", {"password": PASSWORD}, "2"))
     second = reconcile(kind_of(cr), cr, world)
-    known = second.look.answers['Secret/ns/pg#["password"]']
+    known = second.answers['Secret/ns/pg#["password"]']
     assert (known["version"], known["missing"]) == ("2", [])
     world.remove(ObjectKey("Secret", "ns", "pg"))
     third = reconcile(kind_of(cr), cr, world)

@@ -57,7 +57,7 @@ class Stage:
         done = reconcile(KIND, policy, self.cluster)
         assert not done.report.error, done.report.error
         self.seen.append(self.states())
-        self.evicted += [item["metadata"]["name"] for item in done.look.plan.evict]
+        self.evicted += [item["metadata"]["name"] for item in done.plan.evict]
         return done
 
     def run(self, count):
@@ -118,7 +118,7 @@ def test_a_finished_upgrade_writes_nothing_more(stage):
     made.run(20)
     for _number in range(2):
         done = made.take_pass()
-        assert (done.look.plan.patch, done.look.plan.evict, done.look.plan.prune) == ([], [], [])
+        assert (done.plan.patch, done.plan.evict, done.plan.prune) == ([], [], [])
         assert done.report.period == ""
 
 

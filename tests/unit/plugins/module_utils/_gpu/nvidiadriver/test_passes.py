@@ -62,7 +62,7 @@ class Stage:
                 for item in [item for item in self.cluster.objects if item["kind"] == kind.name]:
                     done = reconcile(kind, item, self.cluster)
                     self.reports[kind.name, item["metadata"]["name"]] = done.report
-                    self.evicted += [pod["metadata"]["name"] for pod in done.look.plan.evict]
+                    self.evicted += [pod["metadata"]["name"] for pod in done.plan.evict]
 
     def delete_driver(self, name):
         """Delete one as a user does: its finalizer runs, and then it is gone."""
@@ -230,6 +230,6 @@ def test_a_settled_cluster_is_left_alone(stage):
     made.cluster.run_controllers()
     driver = made.find("NVIDIADriver", "all")
     done = reconcile(DRIVER, driver, made.cluster)
-    plan = done.look.plan
+    plan = done.plan
     assert (plan.patch, plan.prune, plan.orphan, plan.evict, plan.adopt) == ([], [], [], [], [])
     assert done.report.period == ""

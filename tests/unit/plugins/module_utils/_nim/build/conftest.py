@@ -13,17 +13,15 @@ from pathlib import Path
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     api_path,
     key_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
-    Report,
-    conclude,
-    look,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import Report
 from ansible_collections.nimops.nim.plugins.module_utils._nim.build.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     BEGIN_MARK,
@@ -164,13 +162,14 @@ class World:
             self.cluster.refuse["GET", path] = [self.answer(200, self.log)]
         cr = copy.deepcopy(self.cr)
         live = LiveCluster(self.client, NAMESPACE)
-        seen = look(KIND, cr, live)
+        answers = steps.observe(KIND, cr, live)
+        _desired, plan = steps.plan(KIND, cr, Observed(answers))
         meanwhile()
-        outcome = self._write(seen.plan)
-        said = conclude(KIND, cr, seen.answers, outcome, live)
+        outcome = self._write(plan)
+        said = steps.report(KIND, cr, answers, outcome, live)
         events = [self.cluster.objects[path] for path in set(self.cluster.objects) - before]
         told = [(item["type"], item["reason"]) for item in events if item["kind"] == "Event"]
-        asked = [key for key in seen.answers if key != "operator"]
+        asked = [key for key in answers if key != "operator"]
         return Pass(asked, list(outcome.written), outcome.deleted, said, told)
 
     def _write(self, plan: Plan) -> Outcome:

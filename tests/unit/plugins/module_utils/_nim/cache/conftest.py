@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Refusal,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.reads import reads
@@ -131,7 +131,7 @@ class World:
         before = copy.deepcopy(self.cr)
         keys, observed = self.observe()
         want = desired(NIMCacheApp(self.cr, observed))
-        plan = make_plan(self.cr, want, observed)
+        plan = compare(self.cr, want, observed)
         written: dict[str, Json] = {}
         refusals = list(plan.refusals)
         for manifest in plan.apply:

@@ -7,9 +7,9 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.kind import KIND
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status import assess
@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.status impor
 def plan_and_assess(world: t.Any, **environment: str) -> tuple[t.Any, t.Any]:
     """A pass of an operator with these switches."""
     answers = {**world.observe()[1].answers, "operator": read_switches(environment)}
-    _wanted, plan = plan_for(KIND, world.cr, Observed(answers))
+    _wanted, plan = steps.plan(KIND, world.cr, Observed(answers))
     outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason or "Failed")
     return plan, assess(NIMCacheApp(world.cr, Observed(answers)), outcome)
 

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._nim.dra.applied import (
     workload_child,
 )
@@ -94,7 +94,7 @@ def test_several_requests_of_a_claim_are_left_to_a_patch(found: t.Any, is_paused
 
 def plan(wanted: t.Any, found: t.Any) -> t.Any:
     child = workload_child(wanted, found)
-    return make_plan(CR, Desired([child]), Observed({"Deployment/nim/llm": found}))
+    return compare(CR, Desired([child]), Observed({"Deployment/nim/llm": found}))
 
 
 def to_make(item: t.Any) -> t.Any:

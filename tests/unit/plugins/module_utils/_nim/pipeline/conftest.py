@@ -18,7 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.reads import reads
@@ -88,7 +88,7 @@ class World:
     def reconcile(self, failure: str = "") -> Assessment:
         before = copy.deepcopy(self.cr)
         observed = self.observe()
-        plan = make_plan(self.cr, desired(NIMPipelineApp(self.cr, observed)), observed)
+        plan = compare(self.cr, desired(NIMPipelineApp(self.cr, observed)), observed)
         refusals, written, deleted = list(plan.refusals), {}, []
         for manifest in plan.apply:
             name = manifest["metadata"]["name"]

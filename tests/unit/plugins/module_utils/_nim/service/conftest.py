@@ -147,14 +147,14 @@ class Cluster:
 
     def run_pass(self, cr: Json, refuse: str = "") -> list[str]:
         """What was deleted. ``refuse``: a kind that the API server does not know."""
+        from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
         from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
             key_of,
         )
         from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
         from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
 
-        _wanted, plan = plan_for(KIND, cr, Observed(self.look(cr)))
+        _wanted, plan = steps.plan(KIND, cr, Observed(self.look(cr)))
         assert (plan.refusals, plan.failure) == ([], "")
         for item in plan.apply:
             if item["kind"] != refuse:

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
-from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import make_plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import Store
@@ -149,7 +149,7 @@ def test_the_template_of_an_earlier_service_of_that_name_is_not_taken(make: t.An
     live = children(cr, make.observe())[f"ResourceClaimTemplate/ns/{TEMPLATE}"]
     live["metadata"]["ownerReferences"][0]["uid"] = "former"
     seen = make.observe(live)
-    refusals = make_plan(cr, desired(NIMServiceApp(cr, seen)), seen).refusals
+    refusals = compare(cr, desired(NIMServiceApp(cr, seen)), seen).refusals
     assert [item.name for item in refusals] == [TEMPLATE, "llm"]
     assert refusals[1].kind == "Deployment", "its pods would claim by it"
 

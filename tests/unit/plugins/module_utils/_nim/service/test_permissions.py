@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.nim_metadata import CACHE_NAMES
 from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import plan_for
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
@@ -159,7 +159,7 @@ def test_what_runs_is_left_alone_and_nobody_tries_again(make: t.Any) -> None:
     cluster = make.cluster()
     cluster.run_pass(cr)
     answers = cluster.look(cr) | told(NIMOPS_ROOT_USER="forbid")
-    _wanted, plan = plan_for(KIND, cr, Observed(answers))
+    _wanted, plan = steps.plan(KIND, cr, Observed(answers))
     assert (plan.apply, plan.adopt, plan.prune) == ([], [], [])
     outcome = Outcome(failure=plan.failure, failure_reason=plan.failure_reason)
     said = assess(NIMServiceApp(cr, Observed(answers)), outcome)
@@ -187,7 +187,7 @@ def test_names_must_not_take_the_traffic_of_others(make: t.Any, spec: t.Any) -> 
     for labels, is_refused in (("*", False), ("team", True)):
         answers = make.cluster(**told(NIMOPS_POD_LABELS=labels)).look(cr)
         assert ("Service/ns/*" in answers) is is_refused
-        _wanted, plan = plan_for(KIND, cr, Observed(answers | {"Service/ns/*": [stolen]}))
+        _wanted, plan = steps.plan(KIND, cr, Observed(answers | {"Service/ns/*": [stolen]}))
         said = 'Service "db" selects pods with app.kubernetes.io/name=llm'
         assert plan.failure.count(said) == is_refused, plan.failure
         assert bool(plan.apply) is not is_refused

@@ -15,9 +15,9 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import conclude, observe
 from ansible_collections.nimops.nim.plugins.module_utils._http.model_server import (
     LIMIT_BYTES,
     fetch,
@@ -190,7 +190,7 @@ def reconcile_once(make: t.Any, cluster: t.Any, tmp_path: t.Any, monkeypatch: t.
         resource = cluster.put(SELF, cr)
         begin = time.monotonic()
         with LiveCluster(client, "ns") as live:
-            conclude(KIND, resource, observe(KIND, resource, live), Outcome(), live)
+            steps.report(KIND, resource, steps.observe(KIND, resource, live), Outcome(), live)
         assert time.monotonic() - begin < 2 * SECONDS + 2
         status = cluster.objects[SELF]["status"]
         assert set(status) <= FIELDS

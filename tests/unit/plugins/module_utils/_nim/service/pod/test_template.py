@@ -11,8 +11,8 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import observe
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kind import KIND
@@ -135,7 +135,7 @@ def test_tkgs_is_detected_by_the_labels_of_nodes(
 ) -> None:
     cluster.put("/api/v1/nodes/a", {"metadata": {"name": "a", "labels": TKGS}, "status": {"x": 1}})
     cr = make.cr(workload)
-    seen = Observed(observe(KIND, cr, LiveCluster(Client(cluster.kubeconfig(tmp_path)))))
+    seen = Observed(steps.observe(KIND, cr, LiveCluster(Client(cluster.kubeconfig(tmp_path)))))
     assert seen.orchestrator == "TKGS"
     made = {
         child.manifest["kind"]: child.manifest

@@ -12,6 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import identity
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     Assessment,
@@ -27,11 +28,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     read_object,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import (
-    look,
-    plan_for,
-    reconcile,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
 Json = dict[str, t.Any]
@@ -82,14 +79,14 @@ def test_nothing_of_a_plan_that_is_too_large_is_written(cluster: SimulatedCluste
     done = reconcile(TOY, {**toy(), "spec": {"size": 1 << 20}}, cluster)
     assert done.report.status["written"] == ["ConfigMap/nim/a"]
     done = reconcile(TOY, {**toy(), "spec": {"size": (1 << 20) + 1}}, cluster)
-    assert (done.look.plan.is_empty, done.outcome.written, done.outcome.deleted) == (True, {}, [])
+    assert (done.plan.is_empty, done.outcome.written, done.outcome.deleted) == (True, {}, [])
     assert done.report.status["final"] == "TooLarge"
     assert 'spec.size (1 KiB): ConfigMap "a" would have 1 MiB' in done.report.status["failure"]
 
 
 def test_all_of_a_pass(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, toy(), cluster)
-    assert set(done.look.answers) == {"operator", "Node/*", "ConfigMap/nim/a"}
+    assert set(done.answers) == {"operator", "Node/*", "ConfigMap/nim/a"}
     assert done.report.status["written"] == ["ConfigMap/nim/a"]
     assert done.report.status["observedGeneration"] == 3
     assert (done.report.error, done.report.period) == ("", "5s")
@@ -106,7 +103,7 @@ def test_all_of_a_pass(cluster: SimulatedCluster) -> None:
 def test_the_next_one_changes_nothing(cluster: SimulatedCluster) -> None:
     reconcile(TOY, toy(), cluster)
     cluster.has_moved = False
-    assert look(TOY, toy(), cluster).plan.patch == []
+    assert reconcile(TOY, toy(), cluster).plan.patch == []
     assert not cluster.has_moved
 
 
@@ -129,14 +126,14 @@ def test_another_operator_is_reported(cluster: SimulatedCluster) -> None:
 def test_a_spec_that_cannot_be_served(cluster: SimulatedCluster) -> None:
     resource = toy() | {"spec": {"bad": True}}
     done = reconcile(TOY, resource, cluster)
-    assert done.look.plan == Plan(failure="spec.bad: is set", failure_reason="Bad")
+    assert done.plan == Plan(failure="spec.bad: is set", failure_reason="Bad")
     assert done.report.status["failure"] == "spec.bad: is set"
 
 
 def test_what_is_being_deleted_reads_and_wants_nothing(cluster: SimulatedCluster) -> None:
     done = reconcile(TOY, toy(deletionTimestamp="x"), cluster)
-    assert set(done.look.answers) == {"operator"}
-    assert done.look.plan.is_empty
+    assert set(done.answers) == {"operator"}
+    assert done.plan.is_empty
     assert (done.report.changed, done.report.status) == (False, {})
 
 
@@ -145,7 +142,7 @@ def test_what_only_the_kind_can_undo_is_undone(cluster: SimulatedCluster) -> Non
         return Desired(patches=[Patch("Node", app.observed.nodes[0], (Field(LABEL, "over"),))])
 
     kind = Kind("Toy", "toys", App, reads, desired, assess, finalize=finalize)
-    plan = look(kind, toy(deletionTimestamp="x"), cluster).plan
+    plan = reconcile(kind, toy(deletionTimestamp="x"), cluster).plan
     assert (plan.apply, plan.prune) == ([], [])
     assert [item["metadata"]["labels"] for item in plan.patch] == [{"toy": "over"}]
 
@@ -155,13 +152,13 @@ def test_what_only_the_kind_can_undo_is_undone(cluster: SimulatedCluster) -> Non
 )
 def test_none_of_ours_wants_anything_at_its_end(name: str, cluster: SimulatedCluster) -> None:
     resource = toy(deletionTimestamp="x") | {"kind": name}
-    seen = look(kind_of(resource), resource, cluster)
-    assert set(seen.answers) == {"operator"}
-    assert seen.plan.is_empty
+    done = reconcile(kind_of(resource), resource, cluster)
+    assert set(done.answers) == {"operator"}
+    assert done.plan.is_empty
 
 
 def test_a_plan_survives_as_plain_data(cluster: SimulatedCluster) -> None:
     from dataclasses import asdict
 
-    _wanted, plan = plan_for(TOY, toy(), App(toy()).observed)
+    _wanted, plan = steps.plan(TOY, toy(), App(toy()).observed)
     assert Plan.from_dict(asdict(plan)) == plan
