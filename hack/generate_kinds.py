@@ -277,95 +277,34 @@ def kinds_of(kind: Any) -> set[str]:
 
 
 def role(kind: Any, about: str) -> Iterator[tuple[str, str]]:
-    """The files of a role."""
-    home, variable = f"roles/{kind.singular}", f"{kind.singular}_resource"
-    one = importlib.import_module(f"{PACKAGE}._engine.kind").with_article(kind.name)
-    yield (
-        f"{home}/meta/main.yml",
-        f"""\
----
-# {GENERATED}
-galaxy_info:
-  author: The nimops.nim authors
-  description: Reconcile custom resources of {kind.group}
-  license: Apache-2.0
-  min_ansible_version: "2.18"
-dependencies: []
-""",
-    )
+    """The files of a role, from the templates in `hack/role`."""
+    home, templates = f"roles/{kind.singular}", ROOT / "hack" / "role"
+    runs_on_nodes = "DaemonSet" in kinds_of(kind)
     place = (
         "C(metadata.name) and C(metadata.namespace)" if kind.is_namespaced else "C(metadata.name)"
     )
-    yield (
-        f"{home}/meta/argument_specs.yml",
-        f"""\
----
-# {GENERATED}
-argument_specs:
-  main:
-    short_description: Reconcile one {kind.name}
-    author:
-      - The nimops.nim authors (@nimops)
-    options:
-      {variable}:
-        description:
-          - The {kind.name}, as the API server returns it.
-          - A playbook can pass the result of M(kubernetes.core.k8s_info).
-          - If it only has C(kind) and {place}, and no C(spec), it is read from the cluster.
-        type: dict
-        required: true
-""",
-    )
-    yield (
-        f"{home}/tasks/main.yml",
-        f"""\
----
-# {GENERATED}
-- name: Reconcile the {kind.name}
-  ansible.builtin.import_role:
-    name: nimops.nim.reconcile
-    rolespec_validate: false
-  vars:
-    reconcile_resource: "{{{{ {variable} }}}}"
-""",
-    )
-    namespace = "        namespace: nim\n" if kind.is_namespaced else ""
-    yield (
-        f"{home}/README.md",
-        f"""\
-# nimops.nim.{kind.singular}
-
-{about}
-
-One pass over one {kind.name}: reads what it depends on, writes what differs, and reports the status, as the
-operator does for each event. Some work takes several passes: a playbook repeats the role until `status` says that it is done.
-
-| variable | meaning |
-|---|---|
-| `{variable}` | the {kind.name} as the API server returns it, or only its `kind` and the `metadata` that identify it |
-
-```yaml
-- name: Reconcile {one} once
-  hosts: localhost
-  gather_facts: false
-  tasks:
-    - name: Read it
-      kubernetes.core.k8s_info:
-        api_version: {kind.api_version}
-        kind: {kind.name}
-{namespace}        name: mine
-      register: found
-
-    - name: Reconcile it
-      ansible.builtin.include_role:
-        name: nimops.nim.{kind.singular}
-      vars:
-        {variable}: "{{{{ found.resources[0] }}}}"
-```
-
-`K8S_AUTH_KUBECONFIG` or `KUBECONFIG` names the kubeconfig. {GENERATED}
-""",
-    )
+    parts = {
+        name: (templates / "tasks" / f"{name}.part.in").read_text() if runs_on_nodes else "\n"
+        for name in ("daemonsets", "evict")
+    }
+    words = {
+        **{f"@{name}@\n": text for name, text in parts.items()},
+        "@namespace@": "        namespace: nim\n" if kind.is_namespaced else "",
+        "@Kind@": kind.name,
+        "@kind@": kind.singular,
+        "@about@": about,
+        "@api_version@": kind.api_version,
+        "@group@": kind.group,
+        "@one@": importlib.import_module(f"{PACKAGE}._engine.kind").with_article(kind.name),
+        "@place@": place,
+        "GENERATED": GENERATED,
+    }
+    for file in sorted(templates.rglob("*.in")):
+        text = file.read_text()
+        for word, value in words.items():
+            text = text.replace(word, value)
+        if not file.stem.endswith(".part"):
+            yield f"{home}/{file.relative_to(templates).with_suffix('')}", text
 
 
 # RBAC

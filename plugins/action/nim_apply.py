@@ -21,6 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.text import (
     summarize,
     write_plan,
 )
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,
     RESOURCES_SPEC,
@@ -45,8 +46,8 @@ class ActionModule(ResourcesAction):
         client, texts = self.connect(arguments), self.require_texts(arguments)
         resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         if self._task.check_mode:
-            return self._preview(client, resources)
-        run = submit(client, resources)
+            return self._preview(client, resources, child_filters())
+        run = submit(client, resources, child_filters())
         try:
             if arguments["wait"]:
                 wait_until_ready(client, run, arguments["wait_timeout"], self.say)

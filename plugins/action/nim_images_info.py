@@ -29,6 +29,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simula
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.text import name_of
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     RESOURCES_SPEC,
     ResourcesAction,
@@ -80,7 +81,7 @@ class ActionModule(ResourcesAction):
                 assumed=assumed_objects(),
                 namespace=arguments["namespace"] or _NAMESPACE,
             )
-            simulated = simulate(map(stored, given), known.ask)
+            simulated = simulate(map(stored, given), known.ask, child_filters())
             objects = (wanted.child.manifest for wanted in simulated.wanted.values())
             for image, users in images_of(objects).items():
                 found.setdefault(image, set()).update(users)

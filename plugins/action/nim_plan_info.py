@@ -19,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.text import (
     summarize,
     write_plan,
 )
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,
     RESOURCES_SPEC,
@@ -42,7 +43,7 @@ class ActionModule(ResourcesAction):
             resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         else:
             resources = list_resources(client, arguments["namespace"] or "")
-        found = preview(client, resources, is_given=bool(texts))
+        found = preview(client, resources, child_filters(), is_given=bool(texts))
         if arguments["output"] == "json":
             self.put(json.dumps(to_dict(found), indent=2))
         else:

@@ -30,6 +30,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simula
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.text import name_of
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     RESOURCES_SPEC,
     ResourcesAction,
@@ -58,7 +59,7 @@ class ActionModule(ResourcesAction):
         told = read_objects(arguments["facts"])
         nodes = assumed_nodes(given, told)
         facts = Facts([*told, *nodes], arguments["native_images"], assumed_objects(), namespace)
-        simulated = simulate(map(stored, given), facts.ask)
+        simulated = simulate(map(stored, given), facts.ask, child_filters())
         objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
         changed = self._write(objects, arguments)
         if nodes:

@@ -27,6 +27,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.hand
 from ansible_collections.nimops.nim.plugins.module_utils._commands.takeover.snapshot import (
     Comparison,
 )
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,
     CommandAction,
@@ -56,7 +57,7 @@ class ActionModule(CommandAction):
 
     def _there(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:
         takeover.check(now)
-        found = takeover.preview(now)
+        found = takeover.preview(now, child_filters())
         self.put(describe(now, found))
         result: Json = {"changes": [change.to_dict() for change in found.changes]}
         if now.is_taken_over:

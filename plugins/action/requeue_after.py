@@ -7,31 +7,24 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
-    PERIOD,
+from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import (
+    ReconcileAction,
+    period_of,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
-from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
-from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done, ReconcileAction
-
-_NEVER = "0s"
-_FOR_FINALIZER = "1s"
 
 
 class ActionModule(ReconcileAction):
     """The runtime reads `period` from this task's event, and ends the reconcile at once."""
 
+    spec = ReconcileAction.spec | {"resource": {"type": "dict"}, "period": {"type": "str"}}
+    rules: t.ClassVar[dict[str, t.Any]] = {
+        "mutually_exclusive": [("resource", "period")],
+        "required_one_of": [("resource", "period")],
+    }
+
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Do the pass, and say when to come again; there is always a period, unless it failed."""
+        if arguments["resource"] is None:
+            return {"changed": False, "period": arguments["period"]}
         done = self.reconcile(arguments)
         return {**done.result, "period": period_of(done)}
-
-
-def period_of(done: Done) -> str:
-    """When the runtime is to come again; without this task, it would know by itself."""
-    if done.resource is None:
-        return _NEVER
-    if is_deleted(done.resource):
-        return _FOR_FINALIZER
-    annotations = done.resource["metadata"].get("annotations") or {}
-    return done.report.period or annotations.get(PERIOD) or kind_of(done.resource).reconcile_period

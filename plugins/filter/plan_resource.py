@@ -11,9 +11,19 @@ from dataclasses import asdict
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed, unpack
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+    RESOURCE,
+    Observed,
+    unpack,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import stages_of
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import (
+    child_filters as find_child_filters,
+)
 
 DOCUMENTATION = r"""
 name: plan_resource
@@ -27,7 +37,9 @@ description:
 positional: observed
 options:
   _input:
-    description: The custom resource, as the API server returns it.
+    description:
+      - The custom resource, as the API server returns it.
+      - If it has no C(spec), the one in O(observed) is used; without one there, nothing is planned.
     type: dict
     required: true
   observed:
@@ -36,6 +48,12 @@ options:
       - A dictionary of the same structure also works. If it is empty, no object is assumed to exist.
     type: raw
     default: {}
+  child_filters:
+    description:
+      - Names of filters, as a list or separated by commas, that change each object before it is compared. Each gets the
+        object and the custom resource, and returns the object to write instead.
+      - By default those that the environment variable E(NIMOPS_CHILD_FILTERS) names.
+    type: raw
 """
 
 EXAMPLES = r"""
@@ -63,6 +81,7 @@ _value:
       to objects to delete, C(patch) merge patches of objects of other owners, such as labels of nodes.
     - C(refusals) lists existing objects that the operator must not write, each with C(kind), C(name) and
       C(message).
+    - C(stages) has the same in the order in which tasks write it: see M(nimops.nim.nim_write).
     - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the
       condition reason for it; both are empty if it can.
   type: dict
@@ -70,7 +89,9 @@ _value:
 
 
 def plan_resource(
-    resource: dict[str, t.Any], observed: str | dict[str, t.Any] | None = None
+    resource: dict[str, t.Any],
+    observed: str | dict[str, t.Any] | None = None,
+    child_filters: str | list[str] | None = None,
 ) -> dict[str, t.Any]:
     """Filter for `plan` of `_engine/steps.py`."""
     if not isinstance(resource, dict) or "metadata" not in resource:
@@ -80,11 +101,18 @@ def plan_resource(
     except NimError as error:
         raise AnsibleFilterError(f"plan_resource: {error}") from error
     plain = to_native_types(resource)
+    if "spec" not in plain:
+        plain = answers.get(RESOURCE)
     try:
-        _wanted, found = steps.plan(kind_of(plain), plain, Observed(answers))
+        found = _plan(plain, answers, to_native_types(child_filters)) if plain else Plan()
     except NimError as error:
         raise AnsibleFilterError(f"plan_resource: {error}") from error
-    return asdict(found)
+    return {**asdict(found), "stages": asdict(stages_of(found))}
+
+
+def _plan(resource: Json, answers: Json, names: str | list[str] | None) -> Plan:
+    adjust = find_child_filters(names)
+    return steps.plan(kind_of(resource), resource, Observed(answers), adjust)[1]
 
 
 class FilterModule:

@@ -11,7 +11,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: nim_observe
 author: The nimops.nim authors (@nimops)
-short_description: Read everything that a custom resource depends on, and plan what to write
+short_description: Read everything that a custom resource depends on
 version_added: 0.1.0
 extends_documentation_fragment:
   - nimops.nim._cluster
@@ -21,7 +21,7 @@ description:
   - Reads, in one task, the children of a custom resource of C(apps.nvidia.com) and everything else that
     determines them. This includes node labels, the NIMCache in use, the log of a probe pod and the
     response of a running model.
-  - From these it plans what to write, claim and delete. Writes nothing; M(nimops.nim.nim_reconcile) does.
+  - Writes nothing. P(nimops.nim.plan_resource#filter) says what to write; M(nimops.nim.nim_reconcile) does all at once.
   - Secrets are read only to query an image registry, and are not returned; for a Secret that contains a key, only whether
     it exists.
 """
@@ -34,7 +34,7 @@ EXAMPLES = r"""
 
 - name: Show what would be written
   ansible.builtin.debug:
-    msg: "{{ seen.plan.apply }}"
+    msg: "{{ (nim | nimops.nim.plan_resource(seen.observed)).apply }}"
 
 - name: Show the Service
   ansible.builtin.debug:
@@ -48,30 +48,7 @@ observed:
       a dictionary, because Ansible traverses a dictionary wherever it is used; P(ansible.builtin.from_json#filter)
       converts it.
     - The key of an object is C(Kind/namespace/name), or C(Kind/name) if it has no namespace; its value is null if the
-      object does not exist. The custom resource itself is under C(resource), and what
-      P(nimops.nim.plan_resource#filter) would return under C(plan).
+      object does not exist. The custom resource itself is under C(resource); without it, there is no such resource.
   returned: success
   type: str
-plan:
-  description: What has to be written. All lists are empty if nothing differs.
-  returned: success
-  type: dict
-  contains:
-    adopt:
-      description:
-        - Merge patches. Those of C(metadata.managedFields) take ownership of fields to correct; each has the
-          C(resourceVersion) that it was computed from, and its object is in C(apply) too. Those of C(spec) write what
-          server-side apply does not accept.
-      type: list
-      elements: dict
-    apply:
-      description:
-        - Objects to apply by server-side apply. New objects have a C(resourceVersion) that prevents overwriting an object
-          created in the meantime, the others have the C(uid) that was read.
-      type: list
-      elements: dict
-    prune:
-      description: References to objects to delete, each with the C(uid) that was read.
-      type: list
-      elements: dict
 """

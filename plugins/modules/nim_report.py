@@ -36,23 +36,15 @@ options:
     default: {}
   plan:
     description:
-      - What P(nimops.nim.plan_resource#filter) returned.
-      - By default the plan in O(observed), or none if O(failure) is set.
+      - What P(nimops.nim.plan_resource#filter) returned. By default nothing was to be written.
     type: dict
     default: {}
-  written:
+  registered:
     description:
-      - Name of the variable that the M(kubernetes.core.k8s) task that applied the plan has registered.
-      - It is the name, because Ansible would traverse the whole result to template it. If there is no such variable,
-        the task did not run.
-    type: str
-    default: ""
-  adopted:
-    description: The same for the M(kubernetes.core.k8s) task that patched what the plan adopts.
-    type: str
-    default: ""
-  deleted:
-    description: The same for the M(kubernetes.core.k8s) task that deleted what the plan prunes.
+      - Prefix of the names of the variables that the tasks of all stages have registered, for example C(wrote_) for
+        C(wrote_first) and C(wrote_second): see M(nimops.nim.nim_write).
+      - It is a name, because Ansible would traverse whole results to template them. A stage without such a variable did
+        not run.
     type: str
     default: ""
   failure:
@@ -65,8 +57,9 @@ EXAMPLES = r"""
 - name: Report success to the user
   nimops.nim.nim_report:
     observed: "{{ seen.observed }}"
-    written: applied
-  register: said
+    plan: "{{ plan }}"
+    registered: wrote_
+  register: reported
 
 - name: Report a failure to the user
   nimops.nim.nim_report:
@@ -87,4 +80,15 @@ period:
   description: When to reconcile again, as a duration such as C(3s), empty for the usual interval.
   returned: success
   type: str
+requeue_after:
+  description: The same for the runtime of the operator, which needs one in any case, as RV(nimops.nim.requeue_after#module:period).
+  returned: success
+  type: str
+ready_mark:
+  description:
+    - A merge patch of the custom resource that notes that tasks which follow its becoming Ready have succeeded, in the
+      annotation C(nimops.nim/ready-tasks).
+    - Empty unless the resource is Ready, and its C(metadata.generation) is not noted yet.
+  returned: success
+  type: dict
 """

@@ -18,6 +18,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
+from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import (
+    PERIOD,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
     EMPTY_REPORT,
     Report,
@@ -25,8 +28,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
+from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import child_filters
 
 _LAST_RUN = "last-run"
+_NEVER = "0s"
+_FOR_FINALIZER = "1s"
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,15 @@ class ReconcileAction(Action):
     def _pass(self, client: Client, given: Json) -> Done:
         kind, resource = kind_of(given), find_subject(client, given)
         if resource is None or is_deleted(resource):
-            _mark_work_folder_unused()
+            mark_work_folder_unused()
         if resource is None:
             return Done(None)
         is_dry = self._task.check_mode
         namespace = resource["metadata"].get("namespace") or ""
         is_new = not is_dry and not resource.get("status")
-        with LiveCluster(client, namespace, is_dry=is_dry, is_new=is_new) as cluster:
+        with LiveCluster(
+            client, namespace, is_dry=is_dry, is_new=is_new, adjust=child_filters()
+        ) as cluster:
             done = reconcile(kind, resource, cluster)
         is_changed = done.report.changed or not done.plan.is_empty
         return Done(resource, done.report, done.outcome, is_changed)
@@ -96,7 +104,17 @@ class ReconcileAction(Action):
         return None
 
 
-def _mark_work_folder_unused() -> None:
+def period_of(done: Done) -> str:
+    """When the runtime is to come again; without this task, it would know by itself."""
+    if done.resource is None:
+        return _NEVER
+    if is_deleted(done.resource):
+        return _FOR_FINALIZER
+    annotations = done.resource["metadata"].get("annotations") or {}
+    return done.report.period or annotations.get(PERIOD) or kind_of(done.resource).reconcile_period
+
+
+def mark_work_folder_unused() -> None:
     """Signal that the operator's work folder of this run is no longer needed."""
     if artifacts := os.environ.get("AWX_ISOLATED_DATA_DIR"):  # <work folder>/artifacts/<run>
         with contextlib.suppress(OSError):

@@ -54,6 +54,14 @@ def test_what_was_there_is_not_even_parsed(root, text):
     assert set(run(make_folder(root, extravars=text))) == {"nimops_resource"}
 
 
+def test_the_end_of_an_earlier_run_of_a_role_changes_no_variables(root):
+    """ansible-runner then writes back `env/envvars` as it was: with the kubeconfig of that run."""
+    folder = make_folder(root)
+    (folder / "env/envvars").write_text('{"KUBECONFIG": "/tmp/of-this-run"}')
+    run(folder)
+    assert not (folder / "env/envvars").exists()
+
+
 def test_nobody_else_may_read_the_result(root):
     folder = make_folder(root)
     run(folder)

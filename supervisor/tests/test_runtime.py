@@ -239,8 +239,9 @@ def test_all_kinds_are_watched_if_none_is_lacking_or_nobody_knows(supervise, tmp
 def watches_of_parts(tmp_path):
     """A file of watches, and those of its parts, and of two further ones."""
     (tmp_path / "watches.yaml").write_text("---\n- nim\n\n- nemo\n")
-    for name in ("nim", "nemo", "gpu", "edge"):
-        (tmp_path / f"watches-{name}.yaml").write_text(f"---\n- {name}\n")
+    for part in ("nim", "nemo", "gpu", "edge"):
+        for name in (part, f"{part}-by-role"):
+            (tmp_path / f"watches-{name}.yaml").write_text(f"---\n- {name}\n")
     (tmp_path / "watches-gpu.json").touch()
     return tmp_path / "watches.yaml"
 
@@ -256,6 +257,12 @@ def watches_of_parts(tmp_path):
         ({"NIMOPS_COMPONENT": " gpu "}, "- nim\n\n- nemo\n\n- gpu\n"),
         ({"NIMOPS_COMPONENT": "edge", "NIMOPS_NEMO": "On"}, "- nim\n\n- nemo\n\n- edge\n"),
         ({"NIMOPS_COMPONENT": "gpu", "NIMOPS_NEMO": "off"}, "- nim\n\n- gpu\n"),
+        ({"NIMOPS_RECONCILE": "task"}, ""),
+        ({"NIMOPS_RECONCILE": " Role "}, "- nim-by-role\n\n- nemo-by-role\n"),
+        (
+            {"NIMOPS_RECONCILE": "role", "NIMOPS_COMPONENT": "gpu", "NIMOPS_NEMO": "off"},
+            "- nim-by-role\n\n- gpu-by-role\n",
+        ),
     ],
 )
 def test_the_watches_are_composed_of_the_parts_that_are_served(watches_of_parts, monkeypatch, environment, composed):
@@ -285,15 +292,22 @@ def test_nemo_is_on_or_off(watches_of_parts, value, component_value):
         component.compose_watches(str(watches_of_parts), environment)
 
 
+def test_resources_are_reconciled_by_a_task_or_a_role(watches_of_parts):
+    with pytest.raises(SettingsError, match=r"^NIMOPS_RECONCILE='roles': must be task or role$"):
+        component.compose_watches(str(watches_of_parts), {"NIMOPS_RECONCILE": "roles"})
+
+
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
         ({"NIMOPS_NEMO": "off"}, "NIMOPS_NEMO='off': watches-nim.yaml is missing beside "),
         ({"NIMOPS_COMPONENT": "gpu"}, "NIMOPS_COMPONENT='gpu': watches-nim.yaml is missing beside "),
+        ({"NIMOPS_RECONCILE": "role"}, "NIMOPS_RECONCILE='role': watches-nim-by-role.yaml is missing beside "),
     ],
 )
 def test_a_missing_part_is_named(watches_of_parts, environment, said):
-    (watches_of_parts.parent / "watches-nim.yaml").unlink()
+    for file in watches_of_parts.parent.glob("watches-nim*"):
+        file.unlink()
     with pytest.raises(SettingsError, match=said):
         component.compose_watches(str(watches_of_parts), environment)
 

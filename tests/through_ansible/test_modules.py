@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
+from ansible_collections.nimops.nim.plugins.module_utils._engine.generated_keys import GENERATED_KEY
 
 try:
     from ansible.template import trust_as_template
@@ -53,18 +54,29 @@ def test_observe_and_report(run, cluster):
     stored = cluster.put(api_path("NIMService", "nim", "llm"), NIM)
     seen = run("nimops.nim.nim_observe", resource=stored)
     assert seen["changed"] is False
-    assert [key for key, items in seen["plan"].items() if items] == ["apply"]
     assert json.loads(seen["observed"])["resource"]["kind"] == "NIMService"
-    assert [item["kind"] for item in seen["plan"]["apply"]][-1] == "Deployment"
 
     said = run("nimops.nim.nim_report", observed=seen["observed"])
     assert (said["changed"], said["status"]["state"]) == (True, "NotReady")
     live = cluster.objects[api_path("NIMService", "nim", "llm")]
     assert live["status"]["state"] == "NotReady"
-    again = run("nimops.nim.nim_report", resource=live, observed=seen["observed"], written="absent")
+    again = run(
+        "nimops.nim.nim_report", resource=live, observed=seen["observed"], registered="wrote_"
+    )
     assert again["changed"] is False
-    wrong = run("nimops.nim.nim_report", observed=seen["observed"], written="inventory_hostname")
-    assert wrong["msg"] == "the variable inventory_hostname is not the result of a task"
+
+
+def test_write(run, cluster):
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "keys", "namespace": "nim"},
+        "data": {"key": GENERATED_KEY},
+    }
+    wrote = run("nimops.nim.nim_write", plan={"apply": [secret]}, stage="own")
+    assert wrote["changed"] is True
+    assert "data" not in wrote["outcome"]["written"]["Secret/nim/keys"]
+    assert cluster.objects[api_path("Secret", "nim", "keys")]["data"]["key"] != GENERATED_KEY
 
 
 def test_reconcile(run, cluster):
@@ -75,6 +87,8 @@ def test_reconcile(run, cluster):
     assert "Deployment/nim/llm" in done["written"]
     told = run("nimops.nim.requeue_after", resource=cluster.objects[path])
     assert (told["changed"], told["written"], bool(told["period"])) == (False, [], True)
+    assert run("nimops.nim.requeue_after", period="7s")["period"] == "7s"
+    assert run("nimops.nim.requeue_after")["failed"] is True
 
 
 def test_what_stops_a_pass_is_in_the_status(run, cluster, servers):
@@ -213,13 +227,16 @@ FILTERS = {
         "nimops.nim.plan_resource({})).apply | map(attribute='kind') | first",
         "ServiceAccount",
     ),
-    "assess_status": (NIM, "nimops.nim.assess_status({})).state", "NotReady"),
     "select_profiles": (
         MANIFEST,
         "nimops.nim.select_profiles({'precision': 'fp8'})).selected",
         ["big"],
     ),
-    "generate_keys": ([NIM], "nimops.nim.generate_keys)[0].kind", "NIMService"),
+    "writable_children": (
+        {"apply": [NIM]},
+        "nimops.nim.writable_children('first'))[0].kind",
+        "NIMService",
+    ),
     "device_claim": (
         [{"name": "gpu"}],
         "nimops.nim.device_claim).requests[0].exactly.selectors[0].cel.expression",

@@ -14,6 +14,7 @@ from .._base.environment import count_from
 from .._base.errors import ApiError
 from .._base.reserved_keys import refuse_reserved_keys
 from .._base.types import Json
+from .._engine.adjust import Adjust
 from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
 from .._engine.observed import Read
@@ -37,7 +38,7 @@ class LiveCluster:
 
     ``is_dry``: nothing is written. ``is_shared``: others need the same workers, so the wait for
     slow servers is limited. ``is_new``: the custom resource has never been served, so it has no
-    children yet, and nobody is asked for them.
+    children yet, and nobody is asked for them. ``adjust``: see `_engine/adjust.py`.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class LiveCluster:
         is_dry: bool = False,
         is_shared: bool = True,
         is_new: bool = False,
+        adjust: Adjust | None = None,
     ) -> None:
         self.client = client
         self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
         self._find_secret = secret_finder(client)
         self._is_dry = is_dry
         self.is_new = is_new
+        self.adjust = adjust
         self._patience = Patience(namespace, Slots()) if is_shared else None
 
     def __enter__(self) -> t.Self:

@@ -15,6 +15,7 @@ import typing as t
 from datetime import UTC, datetime
 
 from .._base.types import Json
+from .._engine.adjust import Adjust
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
 from .._engine.digests import answer_digest
@@ -32,12 +33,16 @@ _SUCCEEDED = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "Tru
 
 
 class SimulatedCluster:
-    """The answers of ``base``, overridden by what was written; ``has_moved``: anything changed."""
+    """The answers of ``base``, overridden by what was written; ``has_moved``: anything changed.
+
+    ``adjust``: see `_engine/adjust.py`.
+    """
 
     slow_period = SLOW_REQUEUE_SECONDS
     is_new = False
 
-    def __init__(self, base: Ask) -> None:
+    def __init__(self, base: Ask, adjust: Adjust | None = None) -> None:
+        self.adjust = adjust
         self.has_moved = False
         self._base = base
         self._changed: dict[ObjectKey, Json | None] = {}

@@ -1,19 +1,24 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Converts results of `kubernetes.core.k8s` to the outcome of a plan. Pure."""
+"""Converts what the tasks of a role registered to the outcome of a plan.
+
+Most of these tasks are `kubernetes.core.k8s`.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from dataclasses import dataclass, field
+import typing as t
 
 from .._base.types import Json
-from .._engine.api_resources import key_of
+from .._engine.api_resources import ObjectKey, identity, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.plan import Plan
+from .._engine.stages import APPLIED, STAGES, stages_of
+from .._engine.write_order import turns
 
 _NO_SUCH_KIND = re.compile(r"Failed to find exact match for (?P<version>\S+)\.(?P<kind>\w+) by ")
 _NO_SUCH_PATH = "404 page not found"
@@ -23,51 +28,119 @@ _TAIL = 300
 _FIXED = re.compile(r"metadata\.uid: Invalid value: .*: field is immutable")
 
 
-@dataclass(frozen=True)
-class TaskResults:
-    """What the tasks registered that executed a plan: its `adopt`, `apply` and `prune`.
-
-    Each is empty, or marked as skipped, if the task did not run.
-    """
-
-    adopted: Json = field(default_factory=dict)
-    written: Json = field(default_factory=dict)
-    deleted: Json = field(default_factory=dict)
+Results = t.Mapping[str, Json]
+"""What the task of each stage registered; {}, or marked as skipped, if it did not run."""
 
 
-def make_outcome(plan: Plan, results: TaskResults, failure: str, *, dry: bool) -> Outcome:
+def writable(plan: Plan, stage: str, results: Results) -> list[Json]:
+    """The children of a stage that refer to none that an earlier stage failed to write."""
+    tally = _Tally(plan, results)
+    tally.count(until=stage)
+    return tally.unblocked(getattr(tally.stages, stage))
+
+
+def make_outcome(plan: Plan, results: Results, failure: str, *, dry: bool) -> Outcome:
     """The outcome of a plan, from the results of the tasks that executed it.
 
     ``failure`` is why the run ended early, if it did. After a ``dry`` run nothing counts as
     written. An adoption that was refused for another reason than a race is tried again by the next
     pass, whenever that is.
     """
-    refusals = list(plan.refusals)
-    applied: dict[str, Json] = {}
-    gone: list[str] = []
-    raced: list[str] = []
-    for patch, result in zip(plan.adopt, _results(results.adopted), strict=False):
-        if (error := result.get("error")) and is_race(status_code(str(error.get("msg"))), ""):
-            raced.append(key_of(patch))
-    for want, result in zip(plan.apply, _results(results.written), strict=False):
-        if error := result.get("error"):
-            _sort_error(want, error, raced, refusals)
-        elif result.get("result"):
-            applied[key_of(want)] = result["result"]
-    for reference, result in zip(plan.prune, _results(results.deleted), strict=False):
-        error = result.get("error")
-        if error and status_code(str(error.get("msg"))) != 404:
-            _sort_error(reference, error, raced, refusals)
-        else:
-            gone.append(key_of(reference))
+    tally = _Tally(plan, results)
+    tally.count()
     return Outcome(
-        written={} if dry else applied,
-        deleted=[] if dry else gone,
-        raced=raced,
-        refusals=refusals,
+        written={} if dry else tally.written,
+        deleted=[] if dry else tally.deleted,
+        raced=tally.raced,
+        refusals=[*plan.refusals, *tally.refusals, *tally.waiting],
         failure=failure or plan.failure,
         failure_reason=("" if failure else plan.failure_reason) or "Failed",
+        held=tally.held,
     )
+
+
+class _Tally:
+    """What has been written, stage by stage."""
+
+    def __init__(self, plan: Plan, results: Results) -> None:
+        self.stages = stages_of(plan)
+        self.written: dict[str, Json] = {}
+        self.deleted: list[str] = []
+        self.raced: list[str] = []
+        self.refusals: list[Refusal] = []
+        self.waiting: list[Refusal] = []
+        """Of children that refer to others that were not written: the root cause comes first."""
+        self.held: dict[str, str] = {}
+        self._results = results
+        self._turns = {identity(turn.manifest): turn for turn in turns(plan.apply)}
+        self._failed: set[ObjectKey] = set()
+
+    def count(self, until: str = "") -> None:
+        """Count the results of all stages before one, or of all."""
+        for name in STAGES:
+            if name == until:
+                return
+            result, items = self._results.get(name) or {}, getattr(self.stages, name)
+            if name in APPLIED:
+                self._count_applied(self.unblocked(items), result)
+            elif name == "adopt":
+                self._count_adopted(items, result)
+            elif name == "prune":
+                self._count_deleted(items, result)
+            else:
+                self._count_ours(self.unblocked(items), result.get("outcome") or {})
+
+    def unblocked(self, items: t.Iterable[Json]) -> list[Json]:
+        """Those that refer to no child that was not written; what is left out counts as failed."""
+        return [item for item in items if not self._is_blocked(item)]
+
+    def _is_blocked(self, item: Json) -> bool:
+        key = identity(item)
+        refers = self._turns[key].refers if key in self._turns else []
+        target = next((target for target in refers if target in self._failed), None)
+        if target is None:
+            return False
+        self._failed.add(key)
+        if str(target) in self.raced:
+            self.raced.append(str(key))
+        else:
+            text = f'waits for {target.kind} "{target.name}"'
+            self.waiting.append(Refusal(key.kind, key.name, text))
+        return True
+
+    def _count_applied(self, items: list[Json], result: Json) -> None:
+        for want, item in zip(items, _results(result), strict=False):
+            if error := item.get("error"):
+                _sort_error(want, error, self.raced, self.refusals)
+                self._failed.add(identity(want))
+            elif item.get("result"):
+                self.written[key_of(want)] = item["result"]
+
+    def _count_adopted(self, items: list[Json], result: Json) -> None:
+        for patch, item in zip(items, _results(result), strict=False):
+            error = item.get("error")
+            if error and is_race(status_code(str(error.get("msg"))), ""):
+                self.raced.append(key_of(patch))
+
+    def _count_deleted(self, items: list[Json], result: Json) -> None:
+        for reference, item in zip(items, _results(result), strict=False):
+            error = item.get("error")
+            if error and status_code(str(error.get("msg"))) != 404:
+                _sort_error(reference, error, self.raced, self.refusals)
+            else:
+                self.deleted.append(key_of(reference))
+
+    def _count_ours(self, items: list[Json], outcome: Json) -> None:
+        self.written |= outcome.get("written") or {}
+        self.deleted += outcome.get("deleted") or []
+        self.raced += outcome.get("raced") or []
+        self.held |= outcome.get("held") or {}
+        refusals = [Refusal(**item) for item in outcome.get("refusals") or []]
+        self.refusals += refusals
+        failed = {(item.kind, item.name) for item in refusals}
+        for key in map(identity, items):
+            if str(key) in self.raced or (key.kind, key.name) in failed:
+                self._failed.add(key)
 
 
 def _results(result: Json) -> list[Json]:

@@ -21,8 +21,8 @@ from .._engine.api_resources import ObjectKey, api_path, identity, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.metadata import FIELD_MANAGER
 from .._engine.plan import Plan
-from .._engine.references import find_needed, in_order
 from .._engine.sealed import has_sealed, seal, unseal
+from .._engine.write_order import ON_NODES, turns
 from .client import Client
 from .private_keys import generate_keys
 from .reader import secret_finder
@@ -31,32 +31,6 @@ from .task_results import is_race, refusal_text
 Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
 """A manifest, and what the API server has made of it, or its refusal."""
 
-_ROLES = frozenset(("ClusterRole", "Role"))
-_BINDINGS = frozenset(("ClusterRoleBinding", "RoleBinding"))
-_INERT = _ROLES | {
-    "ConfigMap",
-    "PersistentVolumeClaim",
-    "RuntimeClass",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-}
-"""Neither start nor name anything."""
-_POINTERS = frozenset(
-    (
-        "GRPCRoute",
-        "HTTPRoute",
-        "HorizontalPodAutoscaler",
-        "InferencePool",
-        "Ingress",
-        "ServiceMonitor",
-    )
-)
-"""Start nothing: each needs what it refers to."""
-_WORKLOADS = frozenset(("DaemonSet", "Deployment", "StatefulSet"))
-"""Their controllers retry when a pod is not admitted."""
-_NO_PART_OF_PODS = _BINDINGS | _POINTERS | _WORKLOADS | {"Service"}
-_ON_NODES = "DaemonSet"
 _SIDE_BY_SIDE = 4
 _CONFLICT = 409
 _HELD = 429
@@ -81,14 +55,14 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
             raced.append(key_of(patch))
     manifests = list(generate_keys(plan.apply))
     writes = _Writes(client, manifests)
-    done = writes.apply([item for item in manifests if item["kind"] != _ON_NODES])
+    done = writes.apply([item for item in manifests if item["kind"] != ON_NODES])
     orphaned = _end_all(_orphan, client, plan.orphan, raced, refusals)
     # A label that a node loses ends the pods of whatever has not been orphaned.
     patches = plan.patch if len(orphaned) == len(plan.orphan) else []
     for patch, error in _patch_all(client, patches):
         if error:
             _sort_error(patch, error, raced, refusals)
-    done += writes.apply([item for item in manifests if item["kind"] == _ON_NODES])
+    done += writes.apply([item for item in manifests if item["kind"] == ON_NODES])
     # The root cause comes first.
     for manifest, found, error in sorted(done, key=lambda tried: isinstance(tried[2], _WaitsError)):
         if error:
@@ -145,7 +119,7 @@ class _Writes:
 
     def __init__(self, client: Client, manifests: list[Json]) -> None:
         self._client = client
-        self._needed = find_needed(manifests) if len(manifests) > 1 else {}
+        self._turns = {identity(turn.manifest): turn for turn in turns(manifests)}
         self._failed: dict[ObjectKey, ApiError] = {}
 
     def apply(self, manifests: list[Json]) -> list[Tried]:
@@ -155,18 +129,14 @@ class _Writes:
         """
         if len(manifests) < 2:
             return [self._apply(item, ()) for item in manifests]
+        given = {identity(item) for item in manifests}
         started: dict[ObjectKey, Future[Tried]] = {}
         # A write waits for earlier ones only, which have a thread before it: some can always go on.
         with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-            for item in in_order(manifests, self._needed):
-                key = identity(item)
-                named = self._needed.get(key, ())
-                waits = [
-                    future
-                    for before, future in started.items()
-                    if before in named or _needs(key.kind, before.kind)
-                ]
-                started[key] = pool.submit(self._apply, item, waits)
+            for key, turn in self._turns.items():
+                if key in given:
+                    waits = [started[before] for before in turn.waits if before in started]
+                    started[key] = pool.submit(self._apply, turn.manifest, waits)
         return [started[identity(item)].result() for item in manifests]
 
     def _apply(self, manifest: Json, waits: t.Iterable[Future[Tried]]) -> Tried:
@@ -183,20 +153,11 @@ class _Writes:
 
     def _why_not(self, key: ObjectKey) -> ApiError | None:
         """An error as long as an object that is needed was not written."""
-        for target in self._needed.get(key, ()):
+        for target in self._turns[key].refers:
             if cause := self._failed.get(target):
                 status = _CONFLICT if is_race(cause.status, str(cause)) else cause.status
                 return _WaitsError(status, f'waits for {target.kind} "{target.name}"')
         return None
-
-
-def _needs(kind: str, before: str) -> bool:
-    """Whether an object of a kind is written only when those of another before it are there."""
-    if kind in _INERT or kind in _POINTERS:
-        return False
-    if kind in _BINDINGS:
-        return before in _ROLES
-    return kind not in _WORKLOADS or before not in _NO_PART_OF_PODS
 
 
 def _delete(client: Client, reference: Json) -> Json:

@@ -35,7 +35,7 @@ def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
     """
     while True:
         answers = steps.observe(kind, resource, cluster)
-        desired, plan = steps.plan(kind, resource, Observed(answers))
+        desired, plan = steps.plan(kind, resource, Observed(answers), cluster.adjust)
         outcome = steps.write(plan, cluster)
         if not (outcome.raced and cluster.is_new):
             break

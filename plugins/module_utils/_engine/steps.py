@@ -14,6 +14,7 @@ from datetime import datetime
 
 from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .._base.types import Json
+from .adjust import Adjust, adjust_children
 from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
 from .observed import OPERATOR, Observed, Read
@@ -32,6 +33,8 @@ class Cluster(t.Protocol):
 
     slow_period: int
     """Minimum seconds before the next pass when passes are slow."""
+    adjust: Adjust | None
+    """Changes each child before it is compared with what is there."""
     is_new: bool
     """Whether children are taken to be absent without a look, as nobody has served the resource."""
 
@@ -88,15 +91,19 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     return answers
 
 
-def plan(kind: AnyKind, resource: Json, observed: Observed) -> tuple[Desired, Plan]:
+def plan(
+    kind: AnyKind, resource: Json, observed: Observed, adjust: Adjust | None = None
+) -> tuple[Desired, Plan]:
     """What the kind wants, and what must be written for it.
 
     A spec that cannot be served is a failure in the plan, not an exception. If the plan is too
-    large, nothing of it is written.
+    large, nothing of it is written. ``adjust``: see `_engine/adjust.py`.
     """
     wanted, found, failure = Desired(), Plan(), None
     try:
         wanted = _desired_of(kind, resource, observed)
+        if adjust:
+            wanted = adjust_children(wanted, resource, adjust)
         found, failure = compare(resource, wanted, observed), wanted.failure
         refuse_large(resource, found)
     except NimError as error:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the installation that are served. Each has a file of watches beside that of the default parts."""
+"""The parts of the installation that are served, and how: each has two files of watches beside that of the default parts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 
 from nimops_supervisor.settings import SettingsError
 
-COMPONENT, NEMO = "NIMOPS_COMPONENT", "NIMOPS_NEMO"
+COMPONENT, NEMO, RECONCILE = "NIMOPS_COMPONENT", "NIMOPS_NEMO", "NIMOPS_RECONCILE"
 _BASE, _NEMO = "nim", "nemo"
 _ON, _OFF = "on", "off"
+_TASK, _ROLE = "task", "role"
+_BY_ROLE = "-by-role"
 _HEAD = "---\n"
 
 
@@ -24,19 +26,27 @@ def served(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [*([] if nemo.lower() == _OFF else [_NEMO]), *([component] if component else [])]
 
 
+def is_by_role(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether resources are reconciled by roles instead of one task; SettingsError."""
+    way = environment.get(RECONCILE, "").strip().lower()
+    if way not in {"", _TASK, _ROLE}:
+        raise SettingsError(f"{RECONCILE}={way!r}: must be {_TASK} or {_ROLE}")
+    return way == _ROLE
+
+
 def compose_watches(given: str, environment: Mapping[str, str]) -> str:
     """The watches of the parts that are served; empty if the given file has just these. SettingsError."""
     usual, parts = Path(given), [_BASE, *served(environment)]
-    wanted = environment.get(COMPONENT, "").strip()
-    if parts == [_BASE, _NEMO] and not wanted:
+    wanted, way = environment.get(COMPONENT, "").strip(), _BY_ROLE if is_by_role(environment) else ""
+    if parts == [_BASE, _NEMO] and not wanted and not way:
         return ""
     prefix = f"{usual.stem}-"
     files = {file.stem.removeprefix(prefix): file for file in usual.parent.glob(f"{prefix}*{usual.suffix}")}
-    known = sorted(files.keys() - {_BASE, _NEMO})
+    known = sorted(name for name in files.keys() - {_BASE, _NEMO} if not name.endswith(_BY_ROLE))
     if wanted and wanted not in known:
         raise SettingsError(f"{COMPONENT}={wanted!r}: must be one of {', '.join(known) or 'none'}, or empty")
-    missing = [f"{prefix}{name}{usual.suffix}" for name in parts if name not in files]
+    missing = [f"{prefix}{name}{way}{usual.suffix}" for name in parts if f"{name}{way}" not in files]
     if missing:
-        switch = COMPONENT if wanted else NEMO
+        switch = COMPONENT if wanted else RECONCILE if way else NEMO
         raise SettingsError(f"{switch}={environment[switch]!r}: {', '.join(missing)} is missing beside {given}")
-    return "\n".join(files[name].read_text().removeprefix(_HEAD) for name in parts)
+    return "\n".join(files[f"{name}{way}"].read_text().removeprefix(_HEAD) for name in parts)

@@ -46,6 +46,9 @@ def before_run(arguments: list[str]) -> Path:
         raise GuardError(f"{NAME} is guarded: only `run` with a work folder of the runtime is allowed")
     folder = Path(arguments[2])
     write(folder / "env/extravars", {"nimops_resource": identify(folder)})
+    # The same variables are in the environment. When the run of a role ends, ansible-runner writes back what this file
+    # had at its start, maybe over that of the next run.
+    (folder / "env/envvars").unlink(missing_ok=True)
     (folder / LAST_RUN).unlink(missing_ok=True)
     return folder
 

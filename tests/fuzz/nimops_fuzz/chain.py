@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass, field
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
-    TaskResults,
     make_outcome,
+    refusal_text,
+    writable,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_faults
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
-from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS, key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     PLAN,
     RESOURCE,
@@ -32,6 +33,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     unpack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import APPLIED, STAGES
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
 from .schema import Json, home_of, limits_of, schema_of, walk
@@ -152,7 +154,7 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
         _check_plan(resource, done.plan)
         done.written, done.deleted = write(done.plan)
     plan = Plan.from_dict(done.plan)
-    results = TaskResults(written=done.written, deleted=done.deleted)
+    results = _registered(plan, done.written, done.deleted)
     outcome = make_outcome(plan, results, failure, dry=False)
     try:
         found = steps.report(kind, resource, answers, outcome, cluster)
@@ -166,6 +168,36 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
         raise FlawError(f"no period: {found.period!r}")
     if (failure or outcome.failure) and not found.error and not _says_failure(found.status):
         raise FlawError(f"the status does not tell of: {failure or outcome.failure}")
+
+
+def _registered(plan: Plan, written: Json, deleted: Json) -> dict[str, Json]:
+    """What the tasks of a role would have registered, each for its stage."""
+    results = (written.get("result") or {}).get("results") or []
+    known = {key_of(item): result for item, result in zip(plan.apply, results, strict=False)}
+    found: dict[str, Json] = {"prune": deleted}
+    for stage in (name for name in STAGES if name in (*APPLIED, "own", "rest")):
+        items = [item for item in writable(plan, stage, found) if key_of(item) in known]
+        given = [known[key_of(item)] for item in items]
+        found[stage] = {"result": {"results": given}}
+        if stage not in APPLIED:
+            found[stage] = {"outcome": _outcome(items, given)}
+    return found
+
+
+def _outcome(items: list[Json], results: list[Json]) -> Json:
+    """What `nim_write` would have returned."""
+    refusals = [
+        {
+            "kind": item["kind"],
+            "name": item["metadata"]["name"],
+            "message": refusal_text(result["error"]["msg"], item["kind"], item["apiVersion"]),
+        }
+        for item, result in zip(items, results, strict=True)
+        if "error" in result
+    ]
+    pairs = zip(items, results, strict=True)
+    written = {key_of(item): result["result"] for item, result in pairs if "result" in result}
+    return {"written": written, "refusals": refusals}
 
 
 def _says_failure(status: Json) -> bool:

@@ -13,6 +13,7 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.live import LiveCluster
+from ..._engine.adjust import Adjust
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import api_path, identity, is_served
 from ..._engine.conditions import find_condition
@@ -42,10 +43,14 @@ class Progress:
 
 @dataclass
 class ApplyRun:
-    """``wrote``: the number of objects written, including custom resources."""
+    """``wrote``: the number of objects written, including custom resources.
+
+    ``adjust``: see `_engine/adjust.py`.
+    """
 
     progress: dict[Key, Progress] = field(default_factory=dict)
     wrote: int = 0
+    adjust: Adjust | None = None
 
     def unready(self) -> list[str]:
         """The resources that are not Ready, and why."""
@@ -56,9 +61,9 @@ class ApplyRun:
         ]
 
 
-def submit(client: Client, resources: t.Iterable[Json]) -> ApplyRun:
+def submit(client: Client, resources: t.Iterable[Json], adjust: Adjust | None = None) -> ApplyRun:
     """Write the custom resources. Raises ApiError, and NimError if the API server refuses one."""
-    run = ApplyRun()
+    run = ApplyRun(adjust=adjust)
     for resource in resources:
         path = path_of(resource)
         before = client.get(path)
@@ -117,7 +122,7 @@ def _reconcile(client: Client, run: ApplyRun, key: Key, say: t.Callable[[str], N
     resource = client.get(api_path(kind, namespace, name))
     if resource is None:
         raise NimError(f"{name_of(key)} was deleted by somebody else")
-    done = reconcile(kind_of(resource), resource, _ExternalCluster(client))
+    done = reconcile(kind_of(resource), resource, _ExternalCluster(client, run.adjust))
     said, outcome = done.report, done.outcome
     run.wrote += len(outcome.written) + len(outcome.deleted)
     for child in [*done.answers.values(), *outcome.written.values()]:
@@ -144,8 +149,8 @@ def _follow(run: ApplyRun, resource: Json, child: t.Any) -> None:
 class _ExternalCluster(LiveCluster):
     """The cluster as the operator sees it, wherever this runs, for a single interactive user."""
 
-    def __init__(self, client: Client) -> None:
-        super().__init__(client, is_shared=False)
+    def __init__(self, client: Client, adjust: Adjust | None) -> None:
+        super().__init__(client, is_shared=False, adjust=adjust)
 
     def answer(self, read: Read) -> t.Any:
         """The answer; from outside, models are reached through the API server."""

@@ -13,6 +13,7 @@ from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import answer
 from ..._cluster.simulated import Ask
+from ..._engine.adjust import Adjust
 from ..._engine.api_resources import KINDS, api_path, identity
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
@@ -34,9 +35,16 @@ class Preview:
     simulated: SimulationResult
 
 
-def preview(client: Client, resources: t.Iterable[Json], *, is_given: bool = True) -> Preview:
+def preview(
+    client: Client,
+    resources: t.Iterable[Json],
+    adjust: Adjust | None = None,
+    *,
+    is_given: bool = True,
+) -> Preview:
     """What would change if these custom resources were applied (``is_given``), or as they are.
 
+    ``adjust``: see `_engine/adjust.py`.
     Writes nothing. Raises ApiError, and NimError if the API server refuses one.
     """
     ask = remember(lambda read: _read_api_server_only(client, read))
@@ -44,7 +52,7 @@ def preview(client: Client, resources: t.Iterable[Json], *, is_given: bool = Tru
     for resource in resources:
         key = identity(resource)
         found[key] = submit_dry_run(client, resource) if is_given else resource
-    simulated = simulate(found.values(), ask)
+    simulated = simulate(found.values(), ask, adjust)
     given = found if is_given else {}
     return Preview(find_changes(simulated, given, ask), simulated)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from ..._base.types import Json
 from ..._cluster.simulated import Ask, SimulatedCluster
+from ..._engine.adjust import Adjust
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import identity, is_served
 from ..._engine.conditions import find_condition
@@ -53,9 +54,11 @@ class SimulationResult:
     notes: dict[Key, list[str]] = field(default_factory=dict)
 
 
-def simulate(resources: t.Iterable[Json], base: Ask) -> SimulationResult:
+def simulate(
+    resources: t.Iterable[Json], base: Ask, adjust: Adjust | None = None
+) -> SimulationResult:
     """Simulate these custom resources, and those that they create, in this cluster."""
-    simulation = _Simulation(SimulatedCluster(base))
+    simulation = _Simulation(SimulatedCluster(base, adjust))
     for resource in resources:
         simulation.add_resource(resource)
     for _number in range(_MAX_PASSES):

@@ -15,6 +15,7 @@ from ..._base.printable import printable
 from ..._base.types import Json
 from ..._builders.nim_metadata import LAST_APPLIED_ANNOTATION
 from ..._cluster.client import Client
+from ..._engine.adjust import Adjust
 from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.conditions import drop_condition
@@ -146,9 +147,9 @@ class Takeover:
             unserved=self._count_unserved(definitions),
         )
 
-    def preview(self, now: Situation) -> Preview:
-        """What our operator would change, written nowhere."""
-        return preview(self._client, now.resources, is_given=False)
+    def preview(self, now: Situation, adjust: Adjust | None = None) -> Preview:
+        """What our operator would change, written nowhere; ``adjust``: see `_engine/adjust.py`."""
+        return preview(self._client, now.resources, adjust, is_given=False)
 
     def obstacles(self) -> Obstacles:
         """What the reference operator could not take over."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
-    TaskResults,
     make_outcome,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Refusal
@@ -84,7 +83,7 @@ NO_KIND = Refusal(
     ],
 )
 def test_results_of_applying(results, result, wanted, written, refusals):
-    found = make_outcome(Plan(apply=wanted), TaskResults(written=results[result]), "", dry=False)
+    found = make_outcome(Plan(apply=wanted), {"first": results[result]}, "", dry=False)
     assert list(found.written) == written
     assert found.refusals == refusals
     assert all(item["metadata"]["resourceVersion"] for item in found.written.values())
@@ -92,9 +91,7 @@ def test_results_of_applying(results, result, wanted, written, refusals):
 
 def test_results_of_deleting(results):
     plan = {"prune": [FINE, DENIED, VANISHING, ABSENT, REPLACED]}
-    found = make_outcome(
-        Plan.from_dict(plan), TaskResults(deleted=results["deleted"]), "", dry=False
-    )
+    found = make_outcome(Plan.from_dict(plan), {"prune": results["deleted"]}, "", dry=False)
     assert found.refusals == [REFUSED]
     assert found.deleted == [
         "ConfigMap/nim/fine",
@@ -105,9 +102,7 @@ def test_results_of_deleting(results):
 
 
 def test_results_of_making_what_has_appeared(results):
-    found = make_outcome(
-        Plan(apply=[FRESH, APPEARED]), TaskResults(written=results["raced"]), "", dry=False
-    )
+    found = make_outcome(Plan(apply=[FRESH, APPEARED]), {"first": results["raced"]}, "", dry=False)
     assert list(found.written) == ["ConfigMap/nim/fresh"]
     assert (found.raced, found.refusals) == (["ConfigMap/nim/appeared"], [])
 
@@ -122,5 +117,5 @@ def test_results_of_making_what_has_appeared(results):
 )
 def test_results_of_adopting(results, result, adopt, raced):
     """Another refusal than a race is no race: the next pass would only be refused again."""
-    found = make_outcome(Plan(adopt=adopt), TaskResults(adopted=results[result]), "", dry=False)
+    found = make_outcome(Plan(adopt=adopt), {"adopt": results[result]}, "", dry=False)
     assert (found.raced, found.refusals) == (raced, [])

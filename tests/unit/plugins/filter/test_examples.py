@@ -67,31 +67,28 @@ def test_select_profiles():
     assert others["ansible.builtin.debug"]["msg"] == ["precision wanted fp8, profile has bf16"]
 
 
-def test_assess_status():
-    (example,) = run_examples("assess_status").values()
-    assert example["ansible.builtin.debug"]["msg"] == ["NIMCache models not found"]
+def test_writable_children():
+    (example,) = run_examples("writable_children").values()
+    assert example["ansible.builtin.debug"]["msg"] == ["Deployment"]
 
 
 def test_all_filters_have_their_examples_run():
-    """Here, or in test_generate_keys_filter.py."""
     filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
-    assert filters == {
-        *("assess_status", "device_claim", "generate_keys", "plan_resource", "select_profiles")
-    }
+    assert filters == {*("device_claim", "plan_resource", "select_profiles", "writable_children")}
 
 
 WRONG = {
     "no text": ("select_profiles", ({},), "the input must be a manifest as text in YAML"),
     "no manifest": ("select_profiles", ("[]",), "select_profiles: "),
     "no wishes": ("select_profiles", ("{}", "fp8"), "wanted must be as spec.source.ngc.model"),
-    "no resource": ("assess_status", ("llm",), "the input must be a whole custom resource"),
+    "no resource": ("plan_resource", ("llm",), "the input must be a whole custom resource"),
     "another kind": (
-        "assess_status",
-        ({"kind": "Pod", "metadata": {}},),
+        "plan_resource",
+        ({"kind": "Pod", "metadata": {}, "spec": {}},),
         "kind 'Pod' is not one of",
     ),
     "no answers": (
-        "assess_status",
+        "plan_resource",
         ({"kind": "NIMService", "metadata": {}}, "x"),
         "observed: pass what",
     ),
@@ -106,7 +103,7 @@ def test_what_a_filter_cannot_take(name, given, message):
 
 
 @pytest.mark.parametrize(
-    "name", ["plan_resource", "device_claim", "select_profiles", "assess_status"]
+    "name", ["plan_resource", "device_claim", "select_profiles", "writable_children"]
 )
 def test_what_an_example_shows_stands_in_it(name):
     """Comments below `msg` are the result, line by line."""

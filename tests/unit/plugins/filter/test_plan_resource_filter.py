@@ -57,7 +57,61 @@ def test_a_spec_that_cannot_be_served_is_a_failure():
 
 def test_what_is_being_deleted_wants_nothing():
     made = plan(nim(deletionTimestamp="2026-01-01T00:00:00Z"))
+    assert not any(made.pop("stages").values())
     assert not any(made.values())
+
+
+def test_without_a_spec_the_observed_resource_is_planned():
+    named = {key: NIM[key] for key in ("apiVersion", "kind", "metadata")}
+    assert plan(named, pack({"resource": NIM})) == plan(NIM)
+    assert not any(plan(named, pack({})).pop("apply"))
+
+
+@pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    """Filters of an administrator, found as Ansible finds those of a playbook."""
+    from ansible.plugins.loader import filter_loader
+
+    (tmp_path / "acme.py").write_text(
+        "def add_label(child, resource):\n"
+        "    labels = {**child['metadata']['labels'], 'team': resource['metadata']['namespace']}\n"
+        "    return {**child, 'metadata': {**child['metadata'], 'labels': labels}}\n"
+        "def rename(child, resource):\n"
+        "    child['metadata']['name'] += '-x'\n"
+        "    return child\n"
+        "def fail(child, resource):\n"
+        "    return child['nothing']\n"
+        "class FilterModule:\n"
+        "    def filters(self):\n"
+        "        return {'add_label': add_label, 'rename': rename, 'fail': fail}\n"
+    )
+    filter_loader.add_directory(str(tmp_path))
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_child_filters_change_all_children(monkeypatch):
+    made = plan(NIM, None, ["add_label"])
+    assert {item["metadata"]["labels"]["team"] for item in made["apply"]} == {"nim"}
+    monkeypatch.setenv("NIMOPS_CHILD_FILTERS", " add_label ,")
+    assert plan(NIM) == made
+
+
+@pytest.mark.usefixtures("in_a_folder")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rename", 'child filters: ServiceAccount "llm" must keep its apiVersion, kind, name'),
+        ("fail", "NIMOPS_CHILD_FILTERS: fail failed: KeyError: 'nothing'"),
+    ],
+)
+def test_a_child_filter_that_fails_is_named(name, message):
+    assert message in plan(NIM, None, name)["failure"]
+    assert plan(NIM, None, name)["apply"] == []
+
+
+def test_a_child_filter_must_exist():
+    with pytest.raises(AnsibleFilterError, match="there is no filter 'acme.tools.absent'"):
+        plan(NIM, None, "acme.tools.absent")
 
 
 def test_another_kind_is_a_failure():

@@ -9,7 +9,6 @@ import json
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
-    TaskResults,
     make_outcome,
     refusal_text,
     status_code,
@@ -119,7 +118,7 @@ def many(*results):
 
 
 def outcome(plan, written=None, deleted=None, failure="", dry=False):
-    results = TaskResults(written=written or {}, deleted=deleted or {})
+    results = {"first": written or {}, "prune": deleted or {}}
     return make_outcome(Plan.from_dict(plan), results, failure, dry=dry)
 
 

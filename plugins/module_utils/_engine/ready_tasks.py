@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of an administrator that run once a custom resource is Ready."""
+
+from __future__ import annotations
+
+from .._base.types import Fields, Json
+from .steps import is_deleted
+
+MARK = "nimops.nim/ready-tasks"
+"""The generation of the custom resource for which they have succeeded."""
+
+
+def mark_of(resource: Fields, status: Fields) -> Json:
+    """The merge patch that marks them as done; empty while they are not due."""
+    metadata = resource["metadata"]
+    generation = str(metadata.get("generation") or "")
+    is_marked = (metadata.get("annotations") or {}).get(MARK) == generation
+    if status.get("state") != "Ready" or is_marked or is_deleted(resource):
+        return {}
+    named = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
+    return {
+        "apiVersion": resource["apiVersion"],
+        "kind": resource["kind"],
+        "metadata": {**named, "annotations": {MARK: generation}},
+    }

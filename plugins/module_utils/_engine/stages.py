@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A plan in stages, as the tasks of a role write it: most of it with `kubernetes.core.k8s`.
+
+Each child is in a later stage than what it refers to. `_cluster/writer.py` writes the same in one
+task; there the children of a stage that others refer to need no end of the stage.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from .._base.types import Json
+from .api_resources import ObjectKey, identity
+from .plan import Plan
+from .write_order import ON_NODES, Turn, turns
+
+_FIRST_ASTRAL = "\U00010000"
+
+STAGES = ("adopt", "own", "first", "second", "third", "rest", "daemonsets", "prune", "evict")
+"""The stages in the order of their tasks; `rest` includes `others`."""
+APPLIED = ("first", "second", "third", "daemonsets")
+"""The stages that `kubernetes.core.k8s` applies."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What each task writes.
+
+    ``adopt``: merge patches that take ownership of fields. ``own``: Secrets, and children with
+    characters that kubernetes.core cannot apply, as far as they refer to no other child. ``first``:
+    the others that refer to none; ``second`` and ``third``: those that refer to earlier ones.
+    ``rest``: other children with such characters, and what refers to them. ``others``: patches of
+    objects that are not ours, and references to objects to orphan. ``daemonsets``: after the labels
+    of nodes. ``prune``: references to objects to delete; ``evict``: to pods to evict.
+    """
+
+    adopt: list[Json] = field(default_factory=list)
+    own: list[Json] = field(default_factory=list)
+    first: list[Json] = field(default_factory=list)
+    second: list[Json] = field(default_factory=list)
+    third: list[Json] = field(default_factory=list)
+    rest: list[Json] = field(default_factory=list)
+    others: list[Json] = field(default_factory=list)
+    daemonsets: list[Json] = field(default_factory=list)
+    prune: list[Json] = field(default_factory=list)
+    evict: list[Json] = field(default_factory=list)
+
+
+def stages_of(plan: Plan) -> Stages:
+    """The plan in stages."""
+    others = [*plan.orphan, *plan.patch]
+    stages = Stages(adopt=plan.adopt, others=others, prune=plan.prune, evict=plan.evict)
+    levels: dict[ObjectKey, int] = {}
+    ours: set[ObjectKey] = set()
+    for turn in turns(plan.apply):
+        key = identity(turn.manifest)
+        levels[key] = 1 + max((levels[before] for before in turn.waits), default=-1)
+        name = _stage_of(turn, levels[key], ours)
+        if name == "rest":
+            ours.add(key)
+        getattr(stages, name).append(turn.manifest)
+    return stages
+
+
+def _stage_of(turn: Turn, level: int, ours: set[ObjectKey]) -> str:
+    is_special = not can_write(turn.manifest)
+    if not level:
+        plain = "daemonsets" if turn.manifest["kind"] == ON_NODES else "first"
+        return "own" if is_special else plain
+    if is_special or level > 2 or not ours.isdisjoint(turn.waits):
+        return "rest"
+    return "daemonsets" if turn.manifest["kind"] == ON_NODES else ("second", "third")[level - 1]
+
+
+def can_write(manifest: Json) -> bool:
+    """Whether `kubernetes.core.k8s` can write an object, and may return it.
+
+    The official client escapes characters beyond U+FFFF, such as emoji, as surrogate pairs, which
+    the API server refuses in server-side apply; and the module returns what it has written.
+    """
+    text = json.dumps(manifest, ensure_ascii=False)
+    return manifest["kind"] != "Secret" and max(text) < _FIRST_ASTRAL

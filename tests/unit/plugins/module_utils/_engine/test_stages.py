@@ -1,0 +1,170 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which task of a role writes which object."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import fields
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
+    make_outcome,
+    writable,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import (
+    STAGES,
+    Stages,
+    can_write,
+    stages_of,
+)
+
+EMOJI = "\N{ROCKET}"
+
+
+def item(kind: str, name: str = "a", **spec: t.Any) -> dict[str, t.Any]:
+    return {
+        "apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "nim"}, "spec": spec,
+    }  # fmt: skip
+
+
+ACCOUNT, SECRET, CONFIG = item("ServiceAccount"), item("Secret"), item("ConfigMap")
+POD = {"serviceAccountName": "a", "volumes": [{"configMap": {"name": "a"}}]}
+DEPLOYMENT = item("Deployment", template={"spec": POD})
+DAEMONS = item("DaemonSet", template={"spec": POD})
+SCALER = item("HorizontalPodAutoscaler", scaleTargetRef={"kind": "Deployment", "name": "a"})
+DECORATED = item("Deployment", template={"spec": {**POD, "hostname": EMOJI}})
+NODE = {"kind": "Node", "metadata": {"name": "n"}}
+
+
+def stages(*apply: dict[str, t.Any], **more: t.Any) -> dict[str, list[str]]:
+    found = stages_of(Plan(apply=list(apply), **more))
+    return {
+        field.name: [thing["kind"] for thing in getattr(found, field.name)]
+        for field in fields(found)
+        if getattr(found, field.name)
+    }
+
+
+def test_each_stage_refers_to_earlier_ones() -> None:
+    assert stages(SCALER, DEPLOYMENT, CONFIG, ACCOUNT, SECRET) == {
+        "own": ["Secret"],
+        "first": ["ServiceAccount", "ConfigMap"],
+        "second": ["Deployment"],
+        "third": ["HorizontalPodAutoscaler"],
+    }
+
+
+def test_daemon_sets_come_after_labels_of_nodes() -> None:
+    names = list(STAGES)
+    assert stages(ACCOUNT, DAEMONS, patch=[NODE]) == {
+        "first": ["ServiceAccount"],
+        "others": ["Node"],
+        "daemonsets": ["DaemonSet"],
+    }
+    assert names.index("rest") < names.index("daemonsets")
+
+
+def test_what_kubernetes_core_cannot_apply_is_ours_with_all_that_refers_to_it() -> None:
+    assert stages(ACCOUNT, DECORATED, SCALER) == {
+        "first": ["ServiceAccount"],
+        "rest": ["Deployment", "HorizontalPodAutoscaler"],
+    }
+    assert stages(item("ConfigMap", text=EMOJI)) == {"own": ["ConfigMap"]}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (CONFIG, True),
+        (SECRET, False),
+        (item("ConfigMap", text="ä…\uffff"), True),
+        (item("ConfigMap", text=EMOJI), False),
+        (item("ConfigMap", **{EMOJI: 1}), False),
+    ],
+)
+def test_what_kubernetes_core_can_apply(manifest: t.Any, expected: bool) -> None:
+    assert can_write(manifest) is expected
+
+
+def test_every_part_of_a_plan_has_a_stage() -> None:
+    plan = Plan(
+        adopt=[CONFIG],
+        apply=[ACCOUNT],
+        prune=[SECRET],
+        patch=[NODE],
+        evict=[NODE],
+        orphan=[DAEMONS],
+    )
+    found = stages_of(plan)
+    listed = [thing for field in fields(Stages) for thing in getattr(found, field.name)]
+    assert sorted(map(key_of, listed)) == sorted(
+        key_of(thing) for thing in [CONFIG, ACCOUNT, SECRET, NODE, NODE, DAEMONS]
+    )
+
+
+# What is left when something is refused
+
+PLAN = Plan(apply=[ACCOUNT, CONFIG, DEPLOYMENT, SCALER, SECRET, DAEMONS])
+NO = {"error": {"msg": 'Failed to apply object: b\'{"kind":"Status","message":"no","code":403}\''}}
+RACED = {
+    "error": {"msg": 'Failed to apply object: b\'{"kind":"Status","message":"x","code":409}\''}
+}
+
+
+def many(*results: t.Any) -> dict[str, t.Any]:
+    return {"result": {"results": list(results)}}
+
+
+def kinds(items: t.Iterable[dict[str, t.Any]]) -> list[str]:
+    return [thing["kind"] for thing in items]
+
+
+def test_nothing_refers_to_what_was_refused() -> None:
+    results = {"first": many(NO, {"result": CONFIG})}
+    assert kinds(writable(PLAN, "first", results)) == ["ServiceAccount", "ConfigMap"]
+    assert writable(PLAN, "second", results) == []
+    assert writable(PLAN, "third", results) == []
+    assert writable(PLAN, "daemonsets", results) == []
+    outcome = make_outcome(PLAN, results, "", dry=False)
+    assert [(refusal.kind, refusal.message) for refusal in outcome.refusals] == [
+        ("ServiceAccount", "no"),
+        ("Deployment", 'waits for ServiceAccount "a"'),
+        ("HorizontalPodAutoscaler", 'waits for Deployment "a"'),
+        ("DaemonSet", 'waits for ServiceAccount "a"'),
+    ]
+    assert list(outcome.written) == ["ConfigMap/nim/a"]
+
+
+def test_what_refers_to_a_race_is_raced() -> None:
+    outcome = make_outcome(PLAN, {"first": many({"result": ACCOUNT}, RACED)}, "", dry=False)
+    assert outcome.raced == [
+        *("ConfigMap/nim/a", "Deployment/nim/a", "HorizontalPodAutoscaler/nim/a", "DaemonSet/nim/a")
+    ]
+    assert outcome.refusals == []
+
+
+def test_a_workload_that_was_refused_gets_no_autoscaler() -> None:
+    results = {
+        "first": many({"result": ACCOUNT}, {"result": CONFIG}),
+        "second": {"result": {}, **NO},
+    }
+    assert kinds(writable(PLAN, "second", results)) == ["Deployment"]
+    assert writable(PLAN, "third", results) == []
+
+
+def test_what_our_own_task_wrote_counts() -> None:
+    refusal = {"kind": "Secret", "name": "a", "message": "no", "reason": ""}
+    ours = {"written": {"ConfigMap/nim/b": CONFIG}, "deleted": ["Pod/nim/p"], "refusals": [refusal]}
+    user = item(
+        "Deployment", "b", template={"spec": {"volumes": [{"secret": {"secretName": "a"}}]}}
+    )
+    plan = Plan(apply=[SECRET, user])
+    results = {"own": {"outcome": {**ours, "raced": [], "held": {"Pod/nim/q": "busy"}}}}
+    assert writable(plan, "second", results) == []
+    outcome = make_outcome(plan, results, "", dry=False)
+    assert (outcome.deleted, outcome.held) == (["Pod/nim/p"], {"Pod/nim/q": "busy"})
+    assert [refusal.message for refusal in outcome.refusals] == ["no", 'waits for Secret "a"']
