@@ -227,10 +227,13 @@ def watches(kinds: Kinds) -> Iterator[tuple[str, str]]:
     parts = {name or BASE: watched_kinds(kinds, name) for name in kinds.included + kinds.components}
     for name, text in parts.items():
         yield f"watches-{name}.yaml", f"{head}{text}"
+    for name in kinds.included + kinds.components:
+        by_role = watched_kinds(kinds, name, by_role=True)
+        yield f"watches-{name or BASE}-by-role.yaml", f"{head}{by_role}"
     yield "watches.yaml", head + "\n".join(parts[name or BASE] for name in kinds.included)
 
 
-def watched_kinds(kinds: Kinds, component: str) -> str:
+def watched_kinds(kinds: Kinds, component: str, *, by_role: bool = False) -> str:
     """The entries of a part of the installation; their anchor is the part's own, so that files can be joined."""
     watched, anchor = kinds.of(component), f"{component or BASE}_past_the_cache"
     past = sorted(
@@ -249,8 +252,8 @@ def watched_kinds(kinds: Kinds, component: str) -> str:
             f"- group: {kind.group}\n"
             f"  version: {kind.version}\n"
             f"  kind: {kind.name}\n"
-            "  playbook: playbooks/reconcile.yml\n"
-            f"{finalizer(kind)}"
+            f"  {'role: nimops.nim.' + kind.singular if by_role else 'playbook: playbooks/reconcile.yml'}\n"
+            f"{finalizer(kind, by_role=by_role)}"
             f"  reconcilePeriod: {kind.reconcile_period}\n"
             "  maxRunnerArtifacts: 5\n"
             "  manageStatus: false\n"
@@ -264,11 +267,12 @@ def watched_kinds(kinds: Kinds, component: str) -> str:
     return text
 
 
-def finalizer(kind: Any) -> str:
+def finalizer(kind: Any, *, by_role: bool) -> str:
     """The lines of watches.yaml about the finalizer of a kind."""
     if not kind.has_finalizer:
         return ""
-    return f"  finalizer:\n    name: {kind.finalizer}\n    playbook: playbooks/finalize.yml\n"
+    way = f"role: nimops.nim.{kind.singular}" if by_role else "playbook: playbooks/finalize.yml"
+    return f"  finalizer:\n    name: {kind.finalizer}\n    {way}\n"
 
 
 def kinds_of(kind: Any) -> set[str]:

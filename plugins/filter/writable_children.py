@@ -47,20 +47,24 @@ EXAMPLES = r"""
     msg: "{{ plan | nimops.nim.writable_children('second', {'first': refused}) | map(attribute='kind') }}"
     # Deployment
   vars:
-    plan: "{{ nim | nimops.nim.plan_resource({}) }}"
+    plan:
+      apply:
+        - {apiVersion: v1, kind: ServiceAccount, metadata: {name: llm, namespace: nim}}
+        - {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: llm, namespace: nim}}
+        - apiVersion: rbac.authorization.k8s.io/v1
+          kind: RoleBinding
+          metadata: {name: llm, namespace: nim}
+          roleRef: {kind: Role, name: llm}
+          subjects: [{kind: ServiceAccount, name: llm}]
+        - apiVersion: apps/v1
+          kind: Deployment
+          metadata: {name: llm, namespace: nim}
+          spec: {template: {spec: {serviceAccountName: llm}}}
     refused:
       result:
         results:
           - {result: {kind: ServiceAccount}}
           - {error: {msg: "Failed to apply object: the quota is used up"}}
-    nim:
-      apiVersion: apps.nvidia.com/v1alpha1
-      kind: NIMService
-      metadata: {name: llm, namespace: nim}
-      spec:
-        image: {repository: nvcr.io/nim/meta/llama-3.2-1b-instruct, tag: "1.12.0"}
-        authSecret: ngc-api-secret
-        storage: {emptyDir: {}}
 """
 
 RETURN = r"""
