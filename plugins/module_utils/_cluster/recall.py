@@ -24,22 +24,28 @@ from .._engine.observed import Read
 FOLDER_VARIABLE = "NIMOPS_SHARED_ANSWERS"
 SECONDS = 600
 """How long an answer holds."""
+_SETTLED = 5
+"""Seconds after which a fact holds for what was written meanwhile: a pass takes less."""
 _LONG_LIVED = frozenset({"any"})
 _LIMIT = 1 << 16
 
 
 def recall_fact(name: str, ask: t.Callable[[], bool]) -> bool:
-    """Whether something is so that stays so for as long as the runtime runs; asked until it is."""
+    """Whether something has been so for some seconds; it then stays so while the runtime runs.
+
+    A child that was written while the runtime began to watch its kind may have changed before that:
+    the runtime takes what it lists at first for no change.
+    """
     folder = os.environ.get(FOLDER_VARIABLE, "")
     if not folder:
         return ask()
     file = _file(folder, name)
-    if file.exists():
-        return True
-    if is_so := ask():
+    with contextlib.suppress(OSError):
+        return time.time() - file.stat().st_mtime >= _SETTLED
+    if ask():
         with contextlib.suppress(OSError):
             _keep(file, "true")
-    return is_so
+    return False
 
 
 def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.recall import (
@@ -80,9 +81,13 @@ def test_what_belongs_to_one_resource_is_asked_each_time(folder):
     assert list(folder.iterdir()) == []
 
 
-def test_a_fact_is_asked_until_it_is_so(folder):
+def test_a_fact_is_asked_until_it_is_so_and_holds_when_it_has_settled(folder):
+    """Else the first child of a kind, Ready while its watch began, was awaited for 30 s."""
     asked = iter([False, True])
-    assert [recall_fact("a", lambda: next(asked)) for _ in range(3)] == [False, True, True]
+    assert [recall_fact("a", lambda: next(asked)) for _ in range(3)] == [False, False, False]
+    (file,) = folder.iterdir()
+    os.utime(file, (time.time() - 5, time.time() - 5))
+    assert recall_fact("a", lambda: next(asked)) is True
     assert recall_fact("b", lambda: False) is False
 
 
