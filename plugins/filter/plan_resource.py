@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import typing as t
 from dataclasses import asdict
 
@@ -22,7 +24,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Pla
 from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import stages_of
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import (
-    child_filters as find_child_filters,
+    child_filters_of,
+    filter_names,
 )
 
 DOCUMENTATION = r"""
@@ -97,22 +100,30 @@ def plan_resource(
     if not isinstance(resource, dict) or "metadata" not in resource:
         raise AnsibleFilterError("plan_resource: the input must be a whole custom resource")
     try:
-        answers = unpack(to_native_types(observed))
+        names = filter_names(to_native_types(child_filters))
+        given = (to_native_types(value) for value in (resource, observed or {}))
+        return _planned(
+            *(item if isinstance(item, str) else _to_text(item) for item in given), names
+        )
     except NimError as error:
         raise AnsibleFilterError(f"plan_resource: {error}") from error
-    plain = to_native_types(resource)
-    if "spec" not in plain:
-        plain = answers.get(RESOURCE)
-    try:
-        found = _plan(plain, answers, to_native_types(child_filters)) if plain else Plan()
-    except NimError as error:
-        raise AnsibleFilterError(f"plan_resource: {error}") from error
+
+
+def _to_text(value: t.Any) -> str:
+    return json.dumps(value, default=str)
+
+
+@functools.lru_cache(maxsize=1)
+def _planned(given: str, observed: str, names: tuple[str, ...]) -> Json:
+    """The plan. The tasks of a role need it a dozen times; with prefork they share a process."""
+    resource, answers = json.loads(given), unpack(observed)
+    if "spec" not in resource:
+        resource = answers.get(RESOURCE)
+    found = Plan()
+    if resource:
+        adjust = child_filters_of(names)
+        found = steps.plan(kind_of(resource), resource, Observed(answers), adjust)[1]
     return {**asdict(found), "stages": asdict(stages_of(found))}
-
-
-def _plan(resource: Json, answers: Json, names: str | list[str] | None) -> Plan:
-    adjust = find_child_filters(names)
-    return steps.plan(kind_of(resource), resource, Observed(answers), adjust)[1]
 
 
 class FilterModule:

@@ -16,14 +16,21 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.adjust import A
 VARIABLE = "NIMOPS_CHILD_FILTERS"
 
 
-def child_filters(names: str | t.Sequence[str] | None = None) -> Adjust | None:
-    """The filters, one after the other; None if there are none. NimError if one does not exist.
+def child_filters() -> Adjust | None:
+    """The filters that the environment names, as `child_filters_of`."""
+    return child_filters_of(filter_names())
 
-    ``names``: a list, or a text with commas; by default, what the environment says.
-    """
-    given = os.environ.get(VARIABLE, "") if names is None else names
-    listed = given.split(",") if isinstance(given, str) else given
-    filters = [(name, _find(name)) for item in listed if (name := str(item).strip())]
+
+def filter_names(given: str | t.Sequence[str] | None = None) -> tuple[str, ...]:
+    """Names from a list, or from a text with commas; by default, those of the environment."""
+    value = os.environ.get(VARIABLE, "") if given is None else given
+    listed = value.split(",") if isinstance(value, str) else value
+    return tuple(name for item in listed if (name := str(item).strip()))
+
+
+def child_filters_of(names: t.Iterable[str]) -> Adjust | None:
+    """These filters, one after the other; None if there are none. NimError if one is missing."""
+    filters = [(name, _find(name)) for name in names]
     if not filters:
         return None
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the installation that are served, and how: each has two files of watches beside that of the default parts."""
+"""The parts of the installation that are served: each has files of watches beside that of the default parts."""
 
 from __future__ import annotations
 

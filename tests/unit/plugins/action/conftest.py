@@ -23,7 +23,7 @@ def play():
     return run_playbook
 
 
-def run_playbook(name, cluster, folder, **variables):
+def run_playbook(name, cluster, folder, *, seconds=120, **variables):
     """Run a playbook of this folder; (its process, the results that it showed)."""
     (folder / "tmp").mkdir()
     (folder / "vars.json").write_text(json.dumps(variables))
@@ -53,7 +53,7 @@ def run_playbook(name, cluster, folder, **variables):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
         check=False,
     )
     assert process.returncode == 0, process.stdout + process.stderr

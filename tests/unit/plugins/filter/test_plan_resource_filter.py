@@ -110,7 +110,7 @@ def test_a_child_filter_that_fails_is_named(name, message):
 
 
 def test_a_child_filter_must_exist():
-    with pytest.raises(AnsibleFilterError, match="there is no filter 'acme.tools.absent'"):
+    with pytest.raises(AnsibleFilterError, match=r"there is no filter 'acme\.tools\.absent'"):
         plan(NIM, None, "acme.tools.absent")
 
 
