@@ -88,6 +88,11 @@ FIGURES = (
     Figure("unchanged_cpu_ratio", "unchanged NIMService: stock / prefork, CPU", "x", at_least=14),
     Figure("create_wall_ratio", "first reconcile: stock / prefork, wall", "x", at_least=8),
     Figure("unchanged_median_s", "unchanged NIMService, prefork", " s", at_most=0.25),
+    Figure("unchanged_role_s", "unchanged NIMService, by the tasks of its role", " s"),
+    Figure("unchanged_role_ratio", "the same / by one task, wall", "x"),
+    Figure(
+        "create_role_ratio", "first reconcile: by the tasks of its role / by one task, wall", "x"
+    ),
     Figure("nemo_ratio", "unchanged: the slowest NeMo kind / NIMService, wall", "x", at_most=1.1),
     Figure("hundred_ready_s", "{few} NIMServices applied at once, all Ready", " s", at_most=22),
     Figure("hundred_plain_s", "their children alone, created by a plain client", " s"),

@@ -19,7 +19,7 @@ from nimops_live.workload import state_of
 
 from .bulk import Original, create_plain, delete_plain
 from .changes import Changes, tell_changes
-from .results import SIDES, Few, Restart, Samples, Seen, is_share_right
+from .results import BY_ROLE, SIDES, Few, Restart, Samples, Seen, is_share_right
 from .runtime import MeasuredOperator, MemoryWatch
 from .workload import Workload
 
@@ -55,13 +55,13 @@ class Bench:
     # --- stock beside prefork --------------------------------------------------------------------
 
     def compare(self) -> None:
-        """Rounds of both sides in turns, so that what else the machine does hits both.
+        """Rounds of all sides in turns, so that what else the machine does hits all.
 
         What they show is added to what was seen as it is had.
         """
         self.work.create(STEADY)
         for number in range(1, self.sizes.rounds + 1):
-            for side in SIDES:
+            for side in (*SIDES, BY_ROLE):
                 say(f"round {number} of {self.sizes.rounds}: {side}")
                 with self.start(side) as operator:
                     self._run_round(operator, self._seen.samples[side])

@@ -15,6 +15,7 @@ from .figures import Results
 from .stats import Summary, divide, mean, median, median_of_means, summarise
 
 SIDES: tuple[Side, ...] = ("stock", "prefork")
+BY_ROLE: Side = "role"
 
 
 @dataclass(frozen=True)
@@ -212,9 +213,11 @@ class Seen:
     sizes: Sizes
     cores: int
     samples: dict[Side, Samples] = field(
-        default_factory=lambda: {side: Samples() for side in SIDES}
+        default_factory=lambda: {side: Samples() for side in (*SIDES, BY_ROLE)}
     )
-    shares: dict[Side, list[float]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    shares: dict[Side, list[float]] = field(
+        default_factory=lambda: {side: [] for side in (*SIDES, BY_ROLE)}
+    )
     kinds: dict[str, list[float]] = field(default_factory=dict)
     """Wall seconds of unchanged reconciles, by kind."""
     few: Few | None = None
@@ -237,7 +240,12 @@ def flatten(rounds: t.Iterable[t.Sequence[float]]) -> list[float]:
 
 def make_results(seen: Seen) -> Results:
     """The flat object of results.json; what was not measured is None or absent."""
-    results = compare_sides(seen.samples) | compare_kinds(seen.kinds) | describe_many(seen)
+    results = (
+        compare_sides(seen.samples)
+        | compare_roles(seen.samples)
+        | compare_kinds(seen.kinds)
+        | describe_many(seen)
+    )
     results |= describe_foreign(seen.alone, seen.beside) | describe_slow(seen.hanging, seen.loading)
     results |= describe_load(seen.load_few, seen.load_many)
     results |= describe_stack(seen.gpu_few, seen.gpu_many) | describe_crowd(seen.crowd)
@@ -251,14 +259,14 @@ def make_results(seen: Seen) -> Results:
 
 def is_prefork_on(shares: t.Mapping[Side, t.Sequence[float]]) -> bool | None:
     """Whether each side ran what it is named after, all the time; None if not seen."""
-    if not all(shares.values()):
+    if not all(shares[side] for side in SIDES):
         return None
     return all(is_share_right(side, share) for side in SIDES for share in shares[side])
 
 
 def is_share_right(side: Side, share: float) -> bool:
     """Whether a share is one of this side; some runs of a wrong kind are enough to tell."""
-    return share < 0.25 if side == "prefork" else share > 0.5
+    return share > 0.5 if side == "stock" else share < 0.25
 
 
 def compare_sides(samples: t.Mapping[Side, Samples]) -> Results:
@@ -277,6 +285,16 @@ def compare_sides(samples: t.Mapping[Side, Samples]) -> Results:
         "create_median_s": create["prefork"],
         "create_stock_median_s": create["stock"],
     }
+
+
+def compare_roles(samples: t.Mapping[Side, Samples]) -> Results:
+    """What the tasks of a role take, beside the operator's one task."""
+    by_role, by_task = samples.get(BY_ROLE, Samples()), samples["prefork"]
+    found: Results = {}
+    for name, figure in (("unchanged_wall", "unchanged"), ("create_wall", "create")):
+        role, task = (median(flatten(getattr(side, name))) for side in (by_role, by_task))
+        found |= {f"{figure}_role_s": role, f"{figure}_role_ratio": divide(role, task)}
+    return found
 
 
 def compare_kinds(kinds: t.Mapping[str, list[float]]) -> Results:

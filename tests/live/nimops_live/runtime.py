@@ -34,7 +34,8 @@ STOP_SECONDS = 60.0
 RUNTIME_NAME = "ansible-operato"  # the kernel keeps 15 letters
 API_PROXY_NAME = "nimops-apiproxy"
 
-Side = t.Literal["stock", "prefork"]
+Side = t.Literal["stock", "prefork", "role"]
+"""``role``: with prefork, reconciled by the tasks of roles instead of one."""
 
 
 def refuse_taken_ports() -> None:
@@ -58,7 +59,8 @@ def find_free_port() -> int:
 def make_environment(side: Side, **extra: str) -> dict[str, str]:
     """What hack/operator.sh gets: nothing of prefork but the switch of the side."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PREFORK")}
-    return kept | ({"PREFORK": "off"} if side == "stock" else {}) | extra
+    switches = {"stock": {"PREFORK": "off"}, "role": {"NIMOPS_RECONCILE": "role"}}
+    return kept | switches.get(side, {}) | extra
 
 
 class Operator:

@@ -46,6 +46,7 @@ def make_seen() -> Seen:
         samples={
             "stock": Samples([[3.0, 4.0], [5.0]], [[2.0, 4.0], [9.0]], [[6.0]]),
             "prefork": Samples([[0.5, 0.5], [1.0]], [[0.2, 0.4], [0.9]], [[2.0]]),
+            "role": Samples([[5.0]], [[5.0]], [[8.0]]),
         },
         shares={"stock": [0.9], "prefork": [0.03]},
         kinds={"NIMService": [0.2], "NemoDatastore": [0.1]},
@@ -68,6 +69,10 @@ def test_all_figures() -> None:
         "unchanged_stock_cpu_s": 6.0,
         "create_median_s": 2.0,
         "create_stock_median_s": 6.0,
+        "unchanged_role_s": 5.0,
+        "unchanged_role_ratio": 10.0,
+        "create_role_s": 8.0,
+        "create_role_ratio": 4.0,
         "hundred_ready_s": 9.0,
         "hundred_ready_median_s": 2.0,
         "hundred_plain_s": 4.0,
