@@ -201,7 +201,6 @@ def test_snippets_of_the_page_about_filters(run):
         "reasons": ["tensorParallelism wanted 1, profile has 4"],
         "expression": '(device.capacity["gpu.nvidia.com"].memory).compareTo(quantity("80Gi")) >= 0',
         "missing": ["ServiceAccount", "Role", "RoleBinding", "Service", "Deployment"],
-        "state": "NotReady",
     }
     found = {name: f"{{{{ {name} }}}}" for name in shown} | {
         "expression": "{{ claim.spec.devices.requests[0].exactly.selectors[1].cel.expression }}"
@@ -212,6 +211,19 @@ def test_snippets_of_the_page_about_filters(run):
     code, said = run([*tasks, check])
     assert code == 0, said
     assert len(SNIPPETS) == 3
+
+
+def test_filters_of_the_page_about_extensions():
+    page = (ROOT / "docs/user/extend.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    space = {}
+    exec(code, space)
+    filters = space["FilterModule"]().filters()
+    pod = {"spec": {"containers": [{"name": "llm"}]}}
+    child = {"kind": "Deployment", "metadata": {"name": "llm"}, "spec": {"template": pod}}
+    changed = filters["add_sidecar"](filters["add_team"](child, NIM), NIM)
+    assert changed["metadata"]["labels"] == {"acme.example/team": "nim"}
+    assert [item["name"] for item in pod["spec"]["containers"]] == ["llm", "audit"]
 
 
 def test_roles_have_argument_specs_that_run(run):
@@ -226,4 +238,4 @@ def test_roles_have_argument_specs_that_run(run):
         assert code == 0, said
         code, said = run([include])
         assert code == 2, said
-        assert f"missing required arguments: {role}_resource" in said
+        assert f"set {role}_resource" in said
