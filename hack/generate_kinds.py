@@ -156,7 +156,7 @@ def registry(kinds: Kinds) -> str:
         "from ._base.errors import NimError\n"
         "from ._base.types import Manifest\n"
         "from ._engine.kind import AnyKind\n"
-        "from ._engine.observed import Read\n\n"
+        "from ._engine.reads import Read\n\n"
         f"_FOLDERS = {{\n{rows}}}\n\n\n"
         "def kind_names() -> list[str]:\n"
         '    """The kinds that we serve."""\n'

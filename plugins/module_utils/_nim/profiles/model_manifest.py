@@ -18,7 +18,7 @@ from ..._base.bounded_yaml import read_bounded
 from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._base.yaml_text import dump_yaml
-from ..._engine.observed import LOG_LIMIT
+from ..._engine.reads import LOG_LIMIT
 
 NOT_FOUND = "model_manifest.yaml not found"
 """Printed by a pod if there is no manifest."""
