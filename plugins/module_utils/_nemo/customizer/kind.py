@@ -10,7 +10,7 @@ import typing as t
 from functools import cached_property
 
 from ..._base.types import Manifest
-from ..._base.json_yaml import is_same_data
+from ..._base.yaml_text import is_same_data
 from ..._builders.env import EnvVar, env, field_env, secret_env
 from ..._builders.inputs import Input, Missing
 from ..._engine.kind import Access, Rule
