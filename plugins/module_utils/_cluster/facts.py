@@ -14,14 +14,14 @@ from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity, object_identity
 from .._engine.node_rows import row_of_node
 from .._engine.pod_rows import is_unready
-from .._engine.reads import Read
+from .._engine.reads import Read, Source
 
 Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
 
-class Objects:
-    """A `Source` of these objects only; None instead of one says that there is none."""
+class Objects(Source):
+    """These objects only; None instead of one says that there is none."""
 
     def __init__(self, objects: t.Mapping[ObjectKey, Json | None]) -> None:
         self._objects = objects
@@ -31,21 +31,14 @@ class Objects:
         return copy.deepcopy(read.answer(self))
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
-        """An object."""
         return self._objects.get(object_identity(kind, namespace, name))
 
     def get_presence(self, kind: str, namespace: str, name: str) -> Json | None:
-        """Its metadata."""
         found = self.get(kind, namespace, name)
         return found and {"metadata": found["metadata"]}
 
     def get_secret(self, namespace: str, name: str) -> Json | None:
-        """A Secret."""
         return self.get("Secret", namespace, name)
-
-    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
-        """What is not known does not exist."""
-        return False
 
     def list_objects(
         self,
@@ -56,7 +49,6 @@ class Objects:
         field: str = "",
         limit: int = 0,
     ) -> list[Json] | None:
-        """Those that match."""
         found = [
             item
             for key, item in self._objects.items()
@@ -69,32 +61,25 @@ class Objects:
         return found[: limit or None]
 
     def list_nodes(self) -> list[Json]:
-        """Their metadata."""
         return [{"metadata": item["metadata"]} for item in self.list_objects("Node") or []]
 
     def list_node_rows(self) -> list[Json]:
-        """Nodes as a table would show them."""
         return [row_of_node(item) for item in self.list_objects("Node") or []]
 
     def list_unready(self, namespace: str, selector: str) -> list[str]:
-        """All that are not ready."""
         pods = self.list_objects("Pod", namespace, selector=selector) or []
         return [pod["metadata"]["name"] for pod in pods if is_unready(pod)]
 
     def get_log(self, _namespace: str, _pod: str, _container: str) -> str:
-        """Nothing runs."""
         return ""
 
     def fetch(self, _url: str, _namespace: str, _service: str) -> Json:
-        """Nothing runs."""
         return {"status": 0, "body": "", "error": "there is no cluster to query"}
 
     def find_protocol(self, _image: str, _namespace: str, _pull_secrets: t.Iterable[str]) -> str:
-        """No registry is asked."""
         return ""
 
     def now(self) -> str:
-        """No time passes."""
         return ""
 
 
@@ -120,11 +105,9 @@ class Facts(Objects):
         self._native_images = set(native_images)
 
     def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
-        """What is not known may exist."""
         return True
 
     def find_protocol(self, image: str, _namespace: str, _pull_secrets: t.Iterable[str]) -> str:
-        """What is known of the image."""
         return "native" if image in self._native_images else "legacy"
 
 

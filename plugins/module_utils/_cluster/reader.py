@@ -14,7 +14,7 @@ from .._base.types import Json
 from .._engine.api_resources import api_path
 from .._engine.node_rows import nodes_of_table
 from .._engine.pod_rows import unready_names
-from .._engine.reads import LOG_LIMIT
+from .._engine.reads import LOG_LIMIT, Source
 from .._http.image_registry import download_protocol, may_ask_about
 from .._http.model_server import fetch
 from .._http.timeouts import Patience
@@ -29,8 +29,8 @@ The cache has of most kinds only what is ours, and of ours, after a start, not a
 """
 
 
-class Reader:
-    """A `Source` of an API server, registries and model servers.
+class Reader(Source):
+    """An API server, registries and model servers.
 
     Of Secrets, only those of `get_secret` stay in memory, for as long as the reader does.
     """
@@ -41,21 +41,14 @@ class Reader:
         self._find_secret = secret_finder(client)
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
-        """An object, with its kind."""
         found = self.client.get(api_path(kind, namespace, name))
         return {**found, "kind": kind} if found else None
 
     def get_presence(self, kind: str, namespace: str, name: str) -> Json | None:
-        """Its metadata without annotations, which may hold its contents."""
         return self.client.get_presence(api_path(kind, namespace, name))
 
     def get_secret(self, namespace: str, name: str) -> Json | None:
-        """A Secret, read once."""
         return self._find_secret(namespace, name)
-
-    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
-        """What is not found does not exist."""
-        return False
 
     def list_objects(
         self,
@@ -66,7 +59,6 @@ class Reader:
         field: str = "",
         limit: int = 0,
     ) -> list[Json] | None:
-        """The objects as the API server has them; with a limit, as the runtime's cache may."""
         fields = [field] if limit else [_UNCACHED, field]
         query = {
             "labelSelector": selector,
@@ -77,11 +69,9 @@ class Reader:
         return self.client.list_objects(api_path(kind, namespace), **given)
 
     def list_nodes(self) -> list[Json]:
-        """The metadata of all nodes, page by page."""
         return self.client.list_metadata(api_path("Node"))
 
     def list_node_rows(self) -> list[Json]:
-        """The rows of the API server's table."""
         return nodes_of_table(self.client.list_table(api_path("Node")))
 
     def list_unready(self, namespace: str, selector: str) -> list[str]:
@@ -102,7 +92,6 @@ class Reader:
             raise
 
     def fetch(self, url: str, namespace: str, _service: str) -> Json:
-        """The answer of a model server."""
         return fetch(url, namespace=namespace, patience=self._patience)
 
     def find_protocol(self, image: str, namespace: str, pull_secrets: t.Iterable[str]) -> str:
@@ -113,7 +102,6 @@ class Reader:
         return download_protocol(image, configs, patience=self._patience)
 
     def now(self) -> str:
-        """The current time."""
         return datetime.now(UTC).isoformat(timespec="seconds")
 
     def _docker_config(self, namespace: str, name: str) -> str | None:

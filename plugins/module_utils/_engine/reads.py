@@ -41,8 +41,9 @@ class Source(t.Protocol):
     def get_secret(self, namespace: str, name: str) -> Manifest | None:
         """A Secret. It is the same for all reads of a pass, which do not return its values."""
 
-    def is_assumed(self, kind: str, namespace: str, name: str) -> bool:
+    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
         """Whether an object that is not found is assumed to exist."""
+        return False
 
     def list_objects(
         self,
@@ -255,32 +256,25 @@ class ReadLabelled(_ReadMany):
 
     selector: str
     is_optional = True
+    limit: t.ClassVar[int] = 0
 
     @property
     def key(self) -> str:
         return list_key(self.kind, selector=self.selector)
 
     def answer(self, source: Source) -> list[Manifest]:
-        return _metadata(source.list_objects(self.kind, selector=self.selector))
+        found = source.list_objects(self.kind, selector=self.selector, limit=self.limit)
+        return [{"metadata": item["metadata"]} for item in found or []]
 
 
-@dataclass(frozen=True)
-class ReadAny(_ReadMany):
-    """One object of all namespaces that has a label; all passes share it.
+class ReadAny(ReadLabelled):
+    """One object of all namespaces that has a label; all passes share the answer.
 
     Answer: a list of one {"metadata": …}, or none.
     """
 
-    label: str
     is_lasting = True
-    is_optional = True
-
-    @property
-    def key(self) -> str:
-        return list_key(self.kind, selector=self.label)
-
-    def answer(self, source: Source) -> list[Manifest]:
-        return _metadata(source.list_objects(self.kind, selector=self.label, limit=1))
+    limit = 1
 
 
 @dataclass(frozen=True)
@@ -322,14 +316,10 @@ class ReadUnready(_ReadPods):
         return f"{super().key}#unready"
 
     def answer(self, source: Source) -> list[Manifest]:
-        """Those pods are read by their names."""
-        fields = [f"metadata.name={name}" for name in source.list_unready(*self._where)]
-        reads = [ReadOutlines("Pod", *self._where, field) for field in fields]
+        namespace, selector = self.namespace, self.selector
+        fields = [f"metadata.name={name}" for name in source.list_unready(namespace, selector)]
+        reads = [ReadOutlines("Pod", namespace, selector, field) for field in fields]
         return [pod for read in reads for pod in read.answer(source) or []]
-
-    @property
-    def _where(self) -> tuple[str, str]:
-        return self.namespace, self.selector
 
 
 @dataclass(frozen=True)
@@ -432,7 +422,3 @@ class ReadProtocol(Read):
 
     def answer(self, source: Source) -> str:
         return source.find_protocol(self.image, self.namespace, self.pull_secrets)
-
-
-def _metadata(found: list[Manifest] | None) -> list[Manifest]:
-    return [{"metadata": item["metadata"]} for item in found or []]

@@ -13,7 +13,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
     KINDS as RESOURCES,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import row_of_node
-from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Read, ReadDigest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    Read,
+    ReadDigest,
+    Source,
+)
 
 from .fleet import Fleet
 from .schema import KINDS, Json, home_of, is_namespaced
@@ -138,8 +142,8 @@ _INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.
 """How often a cluster has a CRD of others; OpenShift, where little is served, is rare."""
 
 
-class World:
-    """A `Source` of objects by kind and name, which grow odd while nobody looks.
+class World(Source):
+    """Objects by kind and name, which grow odd while nobody looks.
 
     ``neighbours``: what a read of one of our own kinds finds, whatever its name.
     """
@@ -221,9 +225,6 @@ class World:
 
     def get_secret(self, _namespace: str, name: str) -> Json | None:
         return self._objects.get(("Secret", name))
-
-    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
-        return False
 
     def list_objects(
         self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
