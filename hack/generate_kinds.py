@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 ROOT = Path(__file__).resolve().parent.parent
 UTILS = ROOT / "plugins/module_utils"
 PACKAGE = "nimops_declarations"
@@ -47,6 +49,9 @@ BASE = "nim"
 INCLUDED = ("nemo",)
 """The components that config/default has, and that can be left out."""
 MANAGER = "manager-role"
+REASONS = "Each rule says which kind needs it, and why."
+FOR_USERS = "For users, not for the operator: docs/operate/rbac.md."
+SWITCHES = "docs/operate/configuration.md"
 PEOPLE = {
     "admin": "get list watch create update patch delete deletecollection",
     "editor": "get list watch create update patch delete",
@@ -105,6 +110,84 @@ def load() -> Kinds:
     return Kinds(declared, abouts, folders, resources)
 
 
+# YAML
+
+
+class Flow(list[Any]):
+    """A list on one line."""
+
+
+class FlowMap(dict[str, Any]):
+    """A map on one line."""
+
+
+class Anchored(list[Any]):
+    """A list that is written once, and referred to by the name of its anchor."""
+
+    def __init__(self, name: str, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.name = name
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes YAML as people do: lists are indented, and what needs quotes has double ones."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.names: dict[yaml.Node, str] = {}
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        del indentless  # also lists in maps
+        super().increase_indent(flow)
+
+    def choose_scalar_style(self) -> str:
+        return '"' if (style := super().choose_scalar_style()) == "'" else style
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return not isinstance(data, Anchored)
+
+    def generate_anchor(self, node: yaml.Node) -> str:
+        return self.names[node]
+
+    def represent_anchored(self, data: Anchored) -> yaml.Node:
+        node = self.represent_sequence("tag:yaml.org,2002:seq", data)
+        self.names[node] = data.name
+        return node
+
+    def represent_flow(self, data: Flow) -> yaml.Node:
+        return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=True)
+
+    def represent_flow_map(self, data: FlowMap) -> yaml.Node:
+        return self.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=True)
+
+
+Dumper.add_representer(Anchored, Dumper.represent_anchored)
+Dumper.add_representer(Flow, Dumper.represent_flow)
+Dumper.add_representer(FlowMap, Dumper.represent_flow_map)
+COMMENT = re.compile(r'^( *)- ("#.*")$', re.M)
+BLANK = "#"
+"""In a list: an empty line."""
+
+
+def comments(*lines: str) -> list[str]:
+    """In a list: these comments before the next item."""
+    return [f"# {line}".rstrip() for line in lines]
+
+
+def dump(data: Any, *head: str, indent: int = 0) -> str:
+    """The data as YAML, after comments."""
+    text = yaml.dump(data, Dumper=Dumper, sort_keys=False, width=1000, allow_unicode=True)
+    text = COMMENT.sub(lambda found: found[1] + json.loads(found[2]), text)
+    text = text.replace(f"\n{BLANK}\n", "\n\n")
+    lines = "".join(f"{line}\n" for line in comments(*head))
+    return textwrap.indent(lines + text, " " * indent)
+
+
+def words(text: str) -> Flow:
+    """A list on one line, of words."""
+    return Flow(text.split())
+
+
 # tables of the collection
 
 
@@ -156,7 +239,7 @@ def registry(kinds: Kinds) -> str:
         "from ._base.errors import NimError\n"
         "from ._base.types import Manifest\n"
         "from ._engine.kind import AnyKind\n"
-        "from ._engine.observed import Read\n\n"
+        "from ._engine.reads import Read\n\n"
         f"_FOLDERS = {{\n{rows}}}\n\n\n"
         "def kind_names() -> list[str]:\n"
         '    """The kinds that we serve."""\n'
@@ -223,56 +306,51 @@ def quoted(*words: str) -> str:
 
 def watches(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """watches.yaml, and a file for each part, of which the supervisor composes another one."""
-    head = f"---\n# {GENERATED}\n"
-    parts = {name or BASE: watched_kinds(kinds, name) for name in kinds.included + kinds.components}
-    for name, text in parts.items():
-        yield f"watches-{name}.yaml", f"{head}{text}"
-    for name in kinds.included + kinds.components:
+    parts = {name: watched_kinds(kinds, name) for name in kinds.included + kinds.components}
+    for name, part in parts.items():
+        yield f"watches-{name or BASE}.yaml", f"---\n{dump(part, GENERATED)}"
         by_role = watched_kinds(kinds, name, by_role=True)
-        yield f"watches-{name or BASE}-by-role.yaml", f"{head}{by_role}"
-    yield "watches.yaml", head + "\n".join(parts[name or BASE] for name in kinds.included)
+        yield f"watches-{name or BASE}-by-role.yaml", f"---\n{dump(by_role, GENERATED)}"
+    usual = [item for name in kinds.included for item in (BLANK, *parts[name])][1:]
+    yield "watches.yaml", f"---\n{dump(usual, GENERATED)}"
 
 
-def watched_kinds(kinds: Kinds, component: str, *, by_role: bool = False) -> str:
+def watched_kinds(kinds: Kinds, component: str, *, by_role: bool = False) -> list[Any]:
     """The entries of a part of the installation; their anchor is the part's own, so that files can be joined."""
-    watched, anchor = kinds.of(component), f"{component or BASE}_past_the_cache"
+    watched = kinds.of(component)
     past = sorted(
         (item.group, name, item.version.rpartition("/")[2])
         for name, item in kinds.resources.items()
         if not item.is_cached and any(name in kinds_of(kind) for kind in watched)
     )
-    entries = "".join(
-        f"    - {{group: {group or chr(34) * 2}, version: {version}, kind: {name}}}\n"
-        for group, name, version in past
+    blacklist = Anchored(
+        f"{component or BASE}_past_the_cache",
+        (FlowMap(group=group, version=version, kind=name) for group, name, version in past),
     )
-    text = ""
-    for number, kind in enumerate(watched):
-        text += (
-            f"{chr(10) if number else ''}"
-            f"- group: {kind.group}\n"
-            f"  version: {kind.version}\n"
-            f"  kind: {kind.name}\n"
-            f"  {'role: nimops.nim.' + kind.singular if by_role else 'playbook: playbooks/reconcile.yml'}\n"
-            f"{finalizer(kind, by_role=by_role)}"
-            f"  reconcilePeriod: {kind.reconcile_period}\n"
-            "  maxRunnerArtifacts: 5\n"
-            "  manageStatus: false\n"
-            "  snakeCaseParameters: false\n"
-            "  markUnsafe: true\n"
-            "  watchDependentResources: true\n"
-        )
-        if kind.watches_annotations:
-            text += "  watchAnnotationsChanges: true\n"
-        text += f"  blacklist: *{anchor}\n" if number else f"  blacklist: &{anchor}\n{entries}"
-    return text
+    return [item for kind in watched for item in (BLANK, watch(kind, blacklist, by_role=by_role))][
+        1:
+    ]
 
 
-def finalizer(kind: Any, *, by_role: bool) -> str:
-    """The lines of watches.yaml about the finalizer of a kind."""
-    if not kind.has_finalizer:
-        return ""
-    way = f"role: nimops.nim.{kind.singular}" if by_role else "playbook: playbooks/finalize.yml"
-    return f"  finalizer:\n    name: {kind.finalizer}\n    {way}\n"
+def watch(kind: Any, blacklist: Anchored, *, by_role: bool) -> dict[str, Any]:
+    """The entry of a kind."""
+    role = {"role": f"nimops.nim.{kind.singular}"} if by_role else {}
+    finalizer = {"name": kind.finalizer, **(role or {"playbook": "playbooks/finalize.yml"})}
+    return {
+        "group": kind.group,
+        "version": kind.version,
+        "kind": kind.name,
+        **(role or {"playbook": "playbooks/reconcile.yml"}),
+        **({"finalizer": finalizer} if kind.has_finalizer else {}),
+        "reconcilePeriod": kind.reconcile_period,
+        "maxRunnerArtifacts": 5,
+        "manageStatus": False,
+        "snakeCaseParameters": False,
+        "markUnsafe": True,
+        "watchDependentResources": True,
+        **({"watchAnnotationsChanges": True} if kind.watches_annotations else {}),
+        "blacklist": blacklist,
+    }
 
 
 def kinds_of(kind: Any) -> set[str]:
@@ -429,45 +507,49 @@ def grants(kinds: Kinds, *components: str) -> Granted:
     return granted
 
 
-def rule_fields(target: Target, grant: Grant) -> list[str]:
-    """The lines of a rule."""
+def rule(target: Target, grant: Grant) -> dict[str, Flow]:
+    """A rule of a role."""
     group, resource, is_limited = target
+    return {
+        "apiGroups": Flow([group]),
+        "resources": Flow([resource]),
+        **({"resourceNames": Flow(sorted(grant.names))} if is_limited else {}),
+        "verbs": Flow(verb for verb in VERBS if verb in grant.verbs),
+    }
+
+
+def rules(granted: Grants) -> list[Any]:
+    """The rules, each after its reasons."""
     return [
-        f"apiGroups: [{group or chr(34) * 2}]",
-        f"resources: [{resource}]",
-        *([f"resourceNames: [{', '.join(sorted(grant.names))}]"] if is_limited else []),
-        f"verbs: [{', '.join(verb for verb in VERBS if verb in grant.verbs)}]",
+        item
+        for target, grant in sorted(granted.items(), key=lambda item: item[0])
+        for item in (*comments(*grant.whys), rule(target, grant))
     ]
 
 
-def rules(granted: Grants) -> str:
-    """The rules as YAML, each with its reasons."""
-    text = ""
-    for target, grant in sorted(granted.items(), key=lambda item: item[0]):
-        text += "".join(f"  # {why}\n" for why in grant.whys)
-        text += "  - " + "\n    ".join(rule_fields(target, grant)) + "\n"
-    return text
-
-
-LABELS = """\
-  labels:
-    app.kubernetes.io/name: nimops
-    app.kubernetes.io/managed-by: kustomize
-"""
+def labels(component: str = "") -> dict[str, str]:
+    """The labels of an object; those of config/default get their component by kustomize."""
+    return {
+        "app.kubernetes.io/name": "nimops",
+        "app.kubernetes.io/managed-by": "kustomize",
+        **({"app.kubernetes.io/component": component} if component else {}),
+    }
 
 
 def role_manifest(
-    name: str, rules_text: str, comment: str, namespace: str = "", labels: str = LABELS
-) -> str:
+    name: str, granted: list[Any], namespace: str = "", component: str = ""
+) -> dict[str, Any]:
     """A ClusterRole, or a Role in a namespace."""
-    where = f"  namespace: {namespace}\n" if namespace else ""
-    return f"""\
-{comment}apiVersion: rbac.authorization.k8s.io/v1
-kind: {"Role" if namespace else "ClusterRole"}
-metadata:
-  name: {name}
-{where}{labels}rules:
-{rules_text}"""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": {
+            "name": name,
+            **({"namespace": namespace} if namespace else {}),
+            "labels": labels(component),
+        },
+        "rules": granted,
+    }
 
 
 def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
@@ -475,24 +557,22 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
     granted = grants(kinds, *kinds.included)
     yield (
         "config/rbac/role.yaml",
-        role_manifest(
-            MANAGER,
-            rules(granted.inside),
-            "# The permissions of the operator, in all namespaces, or in one (config/overlays/namespaced).\n"
-            f"# {GENERATED} Each rule says which kind needs it, and why.\n"
-            "#\n"
-            "# Children are written by server-side apply: this needs `patch`, and `create` if the object does not exist yet.\n"
-            "# Kinds that are read through the runtime's cache need get, list and watch; those in the blacklist of watches.yaml\n"
-            "# bypass the cache, and are read one by one. Only kinds that a pass may prune need `delete`.\n",
+        dump(
+            role_manifest(MANAGER, rules(granted.inside)),
+            "The permissions of the operator, in all namespaces, or in one (config/overlays/namespaced).",
+            f"{GENERATED} {REASONS}",
+            "",
+            "Children are written by server-side apply: this needs `patch`, and `create` if the object does not exist yet.",
+            "Kinds that are read through the runtime's cache need get, list and watch; those in the blacklist of watches.yaml",
+            "bypass the cache, and are read one by one. Only kinds that a pass may prune need `delete`.",
         ),
     )
     yield (
         "config/rbac/node_role.yaml",
-        role_manifest(
-            "node-role",
-            rules(granted.outside),
-            "# Cluster-scoped resources: omitted if the operator only works in some namespaces (config/overlays/namespaced).\n"
-            f"# {GENERATED}\n",
+        dump(
+            role_manifest("node-role", rules(granted.outside)),
+            "Cluster-scoped resources: omitted if the operator only works in some namespaces (config/overlays/namespaced).",
+            GENERATED,
         ),
     )
 
@@ -500,7 +580,11 @@ def operator_roles(kinds: Kinds) -> Iterator[tuple[str, str]]:
 # components: optional parts of the installation, with names as config/default builds to
 
 
-COMPONENT_LABELS = f"{LABELS}    app.kubernetes.io/component: rbac\n"
+COMPONENT = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component"}
+SWITCH = {
+    "path": "switch.yaml",
+    "target": FlowMap(kind="Deployment", name=f"{PREFIX}controller-manager"),
+}
 
 
 def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
@@ -513,53 +597,39 @@ def component_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
     name = f"{PREFIX}{component}-role"
     yield (
         f"{home}/role.yaml",
-        role_manifest(
-            name,
-            rules(granted.outside | granted.inside),
-            f"# What the operator needs for {', '.join(kind.name for kind in of)}, everywhere in the cluster.\n"
-            f"# {GENERATED}\n",
-            labels=COMPONENT_LABELS,
+        dump(
+            role_manifest(name, rules(granted.outside | granted.inside), component="rbac"),
+            f"What the operator needs for {', '.join(kind.name for kind in of)}, everywhere in the cluster.",
+            GENERATED,
         )
         + "---\n"
-        + role_manifest(
-            name,
-            rules(granted.near),
-            "# And where it makes their children, its own namespace.\n",
-            NAMESPACE,
-            COMPONENT_LABELS,
+        + dump(
+            role_manifest(name, rules(granted.near), NAMESPACE, "rbac"),
+            "And where it makes their children, its own namespace.",
         ),
     )
     yield (
         f"{home}/role_binding.yaml",
-        f"# {GENERATED}\n" + binding(name) + "---\n" + binding(name, NAMESPACE),
+        f"{dump(binding(name), GENERATED)}---\n{dump(binding(name, NAMESPACE))}",
     )
-    people = [item for kind in of for item in people_roles(kind, home, PREFIX, COMPONENT_LABELS)]
+    people = [item for kind in of for item in people_roles(kind, home, PREFIX, "rbac")]
     yield from people
-    files = "".join(f"  - {path.rpartition('/')[2]}\n" for path, _text in people)
+    files = [
+        *("../../crd/bases", "role.yaml", "role_binding.yaml"),
+        *comments(FOR_USERS),
+        *(path.rpartition("/")[2] for path, _text in people),
+    ]
     yield (
         f"{home}/kustomization.yaml",
-        f"""\
-# {GENERATED}
-apiVersion: kustomize.config.k8s.io/v1alpha1
-kind: Component
-resources:
-  - ../../crd/bases
-  - role.yaml
-  - role_binding.yaml
-  # For users, not for the operator: docs/operate/rbac.md.
-{files}patches:
-  - path: switch.yaml
-    target: {{kind: Deployment, name: {PREFIX}controller-manager}}
-""",
+        dump({**COMPONENT, "resources": files, "patches": [SWITCH]}, GENERATED),
     )
+    variable = FlowMap(name="NIMOPS_COMPONENT", value=component)
     yield (
         f"{home}/switch.yaml",
-        f"""\
-# {GENERATED} docs/operate/configuration.md
-- op: add
-  path: /spec/template/spec/containers/0/env/-
-  value: {{name: NIMOPS_COMPONENT, value: {component}}}
-""",
+        dump(
+            [{"op": "add", "path": "/spec/template/spec/containers/0/env/-", "value": variable}],
+            f"{GENERATED} {SWITCHES}",
+        ),
     )
 
 
@@ -570,152 +640,139 @@ def included_files(kinds: Kinds, component: str) -> Iterator[tuple[str, str]]:
     names = ", ".join(kind.name for kind in kinds.of(component))
     yield from switch_files(
         f"without-{component}",
-        f"Leaves out {names}.\n# Their definitions and the roles for users stay.",
-        f"- op: replace\n  path: /rules\n  value:\n{textwrap.indent(rules(base), '  ')}",
+        (f"Leaves out {names}.", "Their definitions and the roles for users stay."),
+        [{"op": "replace", "path": "/rules", "value": rules(base)}],
         (component, "off"),
     )
     more = {key: grant.without(base.get(key, Grant())) for key, grant in sorted(needed.items())}
     yield from switch_files(
         component,
-        f"Brings back {names},\n# which config/components/without-{component} leaves out.",
-        "".join(
-            "".join(f"# {why}\n" for why in grant.whys)
-            + "- op: add\n  path: /rules/-\n"
-            + f"  value: {{{', '.join(rule_fields(key, grant))}}}\n"
+        (f"Brings back {names},", f"which config/components/without-{component} leaves out."),
+        [
+            item
             for key, grant in more.items()
             if grant.whys
-        ),
+            for item in (
+                *comments(*grant.whys),
+                {"op": "add", "path": "/rules/-", "value": FlowMap(rule(key, grant))},
+            )
+        ],
         (component, "on"),
     )
 
 
 def switch_files(
-    name: str, about: str, patch: str, switch: tuple[str, str]
+    name: str, about: Iterable[str], patch: list[Any], switch: tuple[str, str]
 ) -> Iterator[tuple[str, str]]:
     """A component that changes the operator's role and one of its variables."""
     home, (component, value) = f"config/components/{name}", switch
+    role_patch = {"path": "role.yaml", "target": FlowMap(name=f"{PREFIX}{MANAGER}")}
+    patches = [
+        *comments("A ClusterRole or, with config/overlays/namespaced, a Role."),
+        role_patch,
+        SWITCH,
+    ]
     yield (
         f"{home}/kustomization.yaml",
-        f"""\
-# {about}
-# {GENERATED}
-apiVersion: kustomize.config.k8s.io/v1alpha1
-kind: Component
-patches:
-  # A ClusterRole or, with config/overlays/namespaced, a Role.
-  - path: role.yaml
-    target: {{name: {PREFIX}{MANAGER}}}
-  - path: switch.yaml
-    target: {{kind: Deployment, name: {PREFIX}controller-manager}}
-""",
+        dump({**COMPONENT, "patches": patches}, *about, GENERATED),
     )
-    yield (
-        f"{home}/role.yaml",
-        f"# {GENERATED} Each rule says which kind needs it, and why.\n{patch}",
-    )
+    yield f"{home}/role.yaml", dump(patch, f"{GENERATED} {REASONS}")
+    variable = {"name": f"NIMOPS_{component.upper()}", "value": value}
+    pod = {"containers": [{"name": "manager", "env": [variable]}]}
     yield (
         f"{home}/switch.yaml",
-        f"""\
-# {GENERATED} docs/operate/configuration.md
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: {PREFIX}controller-manager
-spec:
-  template:
-    spec:
-      containers:
-        - name: manager
-          env:
-            - name: NIMOPS_{component.upper()}
-              value: "{value}"
-""",
+        dump(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": f"{PREFIX}controller-manager"},
+                "spec": {"template": {"spec": pod}},
+            },
+            f"{GENERATED} {SWITCHES}",
+        ),
     )
 
 
-def binding(role: str, namespace: str = "") -> str:
+def binding(role: str, namespace: str = "") -> dict[str, Any]:
     """Bind a role to the operator."""
-    where = f"  namespace: {namespace}\n" if namespace else ""
-    return f"""\
-apiVersion: rbac.authorization.k8s.io/v1
-kind: {"RoleBinding" if namespace else "ClusterRoleBinding"}
-metadata:
-  name: {role}binding
-{where}{COMPONENT_LABELS}roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: {"Role" if namespace else "ClusterRole"}
-  name: {role}
-subjects:
-  - kind: ServiceAccount
-    name: {PREFIX}controller-manager
-    namespace: {NAMESPACE}
-"""
+    kind = "Role" if namespace else "ClusterRole"
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": f"{kind}Binding",
+        "metadata": {
+            "name": f"{role}binding",
+            **({"namespace": namespace} if namespace else {}),
+            "labels": labels("rbac"),
+        },
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+        "subjects": [
+            {
+                "kind": "ServiceAccount",
+                "name": f"{PREFIX}controller-manager",
+                "namespace": NAMESPACE,
+            }
+        ],
+    }
 
 
 def people_roles(
-    kind: Any, home: str = "config/rbac", prefix: str = "", labels: str = LABELS
+    kind: Any, home: str = "config/rbac", prefix: str = "", component: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Roles for users."""
     for who, verbs in PEOPLE.items():
-        text = (
-            f"  - apiGroups: [{kind.group}]\n    resources: [{kind.plural}]\n"
-            f"    verbs: [{', '.join(verbs.split())}]\n"
-            f"  - apiGroups: [{kind.group}]\n    resources: [{kind.plural}/status]\n    verbs: [get]\n"
-        )
+        granted = [
+            {"apiGroups": Flow([kind.group]), "resources": Flow([resource]), "verbs": words(text)}
+            for resource, text in ((kind.plural, verbs), (f"{kind.plural}/status", "get"))
+        ]
         name = f"{kind.singular}-{who}-role"
         yield (
             f"{home}/{name.replace('-', '_')}.yaml",
-            role_manifest(f"{prefix}{name}", text, f"# {GENERATED}\n", labels=labels),
+            dump(role_manifest(f"{prefix}{name}", granted, component=component), GENERATED),
         )
 
 
 def kustomizations(kinds: Kinds) -> Iterator[tuple[str, str]]:
     """The lists of files."""
-    people = "".join(
-        f"  - {kind.singular}_{who}_role.yaml\n"
-        for kind in kinds.of(*kinds.included)
-        for who in PEOPLE
-    )
+    roles = [
+        *("service_account.yaml", "role.yaml", "role_binding.yaml"),
+        *("node_role.yaml", "node_role_binding.yaml"),
+        *("leader_election_role.yaml", "leader_election_role_binding.yaml"),
+        *comments(FOR_USERS),
+        *(
+            f"{kind.singular}_{who}_role.yaml"
+            for kind in kinds.of(*kinds.included)
+            for who in PEOPLE
+        ),
+    ]
+    pairs = {"app.kubernetes.io/component": "rbac"}
     yield (
         "config/rbac/kustomization.yaml",
-        f"""\
-# {GENERATED}
-resources:
-  - service_account.yaml
-  - role.yaml
-  - role_binding.yaml
-  - node_role.yaml
-  - node_role_binding.yaml
-  - leader_election_role.yaml
-  - leader_election_role_binding.yaml
-  # For users, not for the operator: docs/operate/rbac.md.
-{people}labels:
-  - pairs:
-      app.kubernetes.io/component: rbac
-""",
+        dump({"resources": roles, "labels": [{"pairs": pairs}]}, GENERATED),
     )
-    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(*kinds.included))
-    bases = "".join(f"  - bases/{file}\n" for file in files)
-    yield "config/crd/kustomization.yaml", f"# {GENERATED}\nresources:\n{bases}"
-    files = sorted(f"{kind.group}_{kind.plural}.yaml" for kind in kinds.of(*kinds.components))
-    if files:
+    bases = [f"bases/{file}" for file in definitions(kinds.of(*kinds.included))]
+    yield "config/crd/kustomization.yaml", dump({"resources": bases}, GENERATED)
+    if files := definitions(kinds.of(*kinds.components)):
         # kustomize reads no file above its folder, and `kubectl apply -f` no file without a suffix.
+        about = "The definitions of config/components; ../kustomization.yaml lists the others."
         yield (
             "config/crd/bases/Kustomization",
-            f"# The definitions of config/components; ../kustomization.yaml lists the others. {GENERATED}\n"
-            "resources:\n" + "".join(f"  - {file}\n" for file in files),
+            dump({"resources": files}, f"{about} {GENERATED}"),
         )
     samples = sorted((ROOT / "config/samples").glob("*.yaml"))
-    listed = "".join(f"  - {file.name}\n" for file in samples if file.stem != "kustomization")
+    listed = [file.name for file in samples if file.stem != "kustomization"]
     yield (
         "config/samples/kustomization.yaml",
-        f"""\
-# Examples, one per use case; apply the ones you want with kubectl apply -n <namespace> -f.
-# {GENERATED}
-namespace: nim
-resources:
-{listed}""",
+        dump(
+            {"namespace": "nim", "resources": listed},
+            "Examples, one per use case; apply the ones you want with kubectl apply -n <namespace> -f.",
+            GENERATED,
+        ),
     )
+
+
+def definitions(of: Iterable[Any]) -> list[str]:
+    """The files of CRDs."""
+    return sorted(f"{kind.group}_{kind.plural}.yaml" for kind in of)
 
 
 def annotations_policy(kinds: Kinds) -> str:
@@ -723,16 +780,27 @@ def annotations_policy(kinds: Kinds) -> str:
     groups: dict[str, list[str]] = {}
     for kind in kinds.declared:
         groups.setdefault(kind.group, []).append(kind.plural)
-    listed = "".join(
-        f"      - apiGroups: [{group}]\n"
-        '        apiVersions: ["*"]\n'
-        "        operations: [CREATE, UPDATE]\n"
-        "        resources:\n" + "".join(f"          - {plural}\n" for plural in plurals)
-        for group, plurals in sorted(groups.items())
-    )
+    checked = [
+        checked_rule(group, "CREATE UPDATE", plurals) for group, plurals in sorted(groups.items())
+    ]
     text = (ROOT / ANNOTATIONS_POLICY).read_text()
     head, _rules, rest = RULES_OF_POLICY.split(text)
-    return f"{head}    resourceRules:\n{listed}{rest}"
+    return f"{head}{resource_rules(checked)}{rest}"
+
+
+def checked_rule(group: str, operations: str, resources: list[str]) -> dict[str, Any]:
+    """What a policy checks of some resources."""
+    return {
+        "apiGroups": Flow([group]),
+        "apiVersions": Flow(["*"]),
+        "operations": words(operations),
+        "resources": resources,
+    }
+
+
+def resource_rules(checked: list[dict[str, Any]]) -> str:
+    """The part of a policy that says what it checks."""
+    return dump({"resourceRules": checked}, indent=4)
 
 
 HARMLESS = {
@@ -766,20 +834,14 @@ def checked_resources(kinds: Kinds) -> list[tuple[str, str]]:
     return sorted(written - HARMLESS.keys())
 
 
-def account_rules(kinds: Kinds) -> str:
-    """The resourceRules of the policy on the operator's account."""
+def account_rules(kinds: Kinds) -> list[dict[str, Any]]:
+    """What the policy on the operator's account checks."""
     groups: dict[tuple[str, str], list[str]] = {}
     for group, resource in checked_resources(kinds):
-        groups.setdefault(("CREATE, UPDATE, DELETE", group), []).append(resource)
+        groups.setdefault((group, "CREATE UPDATE DELETE"), []).append(resource)
     for (group, resource), operation in NEVER.items():
-        groups.setdefault((operation, group), []).append(resource)
-    return "".join(
-        f"      - apiGroups: [{group or chr(34) * 2}]\n"
-        '        apiVersions: ["*"]\n'
-        f"        operations: [{operations}]\n"
-        "        resources:\n" + "".join(f"          - {resource}\n" for resource in resources)
-        for (operations, group), resources in groups.items()
-    )
+        groups.setdefault((group, operation), []).append(resource)
+    return [checked_rule(*key, resources) for key, resources in groups.items()]
 
 
 def account_policy(kinds: Kinds) -> str:
@@ -799,7 +861,7 @@ def account_policy(kinds: Kinds) -> str:
         listed = ",\n".join(f"        '{item}'" for item in items)
         pattern = re.compile(LIST_OF_POLICY % name, re.M)
         text = pattern.sub(f">-\n        [\n{listed}\n        ]\n", text)
-    return f"{head}    resourceRules:\n{account_rules(kinds)}{text}"
+    return f"{head}{resource_rules(account_rules(kinds))}{text}"
 
 
 def generate(kinds: Kinds) -> dict[str, str]:

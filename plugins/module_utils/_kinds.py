@@ -12,7 +12,7 @@ from importlib import import_module
 from ._base.errors import NimError
 from ._base.types import Manifest
 from ._engine.kind import AnyKind
-from ._engine.observed import Read
+from ._engine.reads import Read
 
 _FOLDERS = {
     "ClusterPolicy": "_gpu.clusterpolicy",

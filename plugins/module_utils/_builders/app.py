@@ -22,7 +22,8 @@ from .._engine.metadata import (
     merge_missing,
     owner_metadata,
 )
-from .._engine.observed import Observed, list_key
+from .._engine.observed import Observed
+from .._engine.reads import list_key
 from .nim_metadata import PARENT_HASH_ANNOTATION
 from .verdict import READY
 

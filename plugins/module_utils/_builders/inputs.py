@@ -14,9 +14,9 @@ import json
 import typing as t
 
 from .._base.types import Fields
-from .._engine.digests import digest_key, read_digest
+from .._engine.digests import digest_key
 from .._engine.metadata import Labels, hash_name
-from .._engine.observed import Read
+from .._engine.reads import Read, ReadDigest
 from .app import App
 
 RECORD_ANNOTATION = "nimops.nim/last-applied-inputs"
@@ -82,7 +82,7 @@ def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
     record = _record_of(app.live("Deployment")) or {}
     salt = str(app.resource["metadata"].get("uid") or "")
     return [
-        read_digest(
+        ReadDigest(
             item.kind, app.namespace, item.name, item.keys, salt, record.get(_id(item), [""])[0]
         )
         for item in inputs

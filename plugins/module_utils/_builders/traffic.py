@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 from .._base.types import Manifest
 from .._engine.kind import Access
 from .._engine.metadata import controller_of
-from .._engine.observed import Read, read_objects
 from .._engine.ownership import ownership_of
+from .._engine.reads import Read, ReadObjects
 from .app import App
 from .pod_templates import given_labels, possible_labels, templates_of
 from .policy import POD_LABELS, allows, is_restricted
@@ -35,7 +35,7 @@ def selector_reads(app: App) -> list[Read]:
     """What selects pods in the namespace; to read only before there may be pods with new labels."""
     if not is_restricted(app.observed, POD_LABELS):
         return []
-    return [read_objects(kind, app.namespace) for kind in _SELECTING]
+    return [ReadObjects(kind, app.namespace) for kind in _SELECTING]
 
 
 def traffic_faults(app: App, manifest: Manifest) -> list[str]:

@@ -9,20 +9,20 @@ import typing as t
 
 from .._base.types import Fields
 from .._engine.conditions import find_condition
-from .._engine.observed import Read, read_pods
+from .._engine.reads import Read, ReadPods
 from .app import App
 from .pod_faults import describe, explain_pods
 
 _MAX_LABEL = 63
 
 
-def pods_of(app: App, label: str, workload: str) -> Read:
+def pods_of(app: App, label: str, workload: str) -> ReadPods:
     """The read of the pods that have a label with the name of their workload."""
-    return read_pods(app.namespace, f"{label}={workload}")
+    return ReadPods(app.namespace, f"{label}={workload}")
 
 
 def unready_reads(
-    pods: Read, live: t.Mapping[str, t.Any] | None, *, is_awaited: bool
+    pods: ReadPods, live: t.Mapping[str, t.Any] | None, *, is_awaited: bool
 ) -> list[Read]:
     """The pods of a workload that awaits some, once it has created any."""
     name = pods.selector.partition("=")[2]
@@ -30,7 +30,7 @@ def unready_reads(
     return [pods] if is_awaited and has_pods and len(name) <= _MAX_LABEL else []
 
 
-def why_unready(app: App, pods: Read, live: Fields | None) -> str:
+def why_unready(app: App, pods: ReadPods, live: Fields | None) -> str:
     """Why its pods are not ready, or why it cannot create them; empty if nothing tells."""
     told = explain_pods(app.observed.get(pods.key) or [])
     status = (live or {}).get("status") or {}

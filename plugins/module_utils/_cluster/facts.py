@@ -7,28 +7,83 @@ from __future__ import annotations
 
 import base64
 import copy
-import json
 import typing as t
 
 from .._base.errors import NimError
 from .._base.types import Json
 from .._engine.api_resources import ObjectKey, identity, object_identity
-from .._engine.digests import ASSUMED, answer_digest
 from .._engine.node_rows import row_of_node
-from .._engine.observed import Read
-from .._engine.outlines import outline
 from .._engine.pod_rows import is_unready
-from .._engine.sealed import seal
+from .._engine.reads import Read, Source
 
-Find = t.Callable[[str], "Json | None"]
 Assumed = tuple[Read, Json]
 """An object that is assumed to exist if a list is empty."""
 
-SINGLE = ("object", "presence", "sealed")
-LISTS = ("list", "any", "objects", "pods", "outlines", "unready", "node_rows")
+
+class Objects(Source):
+    """These objects only; None instead of one says that there is none."""
+
+    def __init__(self, objects: t.Mapping[ObjectKey, Json | None]) -> None:
+        self._objects = objects
+
+    def ask(self, read: Read) -> t.Any:
+        """The answer to a read, which is the caller's."""
+        return copy.deepcopy(read.answer(self))
+
+    def get(self, kind: str, namespace: str, name: str) -> Json | None:
+        return self._objects.get(object_identity(kind, namespace, name))
+
+    def get_presence(self, kind: str, namespace: str, name: str) -> Json | None:
+        found = self.get(kind, namespace, name)
+        return found and {"metadata": found["metadata"]}
+
+    def get_secret(self, namespace: str, name: str) -> Json | None:
+        return self.get("Secret", namespace, name)
+
+    def list_objects(
+        self,
+        kind: str,
+        namespace: str = "",
+        *,
+        selector: str = "",
+        field: str = "",
+        limit: int = 0,
+    ) -> list[Json] | None:
+        found = [
+            item
+            for key, item in self._objects.items()
+            if item is not None
+            and key.kind == kind
+            and namespace in ("", key.namespace)
+            and (not field or _has_field(item, field))
+            and _has_label(item, selector)
+        ]
+        return found[: limit or None]
+
+    def list_nodes(self) -> list[Json]:
+        return [{"metadata": item["metadata"]} for item in self.list_objects("Node") or []]
+
+    def list_node_rows(self) -> list[Json]:
+        return [row_of_node(item) for item in self.list_objects("Node") or []]
+
+    def list_unready(self, namespace: str, selector: str) -> list[str]:
+        pods = self.list_objects("Pod", namespace, selector=selector) or []
+        return [pod["metadata"]["name"] for pod in pods if is_unready(pod)]
+
+    def get_log(self, _namespace: str, _pod: str, _container: str) -> str:
+        return ""
+
+    def fetch(self, _url: str, _namespace: str, _service: str) -> Json:
+        return {"status": 0, "body": "", "error": "there is no cluster to query"}
+
+    def find_protocol(self, _image: str, _namespace: str, _pull_secrets: t.Iterable[str]) -> str:
+        return ""
+
+    def now(self) -> str:
+        return ""
 
 
-class Facts:
+class Facts(Objects):
     """A cluster of which only these objects are known. It serves every kind.
 
     ``native_images``: images that hold a single model in the native layout. ``assumed``: objects
@@ -42,31 +97,18 @@ class Facts:
         assumed: t.Iterable[Assumed] = (),
         namespace: str = "",
     ) -> None:
-        given = [_as_stored(item, namespace) for item in objects]
-        self._objects = {identity(item): item for item in given}
+        known = {identity(item): item for item in (_as_stored(one, namespace) for one in objects)}
+        super().__init__(known)
         for read, item in assumed:
             if not self.ask(read):
-                self._objects[identity(item)] = item
+                known[identity(item)] = item
         self._native_images = set(native_images)
 
-    def ask(self, read: Read) -> t.Any:
-        """The answer to a read, in the form in which `_cluster/reader.py` gives it."""
-        if read.how == "digest":
-            found = self._objects.get(key_of_read(read))
-            return answer_digest(found, read) if found else ASSUMED
-        if read.how in SINGLE:
-            return shown(self._objects.get(key_of_read(read)), read, self._find_secret(read))
-        if read.how in LISTS:
-            listed = [shown(item, read) for item in self._objects.values() if is_in(item, read)]
-            return listed[:1] if read.how == "any" else listed
-        if read.how == "protocol":
-            return "native" if read.image in self._native_images else "legacy"
-        if read.how == "http":
-            return {"status": 0, "body": "", "error": "there is no cluster to query"}
-        return ""
+    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
+        return True
 
-    def _find_secret(self, read: Read) -> Find:
-        return lambda name: self._objects.get(object_identity("Secret", read.namespace, name))
+    def find_protocol(self, image: str, _namespace: str, _pull_secrets: t.Iterable[str]) -> str:
+        return "native" if image in self._native_images else "legacy"
 
 
 def _as_stored(manifest: Json, namespace: str) -> Json:
@@ -91,21 +133,9 @@ def _values_of(secret: Json, field: str) -> Json:
     return found
 
 
-def key_of_read(read: Read) -> ObjectKey:
-    """The identity of the object to read."""
-    return object_identity(read.kind, read.namespace, read.name)
-
-
-def is_in(manifest: Json, read: Read) -> bool:
-    """Whether an object belongs to the collection to read."""
-    kind, namespace, _name = identity(manifest)
-    if kind != read.kind or (read.namespace and namespace != read.namespace):
-        return False
-    if read.field and not _has_field(manifest, read.field):
-        return False
-    if read.how == "unready" and not is_unready(manifest):
-        return False
-    label, sign, value = read.selector.partition("=")
+def _has_label(manifest: Json, selector: str) -> bool:
+    """Whether an object has a label, and its value if the selector has one."""
+    label, sign, value = selector.partition("=")
     labels = manifest["metadata"].get("labels") or {}
     return labels.get(label) == value if sign else not label or label in labels
 
@@ -117,18 +147,3 @@ def _has_field(manifest: Json, field: str) -> bool:
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None
     return bool(found == value)
-
-
-def shown(found: Json | None, read: Read, find: Find = lambda _name: None) -> t.Any:
-    """The part of an object that this read returns. ``find``: a Secret by its name."""
-    if found is None or read.how in ("object", "objects"):
-        return copy.deepcopy(found)
-    if read.how == "sealed":
-        return seal(found, json.loads(read.sealed), find)
-    if read.how in ("outlines", "unready"):
-        return copy.deepcopy(outline(read.kind, found))
-    if read.how == "node_rows":
-        return copy.deepcopy(row_of_node(found))
-    if read.how == "pods":
-        return copy.deepcopy({"metadata": found["metadata"], "status": found.get("status") or {}})
-    return {"metadata": copy.deepcopy(found["metadata"])}

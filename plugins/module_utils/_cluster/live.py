@@ -17,13 +17,13 @@ from .._base.types import Json
 from .._engine.adjust import Adjust
 from .._engine.api_resources import api_path
 from .._engine.desired import Assessment, Outcome
-from .._engine.observed import Read
 from .._engine.plan import Plan
+from .._engine.reads import Read
 from .._engine.status import SLOW_REQUEUE_SECONDS, merge_patch
 from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
-from .reader import answer, secret_finder
+from .reader import Reader
 from .recall import recall, recall_fact
 from .settings import read_settings
 from .status_writer import refetch, write_report
@@ -53,11 +53,11 @@ class LiveCluster:
     ) -> None:
         self.client = client
         self.slow_period = count_from(SLOW_REQUEUE_VARIABLE, SLOW_REQUEUE_SECONDS)
-        self._find_secret = secret_finder(client)
         self._is_dry = is_dry
         self.is_new = is_new
         self.adjust = adjust
         self._patience = Patience(namespace, Slots()) if is_shared else None
+        self.reader = Reader(client, self._patience)
 
     def __enter__(self) -> t.Self:
         return self
@@ -83,9 +83,9 @@ class LiveCluster:
 
     def _answer(self, read: Read) -> t.Any:
         try:
-            return answer(self.client, read, self._patience, self._find_secret)
+            return read.answer(self.reader)
         except ApiError as error:
-            if error.status == 403 and read.how in ("list", "any") and not read.namespace:
+            if error.status == 403 and read.is_optional:
                 return []
             raise
 

@@ -19,14 +19,13 @@ import time
 import typing as t
 from pathlib import Path
 
-from .._engine.observed import Read
+from .._engine.reads import Read
 
 FOLDER_VARIABLE = "NIMOPS_SHARED_ANSWERS"
 SECONDS = 600
 """How long an answer holds."""
 _SETTLED = 5
 """Seconds after which a fact holds for what was written meanwhile: a pass takes less."""
-_LONG_LIVED = frozenset({"any"})
 _LIMIT = 1 << 16
 
 
@@ -51,7 +50,7 @@ def recall_fact(name: str, ask: t.Callable[[], bool]) -> bool:
 def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
     """The answer that an earlier pass was given, or a new one; kept if it holds for all passes."""
     folder = os.environ.get(FOLDER_VARIABLE, "")
-    if read.how not in _LONG_LIVED or not folder:
+    if not read.is_lasting or not folder:
         return ask(read)
     file = _file(folder, read.key)
     with contextlib.suppress(OSError, ValueError, RecursionError):

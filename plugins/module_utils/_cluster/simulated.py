@@ -18,12 +18,11 @@ from .._base.types import Json
 from .._engine.adjust import Adjust
 from .._engine.api_resources import ObjectKey, identity
 from .._engine.desired import Assessment, Outcome
-from .._engine.digests import answer_digest
 from .._engine.disruption import why_held
-from .._engine.observed import Read, read_object, read_objects
 from .._engine.plan import Plan
+from .._engine.reads import Read, ReadObject, ReadObjects
 from .._engine.status import SLOW_REQUEUE_SECONDS
-from .facts import LISTS, SINGLE, is_in, key_of_read, shown
+from .facts import Objects
 from .settings import read_settings
 
 Ask = t.Callable[[Read], t.Any]
@@ -46,6 +45,7 @@ class SimulatedCluster:
         self.has_moved = False
         self._base = base
         self._changed: dict[ObjectKey, Json | None] = {}
+        self._changes = Objects(self._changed)
 
     def put(self, manifest: Json) -> None:
         """Add this object, or replace that of the base."""
@@ -61,7 +61,7 @@ class SimulatedCluster:
 
     def find(self, key: ObjectKey) -> Json | None:
         """The current object."""
-        return t.cast("Json | None", self.answer(read_object(*key)))
+        return t.cast("Json | None", self.answer(ReadObject(*key)))
 
     def settings(self) -> Json:
         """The operator's configuration from the environment."""
@@ -69,15 +69,10 @@ class SimulatedCluster:
 
     def answer(self, read: Read) -> t.Any:
         """The answer to a read."""
-        if read.how in SINGLE:
-            key = key_of_read(read)
-            if key in self._changed:
-                return shown(self._changed[key], read)
-            return self._base(read)
-        if read.how == "digest" and (key := key_of_read(read)) in self._changed:
-            return answer_digest(self._changed[key], read)
+        if read.target in self._changed:
+            return self._changes.ask(read)
         found = self._base(read)
-        return self._amend(found, read) if read.how in LISTS else found
+        return self._amend(found, read) if read.listed else found
 
     def write(self, plan: Plan) -> Outcome:
         """Store everything in a plan."""
@@ -126,7 +121,7 @@ class SimulatedCluster:
     def _why_held(self, key: ObjectKey) -> str:
         """Why a pod is not evicted."""
         pod = self.find(key)
-        budgets = self.answer(read_objects("PodDisruptionBudget", key.namespace))
+        budgets = self.answer(ReadObjects("PodDisruptionBudget", key.namespace))
         return why_held(pod, budgets or []) if pod else ""
 
     def report(self, resource: Json, status: Json, _assessment: Assessment) -> bool:
@@ -160,11 +155,11 @@ class SimulatedCluster:
 
     def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
         """A list of the base, updated with the changes made here."""
-        changed = [item for item in self._changed.values() if item and is_in(item, read)]
+        changed: list[Json] = self._changes.ask(read)
         if found is None and not changed:
             return None
         kept = [item for item in found or [] if _key_in(item, read) not in self._changed]
-        return kept + [shown(item, read) for item in changed]
+        return kept + changed
 
 
 def grow(live: Json, want: t.Mapping[str, t.Any]) -> Json:
@@ -183,4 +178,4 @@ def grow(live: Json, want: t.Mapping[str, t.Any]) -> Json:
 
 def _key_in(item: Json, read: Read) -> ObjectKey:
     """The identity of a list item, which may lack its kind."""
-    return identity({"kind": read.kind, "metadata": item["metadata"]})
+    return identity({"kind": read.listed, "metadata": item["metadata"]})

@@ -14,7 +14,6 @@ import json
 import typing as t
 
 from .._base.types import Fields
-from .observed import Read
 
 _COST, _BLOCK, _LENGTH = 2**14, 8, 12
 """Parameters of scrypt: 16 MiB and some 40 ms for each."""
@@ -23,37 +22,23 @@ ASSUMED = {"version": "", "missing": [], "digest": ""}
 """The answer for an object that is assumed to exist."""
 
 
-def read_digest(
-    kind: str, namespace: str, name: str, keys: t.Iterable[str], salt: str, known: str
-) -> Read:
-    """A read of whether an object has ``keys``, and whether their values have changed.
-
-    Without keys, all of its values count. ``known``: the version whose digest is known already.
-    """
-    keys = tuple(dict.fromkeys(keys))
-    key = digest_key(kind, namespace, name, keys)
-    return Read(key, "digest", kind, namespace, name, keys=keys, salt=salt, known=known)
-
-
 def digest_key(kind: str, namespace: str, name: str, keys: t.Iterable[str]) -> str:
-    """The key of such a read among the observed answers."""
+    """The key of a digest among the observed answers."""
     return f"{kind}/{namespace}/{name}#{json.dumps(sorted(set(keys)))}"
 
 
-def answer_digest(live: Fields | None, read: Read) -> dict[str, t.Any] | None:
-    """{"version": str, "missing": keys that it lacks, "digest": hex, empty if it is known already}.
+def find_digest(live: Fields, keys: t.Collection[str], salt: str, known: str) -> dict[str, t.Any]:
+    """{"version": str, "missing": those of ``keys`` that it lacks, "digest": hex}.
 
-    None if there is no such object.
+    Without keys, all values count. The digest is empty for the ``known`` version.
     """
-    if live is None:
-        return None
     version = str(live["metadata"].get("resourceVersion") or "")
     data = {**(live.get("data") or {}), **(live.get("binaryData") or {})}
-    missing = [key for key in read.keys if key not in data]
+    missing = [key for key in dict.fromkeys(keys) if key not in data]
     digest = ""
-    if version and version != read.known:
-        used = {key: value for key, value in data.items() if not read.keys or key in read.keys}
-        digest = _digest(json.dumps(used, sort_keys=True), read.salt)
+    if version and version != known:
+        used = {key: value for key, value in data.items() if not keys or key in keys}
+        digest = _digest(json.dumps(used, sort_keys=True), salt)
     return {"version": version, "missing": missing, "digest": digest}
 
 

@@ -31,7 +31,8 @@ from .._base.errors import NimError
 from .._base.types import Manifest
 from .api_resources import GROUP, ApiResource
 from .desired import Assessment, Desired, Outcome
-from .observed import Observed, Read
+from .observed import Observed
+from .reads import Read
 
 AppT = t.TypeVar("AppT")
 USES = ("read", "list", "write", "patch", "delete")

@@ -17,10 +17,11 @@ from .._base.types import Json
 from .adjust import Adjust, adjust_children
 from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
-from .observed import OPERATOR, Observed, Read
+from .observed import OPERATOR, Observed
 from .oversized import find_excess, without_spec
 from .plan import Plan, compare
 from .plan_size import refuse_large
+from .reads import Read
 from .rivals import report_rival
 from .status import requeue_period, stored_status, wake_period
 
@@ -85,7 +86,7 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
     subject = _subject_of(resource)
     if subject and not _is_over(kind, resource):
         app = kind.app(subject, Observed(answers))
-        while new := {read.key: read for read in kind.reads(app) if read.key not in answers}:
+        while new := {key: read for read in kind.reads(app) if (key := read.key) not in answers}:
             for key, read in new.items():
                 answers[key] = cluster.answer(read)
     return answers

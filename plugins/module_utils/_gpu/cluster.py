@@ -9,16 +9,17 @@ import typing as t
 
 from .._base.errors import NimError
 from .._base.types import Manifest
-from .._engine.observed import Observed, Read, read_node_rows, read_objects, read_presence
+from .._engine.observed import Observed
+from .._engine.reads import Read, ReadNodeRows, ReadObjects, ReadPresence
 
-POLICIES = read_objects("ClusterPolicy", "")
-NVIDIA_DRIVERS = read_objects("NVIDIADriver", "")
-GPU_CLUSTERS = read_objects("GPUCluster", "")
+POLICIES = ReadObjects("ClusterPolicy", "")
+NVIDIA_DRIVERS = ReadObjects("NVIDIADriver", "")
+GPU_CLUSTERS = ReadObjects("GPUCluster", "")
 CLUSTER_VERSIONS, GPU_CLUSTER_KIND = (
-    read_presence("CustomResourceDefinition", "", name)
+    ReadPresence("CustomResourceDefinition", "", name)
     for name in ("clusterversions.config.openshift.io", "gpuclusters.nvidia.com")
 )
-NODES = read_node_rows()
+NODES = ReadNodeRows()
 
 NOT_SERVED, CONFLICT = "NotServed", "Conflict"
 
@@ -31,7 +32,7 @@ def cluster_reads(observed: Observed) -> list[Read]:
 
     The runtime logs an error when a kind is listed that there is not.
     """
-    found = [POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS]
+    found: list[Read] = [POLICIES, GPU_CLUSTER_KIND, CLUSTER_VERSIONS]
     return [*found, GPU_CLUSTERS] if observed.get(GPU_CLUSTER_KIND.key) is not None else found
 
 

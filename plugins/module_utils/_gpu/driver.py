@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .._base.types import Fields
 from .._builders.env import field_env
-from .._engine.observed import read_labelled
+from .._engine.reads import ReadLabelled
 from .component import Component
 from .driver_files import Files
 from .pods import (
@@ -37,7 +37,7 @@ from .pods import (
 )
 
 COMPONENT_LABEL, COMPONENT = "app.kubernetes.io/component", "nvidia-driver"
-DAEMON_SETS = read_labelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
+DAEMON_SETS = ReadLabelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
 PRECOMPILED_LABEL = "nvidia.com/precompiled"
 PROBE_CONFIG_MAP, PROBE_KEY = "nvidia-driver-startup-probe", "startup-probe.sh"
 MANAGER, MAIN = "k8s-driver-manager", "nvidia-driver-ctr"

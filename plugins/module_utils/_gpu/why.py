@@ -10,16 +10,16 @@ import typing as t
 from .._base.types import Manifest
 from .._builders.app import App
 from .._builders.pod_faults import why_not_ready
-from .._engine.observed import Read, read_unready
+from .._engine.reads import ReadUnready
 from .pods import APP
 from .readiness import describe_progress
 
 _MAX_TOLD = 3
 
 
-def pods_of(app: App, name: str) -> Read:
+def pods_of(app: App, name: str) -> ReadUnready:
     """The read of the pods of a DaemonSet that are not ready."""
-    return read_unready(app.namespace, f"{APP}={name}")
+    return ReadUnready(app.namespace, f"{APP}={name}")
 
 
 def explain(app: App, live: Manifest) -> str:

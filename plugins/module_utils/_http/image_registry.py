@@ -27,7 +27,7 @@ import typing as t
 from urllib.parse import urlencode, urlsplit
 
 from .._base.types import Json
-from .._engine.observed import LATER
+from .._engine.reads import LATER
 from .addresses import literal_of, zone_of
 from .egress import Answer, Egress, scheme_of
 from .timeouts import BusyError, Patience

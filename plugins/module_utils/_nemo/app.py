@@ -19,7 +19,7 @@ from .._builders.expose import Expose
 from .._builders.inputs import Input, Missing, missing_input
 from .._builders.pod import group_id, image_reference, user_id
 from .._engine.metadata import Labels
-from .._engine.observed import Read
+from .._engine.reads import Read
 from .database import Database, url_secret
 
 Items = list[dict[str, t.Any]]

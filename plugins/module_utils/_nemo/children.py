@@ -35,7 +35,7 @@ from .._builders.unready_pods import pods_of, unready_reads
 from .._builders.within_policy import within_policy
 from .._engine.desired import Child, Desired
 from .._engine.metadata import Labels
-from .._engine.observed import Read, read_child, read_object, read_presence, read_sealed
+from .._engine.reads import Read, ReadChild, ReadObject, ReadPresence, ReadSealed
 from .app import PORT_API, NemoApp
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
@@ -77,10 +77,11 @@ def reads(app: NemoApp) -> list[Read]:
     features = [
         kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
     ]
-    found = [read_child(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
+    kinds = [*_ALWAYS, *features]
+    found: list[Read] = [ReadChild(kind, app.namespace, app.name) for kind in kinds]
     found += _secret_reads(app)
     if app.claim:
-        found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
+        found.append(ReadObject("PersistentVolumeClaim", app.namespace, app.claim.name))
     found += [*app.more_reads(), *input_reads(app, app.inputs())]
     if app.was_read("Deployment"):
         live = app.live("Deployment")
@@ -98,9 +99,9 @@ def _secret_reads(app: NemoApp) -> list[Read]:
     except NimError:
         secret = None
     if secret:
-        return [read_sealed(app.namespace, app.name, secret["data"])]
+        return [ReadSealed("Secret", app.namespace, app.name, tuple(secret["data"].items()))]
     is_left = app.url_key and app.may_have_leftovers
-    return [read_presence("Secret", app.namespace, app.name)] if is_left else []
+    return [ReadPresence("Secret", app.namespace, app.name)] if is_left else []
 
 
 @within_policy

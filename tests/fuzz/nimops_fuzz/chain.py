@@ -28,11 +28,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
     PLAN,
     RESOURCE,
     Observed,
-    Read,
     pack,
     unpack,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import Read
 from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import APPLIED, STAGES
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 
@@ -136,7 +136,7 @@ def _go(done: Pass, ask: Ask, write: Write) -> None:
     def remember(read: Read) -> t.Any:
         if len(done.answers) > _MAX_READS:
             raise FlawError(f"reads never end: {read.key}")
-        json.dumps(read.to_dict())
+        json.dumps(vars(read))
         done.answers[read.key] = ask(read)
         return done.answers[read.key]
 

@@ -69,13 +69,14 @@ class Fleet:
         return found
 
     def select(self, selector: str, field: str) -> list[Json]:
-        """The pods that have a label, on the node that a field selector names."""
+        """The pods that have a label, and the node or the name that a field selector names."""
         key, is_equal, value = selector.partition("=")
-        node = field.removeprefix("spec.nodeName=")
+        path, _sign, wanted = field.partition("=")
+        part, _dot, name = path.partition(".")
         return [
             pod
             for pod in self.pods
-            if (not node or pod["spec"].get("nodeName") == node)
+            if (not field or pod[part].get(name) == wanted)
             and (not key or _has_label(pod, key, value if is_equal else None))
         ]
 

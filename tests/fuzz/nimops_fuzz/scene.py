@@ -11,6 +11,7 @@ import time
 import typing as t
 from dataclasses import dataclass
 
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from hypothesis import strategies as st
 from nimops_live.mentions import mentions
 
@@ -101,7 +102,8 @@ def _check_rest(resource: Json, world: World, before: Pass) -> None:
     answers = copy.deepcopy(before.answers)
 
     def ask(read: t.Any) -> t.Any:
-        if read.how in ("object", "presence", "sealed", "log") or read.key not in answers:
+        is_current = read.target is not None or isinstance(read, ReadLog)
+        if is_current or read.key not in answers:
             return world.ask(read)
         return answers[read.key]
 

@@ -6,16 +6,24 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 import typing as t
+
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
+    KINDS as RESOURCES,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import row_of_node
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    Read,
+    ReadDigest,
+    Source,
+)
 
 from .fleet import Fleet
 from .schema import KINDS, Json, home_of, is_namespaced
 from .strategies import NAMES, ODD_TEXTS
 
-Read = t.Any
-"""`_engine/observed.Read`; the collection is imported by whoever has it on its path."""
+_WORKLOADS = ("Deployment", "LeaderWorkerSet")
 
 _NUMBERS = (0, 1, 2, -1, 2**31 - 1)
 _TIME = "2026-01-01T00:00:00Z"
@@ -134,7 +142,7 @@ _INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.
 """How often a cluster has a CRD of others; OpenShift, where little is served, is rare."""
 
 
-class World:
+class World(Source):
     """Objects by kind and name, which grow odd while nobody looks.
 
     ``neighbours``: what a read of one of our own kinds finds, whatever its name.
@@ -153,8 +161,9 @@ class World:
         self._fleet = Fleet(number, resource["metadata"]["name"], self._status)
 
     def ask(self, read: Read) -> t.Any:
-        """The answer to a read, of the shape that `_cluster/reader.py` gives."""
-        return copy.deepcopy(getattr(self, f"_ask_{read.how}")(read))
+        """The answer to a read; a digest would take long."""
+        found = self._digest(read) if isinstance(read, ReadDigest) else read.answer(self)
+        return copy.deepcopy(found)
 
     def put(self, manifest: Json, *, is_whole: bool = False) -> Json:
         """Have this object as the API server gives it back, which it is itself if ``is_whole``."""
@@ -195,49 +204,43 @@ class World:
         return self._random.random() < share
 
     def _identity(self, key: tuple[str, str]) -> Json:
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
-
         kind, name = key
         return {
             "name": name, "uid": f"uid-{kind}", "resourceVersion": "7", "generation": 1,
-            "creationTimestamp": _TIME, **({"namespace": self._home} if KINDS[kind].is_namespaced else {}),
+            "creationTimestamp": _TIME, **({"namespace": self._home} if RESOURCES[kind].is_namespaced else {}),
         }  # fmt: skip
 
-    def _ask_object(self, read: Read) -> Json | None:
-        if read.kind == "ConfigMap" and read.namespace != self._home:
+    def get(self, kind: str, namespace: str, name: str) -> Json | None:
+        if kind == "ConfigMap" and namespace != self._home:
             data = self._random.choice(_CONFIGS)
-            return None if data is None else {"metadata": {"name": read.name}, "data": data}
-        key = read.kind, read.name
+            return None if data is None else {"metadata": {"name": name}, "data": data}
+        key = kind, name
         if key not in self._objects:
             self._objects[key] = self._find(key)
         return self._objects[key]
 
-    def _ask_presence(self, read: Read) -> Json | None:
-        found = self._ask_object(read)
+    def get_presence(self, kind: str, namespace: str, name: str) -> Json | None:
+        found = self.get(kind, namespace, name)
         return {"metadata": found["metadata"]} if found else None
 
-    def _ask_sealed(self, read: Read) -> Json | None:
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import seal
+    def get_secret(self, _namespace: str, name: str) -> Json | None:
+        return self._objects.get(("Secret", name))
 
-        found = self._ask_object(read)
-        if found is None:
-            return None
-        return seal(
-            found, json.loads(read.sealed), lambda name: self._objects.get(("Secret", name))
-        )
+    def list_objects(
+        self, kind: str, namespace: str = "", *, selector: str = "", field: str = "", limit: int = 0
+    ) -> list[Json] | None:
+        if limit:
+            found = self.list_nodes() if kind == "Node" else self._some(kind) or []
+            return found[:limit]
+        if kind == "Pod":
+            return self._fleet.select(selector, field)
+        if kind == "ControllerRevision":
+            return self._fleet.revisions
+        if selector and kind not in _WORKLOADS:
+            return self._labelled(kind, selector)
+        return self._some(kind)
 
-    def _ask_digest(self, read: Read) -> Json | None:
-        """Mostly there, as it was seen first."""
-        if read.key not in self._digests:
-            missing = [] if self._chance(0.8) else list(read.keys)
-            digest = "" if self._chance(0.1) else f"{self._random.getrandbits(96):024x}"
-            found = {"version": "7", "missing": missing, "digest": digest}
-            self._digests[read.key] = None if self._chance(0.2) else found
-        return self._digests[read.key]
-
-    def _ask_list(self, read: Read) -> list[Json]:
-        if read.kind != "Node" and read.selector:
-            return self._labelled(read)
+    def list_nodes(self) -> list[Json]:
         labels = {
             "node.vmware.com/tkg": "x",
             "nvidia.com/gpu.product": self._random.choice(ODD_TEXTS),
@@ -247,43 +250,57 @@ class World:
             found[0] = {**found[0], "labels": labels}  # type: ignore[dict-item]
         return [{"metadata": item} for item in found[: self._random.choice((0, 1, 1, 1, 2))]]
 
-    def _ask_any(self, read: Read) -> list[Json]:
-        return self._ask_list(read)[:1]
-
-    def _labelled(self, read: Read) -> list[Json]:
-        """The metadata of what was applied with a label."""
-        key, _sign, value = read.selector.partition("=")
-        return [
-            {"metadata": live["metadata"]}
-            for (kind, _name), live in self._objects.items()
-            if live
-            and kind == read.kind
-            and (live["metadata"].get("labels") or {}).get(key) == value
-        ]
-
-    def _ask_node_rows(self, _read: Read) -> list[Json]:
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import (
-            row_of_node,
-        )
-
+    def list_node_rows(self) -> list[Json]:
         return [row_of_node(node) for node in self._fleet.nodes]
 
-    def _ask_time(self, _read: Read) -> str:
+    def list_unready(self, _namespace: str, selector: str) -> list[str]:
+        return [pod["metadata"]["name"] for pod in self._fleet.select(selector, "")]
+
+    def get_log(self, _namespace: str, _pod: str, _container: str) -> str:
+        if self._chance(0.3):
+            return self._random.choice((*_LOGS, *ODD_TEXTS))
+        text = (
+            _MANIFESTS[self._random.choice((0, 1))]
+            if self._chance(0.4)
+            else self._random.choice(_MANIFESTS)
+        )
+        begin, end = _MARKS if self._chance(0.9) else ("", "")
+        return f"{begin}{text}{end}"
+
+    def fetch(self, _url: str, _namespace: str, _service: str) -> Json:
+        status = self._random.choice((200, 200, 200, 404, 0, 500, 301))
+        body = _BODIES[0] if self._chance(0.4) else self._random.choice(_BODIES)
+        error = "" if status else self._random.choice(_TEXTS)
+        return {
+            "status": status,
+            "body": body if status else "",
+            "error": error,
+            "late": self._chance(0.3),
+        }
+
+    def find_protocol(self, _image: str, _namespace: str, _pull_secrets: t.Iterable[str]) -> str:
+        return self._random.choice(("native", "legacy", ""))
+
+    def now(self) -> str:
         return self._random.choice((_TIME, "2026-01-01T00:10:00Z", "2026-03-01T00:00:00Z"))
 
-    def _ask_outlines(self, read: Read) -> list[Json] | None:
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.outlines import outline
+    def _digest(self, read: ReadDigest) -> Json | None:
+        """Mostly there, as it was seen first."""
+        if read.key not in self._digests:
+            missing = [] if self._chance(0.8) else list(read.keys)
+            digest = "" if self._chance(0.1) else f"{self._random.getrandbits(96):024x}"
+            found = {"version": "7", "missing": missing, "digest": digest}
+            self._digests[read.key] = None if self._chance(0.2) else found
+        return self._digests[read.key]
 
-        if read.kind == "Pod":
-            found = self._fleet.select(read.selector, read.field)
-        elif read.kind == "ControllerRevision":
-            found = self._fleet.revisions
-        else:
-            return self._ask_objects(read)
-        return [outline(read.kind, item) for item in found]
-
-    def _ask_unready(self, read: Read) -> list[Json]:
-        return self._ask_outlines(read) or []
+    def _labelled(self, kind: str, selector: str) -> list[Json]:
+        """What was applied with a label."""
+        key, _sign, value = selector.partition("=")
+        return [
+            live
+            for (other, _name), live in self._objects.items()
+            if live and other == kind and (live["metadata"].get("labels") or {}).get(key) == value
+        ]
 
     def _of_cluster(self, kind: str) -> list[Json]:
         """The resources of a cluster-scoped kind of ours, with siblings of this one."""
@@ -297,41 +314,13 @@ class World:
         )
         return [self._resource, *([sibling] if self._chance(0.1) else [])]
 
-    def _ask_objects(self, read: Read) -> list[Json] | None:
-        if read.kind in KINDS and not is_namespaced(read.kind):
-            return self._of_cluster(read.kind)
-        if self._chance(0.7 if read.kind == "GPUCluster" else 0.2):
+    def _some(self, kind: str) -> list[Json] | None:
+        if kind in KINDS and not is_namespaced(kind):
+            return self._of_cluster(kind)
+        if self._chance(0.7 if kind == "GPUCluster" else 0.2):
             return None
         names = self._random.sample(NAMES, self._random.choice((0, 1, 3)))
-        return [self._grown((read.kind, name)) for name in names]
-
-    def _ask_pods(self, read: Read) -> list[Json]:
-        return self._ask_objects(read) or []
-
-    def _ask_log(self, _read: Read) -> str:
-        if self._chance(0.3):
-            return self._random.choice((*_LOGS, *ODD_TEXTS))
-        text = (
-            _MANIFESTS[self._random.choice((0, 1))]
-            if self._chance(0.4)
-            else self._random.choice(_MANIFESTS)
-        )
-        begin, end = _MARKS if self._chance(0.9) else ("", "")
-        return f"{begin}{text}{end}"
-
-    def _ask_http(self, _read: Read) -> Json:
-        status = self._random.choice((200, 200, 200, 404, 0, 500, 301))
-        body = _BODIES[0] if self._chance(0.4) else self._random.choice(_BODIES)
-        error = "" if status else self._random.choice(_TEXTS)
-        return {
-            "status": status,
-            "body": body if status else "",
-            "error": error,
-            "late": self._chance(0.3),
-        }
-
-    def _ask_protocol(self, _read: Read) -> str:
-        return self._random.choice(("native", "legacy", ""))
+        return [self._grown((kind, name)) for name in names]
 
     def _find(self, key: tuple[str, str]) -> Json | None:
         """What is there before the first pass: mostly nothing, else somebody's."""
@@ -360,8 +349,6 @@ class World:
         return {**found, "metadata": metadata}
 
     def _grown(self, key: tuple[str, str]) -> Json:
-        from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
-
         kind = key[0]
         metadata: Json = {**self._identity(key)}
         if self._chance(0.8):
@@ -376,7 +363,7 @@ class World:
             metadata["deletionTimestamp"] = _TIME
         if self._chance(0.3):
             metadata["managedFields"] = [{"manager": "x", "operation": "Update", "time": _TIME}]
-        live: Json = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": metadata}
+        live: Json = {"apiVersion": RESOURCES[kind].version, "kind": kind, "metadata": metadata}
         if kind in ("ConfigMap", "Secret"):
             return live | {"data": {key: self._random.choice(_MANIFESTS) for key in _DATA_KEYS}}
         if kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount"):

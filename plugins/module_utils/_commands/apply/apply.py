@@ -13,12 +13,12 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.live import LiveCluster
+from ..._cluster.reader import Reader
 from ..._engine.adjust import Adjust
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.api_resources import api_path, identity, is_served
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import is_controlled_by
-from ..._engine.observed import Read
 from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
 from ..loader import to_apply
@@ -151,13 +151,18 @@ class _ExternalCluster(LiveCluster):
 
     def __init__(self, client: Client, adjust: Adjust | None) -> None:
         super().__init__(client, is_shared=False, adjust=adjust)
+        self.reader = _ExternalReader(client)
 
-    def answer(self, read: Read) -> t.Any:
-        """The answer; from outside, models are reached through the API server."""
-        said = super().answer(read)
-        if read.how != "http" or said["status"] or not read.name:
+
+class _ExternalReader(Reader):
+    """From outside, models are reached through the API server."""
+
+    def fetch(self, url: str, namespace: str, service: str) -> Json:
+        """The answer of the model server, or of the API server's proxy."""
+        said = super().fetch(url, namespace, service)
+        if said["status"] or not service:
             return said
-        path = f"{api_path('Service', read.namespace, read.name)}/proxy/{_path_of_url(read.url)}"
+        path = f"{api_path('Service', namespace, service)}/proxy/{_path_of_url(url)}"
         try:
             return {"status": 200, "body": self.client.get_text(path, 1 << 20), "error": ""}
         except ApiError as error:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
-from ..._cluster.reader import answer
+from ..._cluster.reader import Reader
 from ..._engine.api_resources import api_path, collection_path
-from ..._engine.observed import read_objects, read_outlines
 from ..._engine.outlines import outline
+from ..._engine.reads import ReadOutlines
 from ..._gpu.cluster import in_order
 from ..._gpu.upgrade import names
 from ..._gpu.upgrade.policy import UpgradePolicy, parse_policy
@@ -107,9 +107,10 @@ def _upgrades_of_drivers(drivers: t.Iterable[Json], *, is_assumed: bool) -> Upgr
 
 def read_world(client: Client, is_guarded: bool | None = None) -> World:
     """The cluster as an upgrade sees it; all pods in outline."""
+    reader = Reader(client)
 
     def outlines(kind: str, selector: str = "") -> list[Json]:
-        return list(answer(client, read_outlines(kind, selector=selector)) or [])
+        return ReadOutlines(kind, selector=selector).answer(reader) or []
 
     pods = list(_list_pods(client))
     has_claims = any((pod.get("spec") or {}).get("resourceClaims") for pod in pods)
@@ -117,7 +118,7 @@ def read_world(client: Client, is_guarded: bool | None = None) -> World:
         nodes=outlines("Node"),
         pods=pods,
         revisions=outlines("ControllerRevision", names.DRIVER_PODS),
-        budgets=list(answer(client, read_objects("PodDisruptionBudget", "")) or []),
+        budgets=reader.list_objects("PodDisruptionBudget") or [],
         workloads=[
             item
             for kind in ("Deployment", "LeaderWorkerSet")

@@ -22,8 +22,9 @@ from ..._engine.desired import Child, Desired
 from ..._engine.drift import has_wanted
 from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
 from ..._engine.kept_lists import keep_lists
-from ..._engine.observed import Observed, read_object, read_sealed
+from ..._engine.observed import Observed
 from ..._engine.plan import compare
+from ..._engine.reads import ReadObject, ReadSealed
 from ..._engine.sealed import has_sealed
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
@@ -168,14 +169,14 @@ def _plan_of(wanted: Wanted, live: Json) -> t.Any:
 
 
 def _live(base: Ask, key: Key) -> Json | None:
-    return t.cast("Json | None", base(read_object(*key)))
+    return t.cast("Json | None", base(ReadObject(*key)))
 
 
 def _live_child(base: Ask, key: Key, child: Child) -> Json | None:
     """A live child; a Secret with others' values as its kind sees it."""
     if not has_sealed(child.manifest):
         return _live(base, key)
-    read = read_sealed(key.namespace, key.name, child.manifest["data"])
+    read = ReadSealed(*key, tuple(child.manifest["data"].items()))
     return t.cast("Json | None", base(read))
 
 

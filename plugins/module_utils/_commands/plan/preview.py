@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
-from ..._cluster.reader import answer
+from ..._cluster.reader import Reader
 from ..._cluster.simulated import Ask
 from ..._engine.adjust import Adjust
 from ..._engine.api_resources import KINDS, api_path, identity
 from ..._engine.api_resources import ObjectKey as Key
 from ..._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
-from ..._engine.observed import Read
+from ..._engine.reads import Read
 from ..._kinds import kind_names
 from ..loader import stored, to_apply
 from ..render.simulation import SimulationResult, simulate
@@ -47,7 +47,7 @@ def preview(
     ``adjust``: see `_engine/adjust.py`.
     Writes nothing. Raises ApiError, and NimError if the API server refuses one.
     """
-    ask = remember(lambda read: _read_api_server_only(client, read))
+    ask = remember(lambda read: read.answer(_ApiServerReader(client)))
     found: dict[Key, Json] = {}
     for resource in resources:
         key = identity(resource)
@@ -153,8 +153,9 @@ def remember(ask: Ask) -> Ask:
     return asked
 
 
-def _read_api_server_only(client: Client, read: Read) -> t.Any:
-    """Asks only the API server: a plan needs nothing from model servers."""
-    if read.how == "http":
+class _ApiServerReader(Reader):
+    """A plan needs nothing from model servers."""
+
+    def fetch(self, _url: str, _namespace: str, _service: str) -> Json:
+        """No answer."""
         return {"status": 0, "body": "", "error": "not asked"}
-    return answer(client, read)

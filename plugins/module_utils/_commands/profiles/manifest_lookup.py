@@ -14,9 +14,10 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._builders.pod import pull_secrets
 from ..._cluster.client import Client
-from ..._cluster.reader import answer
+from ..._cluster.reader import Reader
 from ..._engine.api_resources import KINDS, api_path
-from ..._engine.observed import Observed, read_nodes, read_object
+from ..._engine.observed import Observed
+from ..._engine.reads import ReadNodes, ReadObject
 from ..._nim.cache.app import NIMCacheApp
 from ..._nim.cache.names import CONTAINER
 from ..._nim.cache.probe import Probe, probe_image, stored_manifest
@@ -79,8 +80,8 @@ def read_stored(client: Client, namespace: str, name: str) -> tuple[ModelManifes
         raise NimError(f"NIMCache {namespace}/{name} does not exist")
     cache = {"kind": "NIMCache", **cache}
     app = NIMCacheApp(cache)
-    read = read_object("ConfigMap", namespace, app.config_map_name)
-    found = answer(client, read)
+    read = ReadObject("ConfigMap", namespace, app.config_map_name)
+    found = read.answer(Reader(client))
     if found is None:
         raise NimError(
             f"ConfigMap {namespace}/{read.name} does not exist: NIMCache {name} has not found a"
@@ -137,13 +138,12 @@ def _await_manifest(
 def _look(client: Client, cache: NIMCacheApp) -> Observed:
     """The pod, and its log once it runs."""
     namespace, name = cache.namespace, cache.pod_name
-    read = read_object("Pod", namespace, name)
-    pod = answer(client, read)
+    read, reader = ReadObject("Pod", namespace, name), Reader(client)
+    pod = read.answer(reader)
     if pod is None:
         raise NimError(f"Pod {namespace}/{name} was deleted by somebody else")
-    answers = {read.key: pod}
-    answers |= {log.key: answer(client, log) for log in read_log_of(cache.resource, pod, CONTAINER)}
-    return Observed(answers)
+    logs = read_log_of(cache.resource, pod, CONTAINER)
+    return Observed({read.key: pod, **{log.key: log.answer(reader) for log in logs}})
 
 
 def _remove(client: Client, path: str, say: t.Callable[[str], None]) -> None:
@@ -165,5 +165,5 @@ def _find_orchestrator(client: Client) -> str:
 
 
 def _observe_nodes(client: Client) -> Observed:
-    read = read_nodes()
-    return Observed({read.key: answer(client, read)})
+    read = ReadNodes()
+    return Observed({read.key: read.answer(Reader(client))})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..._engine.desired import Patch
-from ..._engine.observed import read_presence
+from ..._engine.reads import ReadPresence
 from ..app import StackApp
 from ..cluster import NODES, POLICIES, active_policy
 from ..component import Component
@@ -22,7 +22,7 @@ from ..upgrade.step import Step
 from .node_labels import labelled, node_patch
 from .spec import Policy
 
-SERVICE_MONITORS = read_presence(
+SERVICE_MONITORS = ReadPresence(
     "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
 )
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.observed import Read, read_child, read_object, read_presence
+from ..._engine.reads import Read, ReadChild, ReadObject, ReadPresence
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..driver import DAEMON_SETS
 from ..readiness import is_ready
@@ -38,18 +38,18 @@ def _inputs(app: PolicyApp) -> list[Read]:
     namespace, found = app.namespace, list[Read]()
     if app.spec.driver.component.is_enabled:
         names = app.spec.driver_sources.read.values()
-        found += [read_object("ConfigMap", namespace, name) for name in names]
+        found += [ReadObject("ConfigMap", namespace, name) for name in names]
         if secret := app.spec.driver.secret_env:
-            found.append(read_presence("Secret", namespace, secret))
+            found.append(ReadPresence("Secret", namespace, secret))
     if app.spec.has_pod_security_labels:
-        found.append(read_object("Namespace", "", namespace))
+        found.append(ReadObject("Namespace", "", namespace))
     return found
 
 
 def _children(app: PolicyApp) -> list[Read]:
     """All objects that the stack may have."""
     return [
-        read_child(kind, app.namespace, name)
+        ReadChild(kind, app.namespace, name)
         for state in STATES
         for kind, name in state.names(app)
         if kind != "ServiceMonitor" or app.has_service_monitors
@@ -67,7 +67,7 @@ def _upgrade(app: PolicyApp) -> list[Read]:
 
 def _pods(app: PolicyApp) -> list[Read]:
     """The pods of DaemonSets that are not ready: they tell why, and on which node."""
-    found = []
+    found = list[Read]()
     for state in STATES:
         for name in state.daemon_sets(app):
             live = app.live("DaemonSet", name)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.observed import Read, read_child, read_object, read_presence
+from ..._engine.reads import Read, ReadChild, ReadObject, ReadPresence
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
 from ..driver import DAEMON_SETS
 from ..permissions import role_names
@@ -20,7 +20,7 @@ from .pools import account_name, pools_of
 
 def reads(app: DriverApp) -> list[Read]:
     """What to read, given the answers so far; no children if none are ours to make."""
-    found = [*cluster_reads(app.observed), NODES, NVIDIA_DRIVERS, DAEMON_SETS]
+    found: list[Read] = [*cluster_reads(app.observed), NODES, NVIDIA_DRIVERS, DAEMON_SETS]
     if not all(app.observed.has(read.key) for read in found):
         return found
     if app.obstacle and not app.is_disabled:
@@ -31,9 +31,9 @@ def reads(app: DriverApp) -> list[Read]:
 def _inputs(app: DriverApp) -> list[Read]:
     """What the spec names."""
     namespace, names = app.namespace, app.spec.sources.read.values()
-    found = [read_object("ConfigMap", namespace, name) for name in names]
+    found: list[Read] = [ReadObject("ConfigMap", namespace, name) for name in names]
     if secret := app.spec.secret_env:
-        found.append(read_presence("Secret", namespace, secret))
+        found.append(ReadPresence("Secret", namespace, secret))
     return found
 
 
@@ -48,7 +48,9 @@ def _children(app: DriverApp) -> list[Read]:
     for pool in pools:
         names += role_names(account_name(app, pool.system.tag), has_cluster_role=True)
     names += role_children(app)
-    found = [read_child(kind, app.namespace, name) for kind, name in dict.fromkeys(names)]
+    found: list[Read] = [
+        ReadChild(kind, app.namespace, name) for kind, name in dict.fromkeys(names)
+    ]
     for name in sets:
         live = app.live("DaemonSet", name)
         if live and not is_ready(live):

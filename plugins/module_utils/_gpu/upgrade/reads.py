@@ -13,7 +13,8 @@ import typing as t
 from datetime import datetime
 
 from ..._base.types import Manifest
-from ..._engine.observed import OPERATOR, Observed, Read, read_objects, read_outlines, read_time
+from ..._engine.observed import OPERATOR, Observed
+from ..._engine.reads import Read, ReadObjects, ReadOutlines, ReadTime
 from . import names
 from .controller import take_step
 from .pods import claims_of
@@ -25,15 +26,15 @@ from .step import Step, switch_off
 
 GUARD = "upgrade_guard"
 _VALIDATORS = names.VALIDATOR_PODS
-_BUDGETS = read_objects("PodDisruptionBudget", "")
-_CLAIMS = read_objects("ResourceClaim", "")
-_SERVICE_PODS = read_outlines("Pod", selector=names.SERVICE_PODS)
-_GROUP_PODS = read_outlines("Pod", selector=GROUP_PODS)
+_BUDGETS = ReadObjects("PodDisruptionBudget", "")
+_CLAIMS = ReadObjects("ResourceClaim", "")
+_SERVICE_PODS = ReadOutlines("Pod", selector=names.SERVICE_PODS)
+_GROUP_PODS = ReadOutlines("Pod", selector=GROUP_PODS)
 _WORKLOADS = (
-    read_outlines("Deployment", selector=names.SERVICE_PODS),
-    read_outlines("LeaderWorkerSet", selector=names.SERVICE_PODS),
+    ReadOutlines("Deployment", selector=names.SERVICE_PODS),
+    ReadOutlines("LeaderWorkerSet", selector=names.SERVICE_PODS),
 )
-_AROUND = (_BUDGETS, read_time(), _SERVICE_PODS, *_WORKLOADS)
+_AROUND = (_BUDGETS, ReadTime(), _SERVICE_PODS, *_WORKLOADS)
 
 
 def upgrade_reads(
@@ -52,7 +53,7 @@ def upgrade_reads(
     step = take_step(scene_of(observed, namespace, owner), policy)
     if all(item.state in (names.UNKNOWN, names.DONE) and not item.waits for item in step.nodes):
         return own
-    around = [*own, *_AROUND, read_outlines("Pod", namespace, _VALIDATORS)]
+    around = [*own, *_AROUND, ReadOutlines("Pod", namespace, _VALIDATORS)]
     known = [read_pods_on(node.name) for node in scene_of(observed, namespace, owner).managed]
     pods = [read for read in known if observed.has(read.key)]
     pods += [read_pods_on(node) for node in sorted(step.unread)]
@@ -76,12 +77,12 @@ def scene_of(observed: Observed, namespace: str, owner: str | None = None) -> Sc
     return Scene(
         nodes=nodes,
         drivers=drivers_by_node(pods, Revisions(revisions)),
-        validators=_by_node(observed.get(read_outlines("Pod", namespace, _VALIDATORS).key) or []),
+        validators=_by_node(observed.get(ReadOutlines("Pod", namespace, _VALIDATORS).key) or []),
         pods=_pods_on(observed, nodes),
         claims={_name(item): item for item in _listed(observed, _CLAIMS)},
         budgets=tuple(_listed(observed, _BUDGETS)),
         services=services,
-        now=_seconds(observed.get(read_time().key)),
+        now=_seconds(observed.get(ReadTime().key)),
         is_guarded=is_guarded(observed, services),
         owner=owner,
     )
@@ -95,18 +96,18 @@ def is_guarded(observed: Observed, services: Services) -> bool:
 
 def read_pods_on(node: str) -> Read:
     """A read of the pods of a node."""
-    return read_outlines("Pod", field=f"spec.nodeName={node}")
+    return ReadOutlines("Pod", field=f"spec.nodeName={node}")
 
 
 def _own_reads(namespace: str) -> list[Read]:
     kinds = ("Pod", "ControllerRevision")
-    return [read_outlines(kind, namespace, names.DRIVER_PODS) for kind in kinds]
+    return [ReadOutlines(kind, namespace, names.DRIVER_PODS) for kind in kinds]
 
 
 def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:
     """What pods refer to: device claims, and the other pods of their groups."""
     found = [*_listed(observed, *pods), *_listed(observed, _SERVICE_PODS)]
-    more = [_CLAIMS] if any(claims_of(pod) for pod in found) else []
+    more: list[Read] = [_CLAIMS] if any(claims_of(pod) for pod in found) else []
     if any(GROUP_PODS in (pod["metadata"].get("labels") or {}) for pod in found):
         more.append(_GROUP_PODS)
     return more

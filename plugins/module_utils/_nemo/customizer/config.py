@@ -11,9 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._base.json_yaml import read_json_yaml, sort_keys
 from ..._base.types import Fields
-from ..._base.yaml_text import dump_yaml
+from ..._base.yaml_text import dump_yaml, read_json_yaml, sort_keys
 from ..._builders.env import stored_env
 from ..._builders.pod import image_reference, pull_secrets
 from ..app import NemoApp

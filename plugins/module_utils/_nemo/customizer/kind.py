@@ -9,13 +9,13 @@ import hashlib
 import typing as t
 from functools import cached_property
 
-from ..._base.json_yaml import is_same_data
 from ..._base.types import Manifest
+from ..._base.yaml_text import is_same_data
 from ..._builders.env import EnvVar, env, field_env, secret_env
 from ..._builders.inputs import Input, Missing
 from ..._engine.kind import Access, Rule
 from ..._engine.metadata import Labels
-from ..._engine.observed import Read, read_object
+from ..._engine.reads import Read, ReadObject
 from ..app import Claim, Items, NemoApp
 from ..database import url_env
 from ..fields import text_of
@@ -93,7 +93,7 @@ class CustomizerApp(NemoApp):
     def more_reads(self) -> list[Read]:
         """The ConfigMaps of users that `config.yaml` is made of, and the one that has it."""
         names = [self.name, self._models_name, self._training_name]
-        return [read_object("ConfigMap", self.namespace, name) for name in names if name]
+        return [ReadObject("ConfigMap", self.namespace, name) for name in names if name]
 
     def missing(self) -> Missing | None:
         """A ConfigMap that is missing is named before a Secret."""

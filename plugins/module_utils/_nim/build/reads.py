@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..._base.types import Manifest
 from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
-from ..._engine.observed import Read, read_nodes, read_object
 from ..._engine.oversized import is_stub
+from ..._engine.reads import Read, ReadNodes, ReadObject
 from ..profiles.manifest_pod import read_log_of
 from ..profiles.model_manifest import manifest_map_name
 from .app import NIMBuildApp
@@ -19,27 +19,18 @@ from .names import MANIFEST_CONTAINER, READY
 def reads(app: NIMBuildApp) -> list[Read]:
     """The pods; until the build is done also the cache, then what the next step needs."""
     namespace = app.namespace
-    wanted = [
-        read_object("Pod", namespace, name) for name in (app.build_pod_name, app.manifest_pod_name)
-    ]
+    names = (app.build_pod_name, app.manifest_pod_name)
+    wanted: list[Read] = [ReadObject("Pod", namespace, name) for name in names]
     if app.is_finished:
         return wanted
-    wanted.append(read_object("NIMCache", namespace, app.cache_name))
+    wanted.append(ReadObject("NIMCache", namespace, app.cache_name))
     cache = app.live("NIMCache", app.cache_name)
-    return wanted + (
-        _dependent_reads(
-            app,
-            cache,
-        )
-        if cache and not is_stub(cache)
-        else []
-    )
+    if cache and not is_stub(cache):
+        wanted += _dependent_reads(app, cache)
+    return wanted
 
 
-def _dependent_reads(
-    app: NIMBuildApp,
-    cache: Manifest,
-) -> list[Read]:
+def _dependent_reads(app: NIMBuildApp, cache: Manifest) -> list[Read]:
     """The PVC that pods use, and what a new pod needs."""
     namespace = app.namespace
     building, reading = (
@@ -47,15 +38,15 @@ def _dependent_reads(
     )
     wanted: list[Read] = []
     if building or reading or app.is_built:
-        wanted.append(read_object("PersistentVolumeClaim", namespace, pvc_name(cache)))
+        wanted.append(ReadObject("PersistentVolumeClaim", namespace, pvc_name(cache)))
     if (cache.get("status") or {}).get("state") != READY:
         return wanted
     if not (reading if app.is_built else building):
-        return [*wanted, read_nodes(), *selector_reads(app)]
+        return [*wanted, ReadNodes(), *selector_reads(app)]
     if app.is_built:
         name = manifest_map_name(cache["metadata"]["name"])
         wanted += [
-            read_object("ConfigMap", namespace, name),
+            ReadObject("ConfigMap", namespace, name),
             *read_log_of(app.resource, reading, MANIFEST_CONTAINER),
         ]
     return wanted

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
-from ..._engine.observed import LATER
 from ..._engine.ownership import ownership_of, refuse_foreign
+from ..._engine.reads import LATER
 from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
-from ..._engine.observed import Read, read_nodes, read_object, read_objects
+from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
 from .app import NIMCacheApp
 from .names import CONTAINER, READY, ROLE, ROLE_BINDING, SERVICE_ACCOUNT
@@ -22,8 +22,8 @@ USERS = ("NIMBuild", "NIMService")
 def reads(app: NIMCacheApp) -> list[Read]:
     """First the children; then, unless the cache is settled, what the next steps need."""
     namespace = app.namespace
-    wanted = [
-        read_object(kind, namespace, name)
+    wanted: list[Read] = [
+        ReadObject(kind, namespace, name)
         for kind, name in (
             ("PersistentVolumeClaim", pvc_name(app.resource)),
             ("ConfigMap", app.config_map_name),
@@ -43,24 +43,17 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
     namespace = app.namespace
     pvc_exists = has_pvc(app)
     settled = app.state == READY and pvc_exists
-    wanted = [] if settled else [read_objects(kind, namespace) for kind in USERS]
+    kinds = () if settled else USERS
+    wanted: list[Read] = [ReadObjects(kind, namespace) for kind in kinds]
     if not pvc_exists:
         return wanted
     probing = needs_probe(app)
     if probing or not settled:
-        wanted += [read_nodes(), *selector_reads(app)]
+        wanted += [ReadNodes(), *selector_reads(app)]
     if probing:
         wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
     if needs_protocol(app):
         source = source_of(app)
         secrets = (source["pullSecret"],) if source.get("pullSecret") else ()
-        wanted.append(
-            Read(
-                PROTOCOL,
-                "protocol",
-                namespace=namespace,
-                image=source["modelPuller"],
-                pull_secrets=secrets,
-            )
-        )
+        wanted.append(ReadProtocol(PROTOCOL, source["modelPuller"], namespace, secrets))
     return wanted

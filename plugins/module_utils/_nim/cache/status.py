@@ -15,7 +15,7 @@ from ..._builders.pvc import pvc_name
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
-from ..._engine.observed import LATER
+from ..._engine.reads import LATER
 from ..._engine.status_builder import StatusBuilder
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize

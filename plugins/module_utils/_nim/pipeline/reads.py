@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..._engine.observed import Read, read_object, read_objects
+from ..._engine.reads import Read, ReadObject, ReadObjects
 from .app import NIMPipelineApp
 from .desired import leftovers
 from .entries import SERVICE, served_entries
@@ -16,6 +16,6 @@ def reads(app: NIMPipelineApp) -> list[Read]:
     namespace = app.namespace
     names = [*served_entries(app), *leftovers(app)]
     return [
-        read_objects(SERVICE, namespace),
-        *(read_object(SERVICE, namespace, name) for name in names),
+        ReadObjects(SERVICE, namespace),
+        *(ReadObject(SERVICE, namespace, name) for name in names),
     ]

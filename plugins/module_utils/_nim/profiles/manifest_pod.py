@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from ..._builders.pod import has_ended, phase_of
 from ..._builders.pod_faults import why_not_ready
-from ..._engine.observed import Read
 from ..._engine.ownership import ownership_of, refuse_foreign
+from ..._engine.reads import Read, ReadLog
 from .model_manifest import BEGIN_MARK, END_MARK, LogReading, read_log
 
 LOG = "log"
@@ -54,7 +54,7 @@ def read_log_of(cr: Resource, pod: t.Mapping[str, t.Any] | None, container: str)
     if pod is None or ownership_of(dict(pod), cr) != "ours" or phase_of(pod) != "Running":
         return []
     name, namespace = pod["metadata"]["name"], cr["metadata"]["namespace"]
-    return [Read(LOG, "log", "Pod", namespace, name, container=container)]
+    return [ReadLog(LOG, namespace, name, container)]
 
 
 def follow_pod(

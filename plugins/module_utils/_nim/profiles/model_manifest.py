@@ -14,11 +14,10 @@ import typing as t
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..._base.bounded_yaml import read_bounded
 from ..._base.errors import NimError
 from ..._base.types import Json
-from ..._base.yaml_text import dump_yaml
-from ..._engine.observed import LOG_LIMIT
+from ..._base.yaml_text import dump_yaml, read_bounded
+from ..._engine.reads import LOG_LIMIT
 
 NOT_FOUND = "model_manifest.yaml not found"
 """Printed by a pod if there is no manifest."""

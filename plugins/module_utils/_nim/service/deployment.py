@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..._base.types import Manifest
 from ..._builders import deployment
 from ..._builders.rollout import build_strategy, lacks_pods
-from ..._engine.observed import Read
+from ..._engine.reads import Read
 from .app import NIMServiceApp
 from .model_store import Store
 from .pod.probes import model_probes

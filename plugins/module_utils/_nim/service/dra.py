@@ -10,7 +10,7 @@ import typing as t
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import keep_hash
-from ..._engine.observed import Read, read_object, read_objects
+from ..._engine.reads import Read, ReadObject, ReadObjects
 from ..dra.faults import check_resources, check_single_requests
 from ..dra.pod_claims import CLAIM, TEMPLATE, PodClaim, name_pod_claims
 from ..dra.statuses import claim_statuses
@@ -31,8 +31,8 @@ def dra_reads(app: NIMServiceApp) -> list[Read]:
     namespace, claims = app.namespace, _known_claims(app)
     names = dict.fromkeys(claim.target for claim in claims if claim.kind == TEMPLATE)
     return [
-        read_objects(CLAIM, namespace),
-        *(read_object(TEMPLATE, namespace, name) for name in names),
+        ReadObjects(CLAIM, namespace),
+        *(ReadObject(TEMPLATE, namespace, name) for name in names),
     ]
 
 

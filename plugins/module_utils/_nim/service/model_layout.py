@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._builders.pod import find_container, image_reference
 from ..._builders.rollout import is_past_deadline
-from ..._engine.observed import LATER, Read
+from ..._engine.reads import LATER, Read, ReadProtocol
 from .app import NIMServiceApp
 from .model_store import Store
 from .workload import container_of, live_template, live_workload
@@ -34,15 +34,8 @@ def layout_reads(app: NIMServiceApp) -> list[Read]:
     if app.spec.cache_name or _live_layout(app) is not None:
         return []
     image = app.spec.image
-    return [
-        Read(
-            _key(app),
-            "protocol",
-            namespace=app.namespace,
-            image=image_reference(image),
-            pull_secrets=tuple(image.get("pullSecrets") or ()),
-        )
-    ]
+    secrets = tuple(image.get("pullSecrets") or ())
+    return [ReadProtocol(_key(app), image_reference(image), app.namespace, secrets)]
 
 
 def _key(app: NIMServiceApp) -> str:

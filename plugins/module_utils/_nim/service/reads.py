@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..._base.errors import NimError
 from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
-from ..._engine.observed import Read, read_child, read_object, read_tanzu
+from ..._engine.observed import tanzu_reads
+from ..._engine.reads import Read, ReadChild, ReadObject
 from .app import NIMServiceApp
 from .deployment import strategy_reads
 from .desired import FEATURES
@@ -39,11 +38,12 @@ def reads(app: NIMServiceApp) -> list[Read]:
     children = [(kind, name) for kind in (*_ALWAYS, *_of_platform(app))]
     if service_name(app) != name:
         children.append(("Service", service_name(app)))
-    found = [*read_tanzu(), *(read_child(kind, namespace, item) for kind, item in children)]
+    found: list[Read] = [*tanzu_reads()]
+    found += [ReadChild(kind, namespace, item) for kind, item in children]
     if app.spec.creates_pvc:
-        found.append(read_object("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
+        found.append(ReadObject("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
     if app.spec.cache_name:
-        found.append(read_object("NIMCache", namespace, app.spec.cache_name))
+        found.append(ReadObject("NIMCache", namespace, app.spec.cache_name))
     found += platform_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)
@@ -81,7 +81,5 @@ def _model_reads(app: NIMServiceApp) -> list[Read]:
         return []
     if not readiness_of(app).ready:
         return []
-    found = model_reads(endpoint, app.namespace, app.observed)
-    return (
-        found if app.spec.is_kserve else [replace(read, name=service_name(app)) for read in found]
-    )
+    service = "" if app.spec.is_kserve else service_name(app)
+    return model_reads(endpoint, app.namespace, app.observed, service)

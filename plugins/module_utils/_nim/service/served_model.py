@@ -10,7 +10,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._base.printable import printable
-from ..._engine.observed import Observed, Read
+from ..._engine.observed import Observed
+from ..._engine.reads import Read, ReadHttp
 from .app import NIMServiceApp
 
 MAX_NAME = 253
@@ -44,15 +45,15 @@ def needs_model(app: NIMServiceApp, endpoint: str) -> bool:
     )
 
 
-def model_reads(endpoint: str, namespace: str, observed: Observed) -> list[Read]:
+def model_reads(endpoint: str, namespace: str, observed: Observed, service: str = "") -> list[Read]:
     """The requests to make; the second only after a 404 for the first.
 
-    ``endpoint`` is an address, or a URL.
+    ``endpoint`` is an address, or a URL; ``service``: the Service that it is of, if it is of one.
     """
     urls = [_models_url(endpoint)]
     if _status(observed.get(urls[0])) == 404:
         urls.append(_metadata_url(endpoint))
-    return [Read(url, "http", namespace=namespace, url=url) for url in urls]
+    return [ReadHttp(url, namespace, service) for url in urls]
 
 
 def read_answer(endpoint: str, observed: Observed) -> Answer | None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..._builders import unready_pods
-from ..._engine.observed import Read
+from ..._engine.reads import Read, ReadPods
 from .app import NIMServiceApp
 from .readiness import readiness_of
 from .workload import (
@@ -26,7 +26,7 @@ _LABELS = {
 """kind → the label of its pods, whose value is its name"""
 
 
-def pods_read(app: NIMServiceApp, workload: Workload) -> Read:
+def pods_read(app: NIMServiceApp, workload: Workload) -> ReadPods:
     """The read of all pods of a workload; of groups, also those that do not serve."""
     return unready_pods.pods_of(app, _LABELS[workload.kind], workload.name)
 

@@ -33,4 +33,4 @@ def test_unknown_kind(resource: t.Any) -> None:
 
 def test_unknown_cluster_is_assumed_to_have_kserve() -> None:
     ((read, found),) = assumed_objects()
-    assert (read.kind, found["metadata"]["name"]) == ("Deployment", "kserve-controller-manager")
+    assert (read.listed, found["metadata"]["name"]) == ("Deployment", "kserve-controller-manager")

@@ -8,14 +8,12 @@ from __future__ import annotations
 import typing as t
 
 from ...._base.types import Manifest
-from ...._engine.observed import Read, list_key
+from ...._engine.reads import ReadLabelled
 from ..app import PolicyApp
 from ..state import State
 
 COMPONENT = "app.kubernetes.io/component=gpu-operator"
-RUNTIME_CLASSES = Read(
-    list_key("RuntimeClass", selector=COMPONENT), "list", "RuntimeClass", selector=COMPONENT
-)
+RUNTIME_CLASSES = ReadLabelled("RuntimeClass", COMPONENT)
 
 _OF_CDI = ("nvidia-cdi", "nvidia-legacy")
 

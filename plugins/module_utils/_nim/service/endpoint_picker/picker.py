@@ -13,7 +13,7 @@ from ...._base.errors import NimError
 from ...._builders.rbac import build_role_binding, build_service_account
 from ...._builders.rollout import Readiness, readiness_of_deployment
 from ...._engine.desired import Child
-from ...._engine.observed import Read, read_object, read_presence
+from ...._engine.reads import Read, ReadObject, ReadPresence
 from ..app import NIMServiceApp
 from ..expose.service import service_name
 from .config import build_config, generated_config, picker_name, user_config_map
@@ -57,9 +57,9 @@ def picker_reads(app: NIMServiceApp) -> list[Read]:
         account = _all(app)[0]
         has_more = wanted or _has_failed(app) or app.live(*account)
         wanted = _all(app) if has_more else [account]
-    reads = [read_object(kind, namespace, name) for kind, name in wanted]
+    reads: list[Read] = [ReadObject(kind, namespace, name) for kind, name in wanted]
     if user_config_map(app) and _is_known_to_wait(app):
-        reads.append(read_presence("ConfigMap", namespace, user_config_map(app)))
+        reads.append(ReadPresence("ConfigMap", namespace, user_config_map(app)))
     return reads
 
 

@@ -15,7 +15,8 @@ import typing as t
 from ...._base.errors import NimError
 from ...._engine.api_resources import KINDS, is_served
 from ...._engine.metadata import MANAGED_BY, MANAGED_BY_LABEL
-from ...._engine.observed import Observed, Read, read_labelled, read_object, read_objects
+from ...._engine.observed import Observed
+from ...._engine.reads import Read, ReadLabelled, ReadObject, ReadObjects
 from ..app import NIMServiceApp
 from ..expose.routing import refused_by_knative
 from ..workload import INFERENCE_SERVICE, is_known, live_workload
@@ -33,7 +34,7 @@ _CONFIG = "inferenceservice-config"
 _NAME, _HOME = "kserve-controller-manager", "kserve"
 _MAX_CANDIDATES = 8
 _CONTROLLER = f"control-plane={_NAME}"
-CONTROLLERS = read_labelled("Deployment", _CONTROLLER)
+CONTROLLERS = ReadLabelled("Deployment", _CONTROLLER)
 CONTROLLER = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -61,7 +62,7 @@ def mode_reads(app: NIMServiceApp) -> list[Read]:
         return [CONTROLLERS]
     candidates = _candidates(app.observed)
     if not candidates:
-        return [CONTROLLERS, read_objects(INFERENCE_SERVICE, app.namespace)]
+        return [CONTROLLERS, ReadObjects(INFERENCE_SERVICE, app.namespace)]
     return [CONTROLLERS, *map(_read_config, candidates[:_MAX_CANDIDATES])]
 
 
@@ -168,7 +169,7 @@ def _find_namespace(app: NIMServiceApp) -> str:
 
 
 def _read_config(namespace: str) -> Read:
-    return read_object("ConfigMap", namespace, _CONFIG)
+    return ReadObject("ConfigMap", namespace, _CONFIG)
 
 
 class _Settings:

@@ -18,7 +18,7 @@ import typing as t
 from ...._base.types import Manifest
 from ...._builders.nim_metadata import PARENT_HASH_ANNOTATION
 from ...._engine.metadata import controller_of
-from ...._engine.observed import Read, read_object
+from ...._engine.reads import Read, ReadObject
 from ..app import NIMServiceApp
 from ..expose.service import service_name
 from ..workload import INFERENCE_SERVICE, deployment_of, groups_of, inference_service_of
@@ -39,10 +39,10 @@ def platform_reads(app: NIMServiceApp) -> list[Read]:
     if app.spec.is_kserve:
         found = mode_reads(app)
         if _own_services(app):
-            found += [read_object(kind, namespace, name) for kind, name in _of_standalone(app)]
+            found += [ReadObject(kind, namespace, name) for kind, name in _of_standalone(app)]
         return found
     if _may_be_on_kserve(app):
-        return [read_object(INFERENCE_SERVICE, namespace, app.name)]
+        return [ReadObject(INFERENCE_SERVICE, namespace, app.name)]
     return []
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ...._engine.desired import Child
-from ...._engine.observed import Read, read_object, read_presence
+from ...._engine.reads import Read, ReadObject, ReadPresence
 from ..app import NIMServiceApp
 from ..compute_domain import build_domain, creates_domain, domain_name
 from ..expose.service import selects
@@ -45,12 +45,13 @@ def group_reads(app: NIMServiceApp) -> list[Read]:
         wanted = group_leftovers(app)[:-1]
     elif _may_have_groups(app):
         kind, name = groups_of(app)
-        return [read_object(kind, namespace, name)]
+        return [ReadObject(kind, namespace, name)]
     else:
         return []
-    reads = [read_object(kind, namespace, name) for kind, name in (*wanted, groups_of(app))]
+    names = (*wanted, groups_of(app))
+    reads: list[Read] = [ReadObject(kind, namespace, name) for kind, name in names]
     if app.spec.is_multi_node and not app.spec.ray_port:
-        reads.append(read_presence("Secret", namespace, mpi.key_name(app)))
+        reads.append(ReadPresence("Secret", namespace, mpi.key_name(app)))
     return reads
 
 

@@ -7,7 +7,13 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import dump_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import (
+    dump_yaml,
+    is_same_data,
+    read_bounded,
+    read_json_yaml,
+    sort_keys,
+)
 
 
 def test_keys_are_sorted_at_every_level() -> None:
@@ -54,3 +60,212 @@ def test_text_stays_text(value: t.Any, text: str) -> None:
 def test_people_see_lines(value: str, text: str) -> None:
     assert dump_yaml([value], by_line=True) == text
     assert yaml.safe_load(text) == [value]
+
+
+PLAIN = """
+a: 1
+b: [yes, ~, 1.10, 'x', 2020-01-01]
+c: !tag {d: &unused 0x10}
+"""
+
+
+def test_scalars_are_text_as_written() -> None:
+    assert read_bounded(PLAIN, depth=2) == {
+        "a": "1",
+        "b": ["yes", "~", "1.10", "x", "2020-01-01"],
+        "c": {"d": "0x10"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "document"),
+    [
+        pytest.param("", None, id="nothing"),
+        pytest.param("# a comment", None, id="a comment"),
+        pytest.param("text", "text", id="a scalar"),
+        pytest.param("[]", [], id="a list"),
+        pytest.param("a: 1\na: 2", {"a": "2"}, id="a key twice: the last counts"),
+        pytest.param("1: {~: x}", {"1": {"~": "x"}}, id="keys are text"),
+        pytest.param("'<<': x", {"<<": "x"}, id="a quoted merge key is a plain one"),
+        pytest.param("a:\n- - b\n  - c\n- d", {"a": [["b", "c"], "d"]}, id="nested lists"),
+    ],
+)
+def test_documents(text: str, document: t.Any) -> None:
+    assert read_bounded(text, depth=3) == document
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        ("1", 1),
+        ("0x10", 16),
+        ("1.5", 1.5),
+        ("true", True),
+        ("~", None),
+        ("text", "text"),
+        ("'1'", "1"),
+        ("2020-01-01", "2020-01-01"),
+        ("1" * 64, int("1" * 64)),
+        ("1" * 65, "1" * 65),
+        ("2020-13-45", "2020-13-45"),
+        ("0x_", "0x_"),
+        ("=", "="),
+    ],
+)
+def test_typed_keys(scalar: str, value: t.Any) -> None:
+    text = f"typed: {scalar}\nbelow: {{x: [{scalar}], 1: {scalar}}}\nother: {scalar}"
+    found = read_bounded(text, depth=3, typed=("typed", "below"))
+    plain = scalar.strip("'")
+    assert found == {"typed": value, "below": {"x": [value], "1": value}, "other": plain}
+
+
+def test_typed_keys_are_those_of_the_top() -> None:
+    assert read_bounded("a: {typed: 1}", depth=2, typed=("typed",)) == {"a": {"typed": "1"}}
+
+
+def test_depth() -> None:
+    assert read_bounded("[[x]]", depth=2) == [["x"]]
+    with pytest.raises(ValueError, match="line 1, column 3: it is nested deeper than 2 levels"):
+        read_bounded("[[[x]]]", depth=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param(
+            "a: &a [*a]", "line 1, column 8: aliases are not supported", id="alias of itself"
+        ),
+        pytest.param("a: &a b\nc: *a", "line 2, column 4: aliases are not supported", id="alias"),
+        pytest.param("&a b: c\n*a : d", "aliases are not supported", id="alias as a key"),
+        pytest.param("a: {<<: {b: c}}", "merge keys are not supported", id="merge key"),
+        pytest.param("? [a]\n: b", "a key is not a scalar", id="list as a key"),
+        pytest.param("? {a: b}\n: c", "a key is not a scalar", id="mapping as a key"),
+        pytest.param("a: b\n---\nc: d", "more than one document", id="two documents"),
+        pytest.param("[" * 50_000, "nested deeper than 32 levels", id="deep lists"),
+        pytest.param("a: " + "{b: " * 40, "nested deeper than 32 levels", id="deep mappings"),
+        pytest.param("a: {b", "line 1, column", id="incomplete"),
+        pytest.param("a: [1]\n b", "line 2, column", id="broken"),
+        pytest.param("a: \x00", "control characters are not allowed", id="control character"),
+    ],
+)
+def test_what_is_refused_within_bounds(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as raised:
+        read_bounded(text, depth=32)
+    assert "\n" not in str(raised.value)
+
+
+SCALARS = [
+    ("1e-4", 0.0001),
+    ("1E3", 1000),
+    ("yes", True),
+    ("Y", True),
+    ("on", True),
+    ("No", False),
+    ("n", False),
+    ("OFF", False),
+    ("yEs", "yEs"),
+    ("~", None),
+    ("", None),
+    ("Null", None),
+    ("0644", 420),
+    ("-0644", -420),
+    ("089", 89),
+    ("0o17", 15),
+    ("0x1F", 31),
+    ("-0X1f", -31),
+    ("0b101", 5),
+    ("1_000", 1000),
+    ("1_0.5", 10.5),
+    (".5", 0.5),
+    ("1.", 1),
+    ("1.0", 1),
+    ("+7", 7),
+    ("9007199254740993", 9007199254740993),
+    ("18446744073709551616", 18446744073709551616),
+    ("0x1ffffffffffffffff", "0x1ffffffffffffffff"),
+    ("1e400", "1e400"),
+    ("1e300", 1e300),
+    ("2020-01-02", "2020-01-02"),
+    ("12:30", "12:30"),
+    ("1.2.3", "1.2.3"),
+    ("-_1", -1),
+    ("1_0e1", 100),
+    ("0x_", "0x_"),
+    ("-", "-"),
+    (".", "."),
+    ("'1'", "1"),
+    ('"yes"', "yes"),
+    ("!!str 1", "1"),
+    ("!!int '7'", 7),
+    ("!own 7", "7"),
+    ("a{{ b }}", "a{{ b }}"),
+]
+
+
+def typed(value: t.Any) -> tuple[str, t.Any]:
+    """True is not 1, nor is 1.0."""
+    return type(value).__name__, value
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS)
+def test_scalars_of_json(text: str, value: t.Any) -> None:
+    if text == "-":
+        text = "'-'"
+    assert typed(read_json_yaml(f"a: {text}")["a"]) == typed(value)
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS)
+def test_text_that_is_written_is_read_as_text(text: str, value: t.Any) -> None:
+    assert read_json_yaml(dump_yaml({text: [text]})) == {text: [text]}
+    assert typed(read_json_yaml(dump_yaml([value]))[0]) == typed(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("1", "1"), ("yes", "true"), ("off", "false"), ("0x10", "16"), ("1.5", "1.5"), ("'1'", "1")],
+)
+def test_keys_are_strings(text: str, key: str) -> None:
+    assert read_json_yaml(f"{text}: {{{text}: a}}") == {key: {key: "a"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: .inf", "line 1, column 4: .inf is not a number of JSON"),
+        ("a: [-.INF]", "line 1, column 5: -.INF is not a number of JSON"),
+        ("a: .nan", "line 1, column 4: .nan is not"),
+        ("~: a", "line 1, column 1: a key is null"),
+        ("a: &a [1]\nb: *a", "line 2, column 4: aliases are not supported"),
+        ("<<: {a: 1}", "merge keys are not supported"),
+        ("[" * 100, "nested deeper than 32 levels"),
+        ("a: [", "line 2, column 1|line 1, column"),
+        (f"a: {'1' * 65}", "a number has more than 64 characters"),
+        ("a" * (2**18 + 1), "more than 262144 characters"),
+    ],
+)
+def test_what_is_no_json_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        read_json_yaml(text)
+
+
+def test_digit_runs_are_compared_as_numbers() -> None:
+    data = {"m-70b": 1, "m-8b": [{"b": 1, "a10": 2, "a9": 3}], "m-08b": 1, "m": 1, "M": 1}
+    found = sort_keys(data)
+    assert found == data
+    assert list(found) == ["M", "m", "m-8b", "m-08b", "m-70b"]
+    assert list(found["m-8b"][0]) == ["a9", "a10", "b"]
+    assert list(sort_keys({"9" * 5000: 1, "8": 2})) == ["8", "9" * 5000]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("a: 1\nb: [x]", "{b: ['x'], a: 1.0}", True),
+        ("a: 1", "a: true", False),
+        ("a: 1", "a: '1'", False),
+        ("[a, b]", "[b, a]", False),
+        ("a: [", "a: [", False),
+    ],
+)
+def test_is_same_data(one: str, other: str, is_same: bool) -> None:
+    assert is_same_data(one, other) is is_same

@@ -138,9 +138,9 @@ def test_record_is_one_line_in_a_fixed_order() -> None:
 def test_reads_follow_the_record(app: Make) -> None:
     assert input_reads(app(), INPUTS) == []
     reads = input_reads(seen(app, live({IDS[0]: ["5", "p1"]})), INPUTS)
-    assert [(read.key, read.how, read.keys, read.known, read.salt) for read in reads] == [
-        (KEYS[0], "digest", ("password",), "5", "u"),
-        (KEYS[1], "digest", (), "", "u"),
+    assert [(read.key, read.keys, read.known, read.salt) for read in reads] == [
+        (KEYS[0], ("password",), "5", "u"),
+        (KEYS[1], (), "", "u"),
     ]
 
 

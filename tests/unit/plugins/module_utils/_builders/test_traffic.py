@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.traffic impor
     traffic_faults,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadObjects
 
 Json = dict[str, t.Any]
 OWNER = {"kind": "Toy", "name": "postgres", "uid": "u", "controller": True}
@@ -52,8 +53,10 @@ def test_by_default_nothing_is_read() -> None:
 
 
 def test_what_is_read() -> None:
-    found = [(read.how, read.kind, read.namespace) for read in selector_reads(app())]
-    assert found == [("objects", "Service", "ns"), ("objects", "InferencePool", "ns")]
+    assert selector_reads(app()) == [
+        ReadObjects("Service", "ns"),
+        ReadObjects("InferencePool", "ns"),
+    ]
 
 
 @pytest.mark.parametrize(

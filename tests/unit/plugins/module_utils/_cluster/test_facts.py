@@ -3,29 +3,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
-from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import (
-    ASSUMED,
-    read_digest,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import ASSUMED
 from ansible_collections.nimops.nim.plugins.module_utils._engine.node_rows import row_of_node
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    Read,
-    read_node_rows,
-    read_nodes,
-    read_object,
-    read_objects,
-    read_outlines,
-    read_pods,
-    read_presence,
-    read_sealed,
-    read_time,
-    read_unready,
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadAny,
+    ReadDigest,
+    ReadLog,
+    ReadNodeRows,
+    ReadNodes,
+    ReadObject,
+    ReadObjects,
+    ReadOutlines,
+    ReadPods,
+    ReadPresence,
+    ReadProtocol,
+    ReadSealed,
+    ReadTime,
+    ReadUnready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
 
@@ -53,36 +51,39 @@ SECRET = {
 }
 
 
-LABELLED = Read("Node?l", "any", "Node", selector=next(iter(NODE["metadata"]["labels"])))
+LABELLED = ReadAny("Node", next(iter(NODE["metadata"]["labels"])))
 
 
 ANSWERS = {
-    "an object": (read_object("Pod", "nim", "a"), POD),
-    "no object": (read_object("Pod", "nim", "b"), None),
-    "in another namespace": (read_object("Pod", "other", "a"), None),
-    "a presence": (read_presence("Pod", "nim", "a"), {"metadata": POD["metadata"]}),
+    "an object": (ReadObject("Pod", "nim", "a"), POD),
+    "no object": (ReadObject("Pod", "nim", "b"), None),
+    "in another namespace": (ReadObject("Pod", "other", "a"), None),
+    "a presence": (ReadPresence("Pod", "nim", "a"), {"metadata": POD["metadata"]}),
     "a node with a label": (LABELLED, [{"metadata": NODE["metadata"]}]),
-    "no node with a label": (replace(LABELLED, selector="none"), []),
-    "a sealed Secret": (read_sealed("nim", "s", {"uri": "<>"}), SECRET | {"data": {"uri": OTHER}}),
-    "no sealed Secret": (read_sealed("nim", "t", {}), None),
+    "no node with a label": (ReadAny("Node", "none"), []),
+    "a sealed Secret": (
+        ReadSealed("Secret", "nim", "s", (("uri", "<>"),)),
+        SECRET | {"data": {"uri": OTHER}},
+    ),
+    "no sealed Secret": (ReadSealed("Secret", "nim", "t", ()), None),
     "a digest": (
-        read_digest("Secret", "nim", "s", ("uri", "b"), "", ""),
+        ReadDigest("Secret", "nim", "s", ("uri", "b"), "", ""),
         {"version": "", "missing": ["b"], "digest": ""},
     ),
-    "a digest of an unknown Secret": (read_digest("Secret", "nim", "t", "b", "", ""), ASSUMED),
-    "nodes": (read_nodes(), [{"metadata": NODE["metadata"]}]),
-    "rows of nodes": (read_node_rows(), [row_of_node(NODE)]),
-    "objects": (read_objects("Pod", "nim"), [POD]),
-    "pods": (read_pods("nim", "app=llm"), []),
-    "a pod's state": (read_pods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),
-    "unready pods": (read_unready("nim", "app=llm"), []),
+    "a digest of an unknown Secret": (ReadDigest("Secret", "nim", "t", ("b",), "", ""), ASSUMED),
+    "nodes": (ReadNodes(), [{"metadata": NODE["metadata"]}]),
+    "rows of nodes": (ReadNodeRows(), [row_of_node(NODE)]),
+    "objects": (ReadObjects("Pod", "nim"), [POD]),
+    "pods": (ReadPods("nim", "app=llm"), []),
+    "a pod's state": (ReadPods("nim", ""), [{"metadata": POD["metadata"], "status": {}}]),
+    "unready pods": (ReadUnready("nim", "app=llm"), []),
     "a pod that is not ready": (
-        read_unready("nim", ""),
+        ReadUnready("nim", ""),
         [{"metadata": POD["metadata"], "spec": {"nodeName": "n"}, "status": {}}],
     ),
-    "a log": (Read("log", "log", "Pod", "nim", "a"), ""),
-    "an image": (Read("p", "protocol", image="registry.example/native:1"), "native"),
-    "another image": (Read("p", "protocol", image="registry.example/llm:1"), "legacy"),
+    "a log": (ReadLog("log", "nim", "a", "c"), ""),
+    "an image": (ReadProtocol("p", "registry.example/native:1"), "native"),
+    "another image": (ReadProtocol("p", "registry.example/llm:1"), "legacy"),
 }
 
 
@@ -95,7 +96,7 @@ def test_facts_answer_as_a_cluster_does(read, answer):
 
 def test_ready_pods_do_not_tell_why_others_are_not():
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    assert Facts([POD | {"status": ready}]).ask(read_unready("nim", "")) == []
+    assert Facts([POD | {"status": ready}]).ask(ReadUnready("nim", "")) == []
 
 
 def test_objects_of_files_are_as_an_api_server_stores_them() -> None:
@@ -107,13 +108,13 @@ def test_objects_of_files_are_as_an_api_server_stores_them() -> None:
         "stringData": {"b": "2", "c": "ä"},
     }
     facts = Facts([given, {**NODE}], namespace="nim")
-    assert facts.ask(read_object("Secret", "nim", "s")) == {
+    assert facts.ask(ReadObject("Secret", "nim", "s")) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "s", "namespace": "nim"},
         "data": {"a": "MQ==", "b": "Mg==", "c": "w6Q="},
     }
-    assert facts.ask(read_nodes()) == [{"metadata": NODE["metadata"]}]
+    assert facts.ask(ReadNodes()) == [{"metadata": NODE["metadata"]}]
 
 
 @pytest.mark.parametrize("field", ["data", "stringData"])
@@ -126,8 +127,8 @@ def test_a_secret_of_a_file_has_maps(field: str) -> None:
 def test_outlines_of_what_is_known(gpu):
     here, there = ({"kind": "Pod", **gpu.replica(name, node)} for name, node in ("ax", "by"))
     facts = Facts([here, there])
-    (found,) = facts.ask(read_outlines("Pod", field="spec.nodeName=x"))
+    (found,) = facts.ask(ReadOutlines("Pod", field="spec.nodeName=x"))
     assert found == {key: here[key] for key in ("metadata", "spec", "status")}
-    assert len(facts.ask(read_outlines("Pod", selector="app=llm"))) == 2
-    assert facts.ask(read_outlines("Pod", selector="app=other")) == []
-    assert facts.ask(read_time()) == ""
+    assert len(facts.ask(ReadOutlines("Pod", selector="app=llm"))) == 2
+    assert facts.ask(ReadOutlines("Pod", selector="app=other")) == []
+    assert facts.ask(ReadTime()) == ""

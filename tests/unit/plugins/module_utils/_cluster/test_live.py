@@ -18,16 +18,17 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Event,
     Refusal,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    Read,
-    read_child,
-    read_labelled,
-    read_nodes,
-    read_object,
-    read_objects,
-    read_tanzu,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadChild,
+    ReadHttp,
+    ReadLabelled,
+    ReadNodes,
+    ReadObject,
+    ReadObjects,
+    ReadProtocol,
+)
 
 
 @pytest.fixture
@@ -40,9 +41,9 @@ def live(cluster, tmp_path):
 @pytest.mark.parametrize(
     ("read", "path"),
     [
-        (read_nodes(), "/api/v1/nodes"),
-        (read_tanzu()[0], "/api/v1/nodes"),
-        (read_labelled("Deployment", "a=b"), "/apis/apps/v1/deployments"),
+        (ReadNodes(), "/api/v1/nodes"),
+        (tanzu_reads()[0], "/api/v1/nodes"),
+        (ReadLabelled("Deployment", "a=b"), "/apis/apps/v1/deployments"),
     ],
     ids=["nodes", "a node", "all namespaces"],
 )
@@ -54,9 +55,9 @@ def test_cluster_wide_reads_without_permission_are_empty(cluster, see, refused, 
 @pytest.mark.parametrize(
     ("read", "path", "code"),
     [
-        (read_nodes(), "/api/v1/nodes", 500),
-        (read_objects("Pod", "nim"), "/api/v1/namespaces/nim/pods", 403),
-        (read_object("ConfigMap", "kserve", "c"), "/api/v1/namespaces/kserve/configmaps/c", 403),
+        (ReadNodes(), "/api/v1/nodes", 500),
+        (ReadObjects("Pod", "nim"), "/api/v1/namespaces/nim/pods", 403),
+        (ReadObject("ConfigMap", "kserve", "c"), "/api/v1/namespaces/kserve/configmaps/c", 403),
     ],
     ids=["another error", "one namespace", "one object"],
 )
@@ -73,18 +74,18 @@ def test_only_passes_of_the_operator_limit_their_waiting(see, monkeypatch, tmp_p
     monkeypatch.setattr(
         observer, "download_protocol", lambda image, configs, patience: given.append(patience)
     )
-    reads = [Read(name, "http", namespace="nim", url=name) for name in ("a", "b")]
-    see(*reads, Read("c", "protocol", namespace="nim", image="h/a"))
+    reads = [ReadHttp(name, "nim") for name in ("a", "b")]
+    see(*reads, ReadProtocol("c", "h/a", "nim"))
     assert given[0] is given[1] is given[2] is not None, "the questions of a pass share its time"
     assert given[0]._namespace == "nim"
     assert list(tmp_path.glob("nimops-*")) == [], "who is not slow leaves no files"
-    observer.answer(None, reads[0])
+    reads[0].answer(observer.Reader(None))
     assert given[3] is None
 
 
 def test_settings_are_among_the_answers(see, monkeypatch):
     monkeypatch.setenv("OPERATOR_VERSION", "1.2.3")
-    assert see(read_object("Pod", "nim", "p"))["operator"]["version"] == "1.2.3"
+    assert see(ReadObject("Pod", "nim", "p"))["operator"]["version"] == "1.2.3"
 
 
 def test_dry_run_writes_nothing(cluster, live):
@@ -127,7 +128,7 @@ def test_now_has_a_time_zone(live):
 def test_children_of_a_new_resource_are_not_asked_for(cluster, live):
     path = "/api/v1/namespaces/nim/services/llm"
     cluster.put(path, {"metadata": {"name": "llm", "namespace": "nim"}})
-    child, other = read_child("Service", "nim", "llm"), read_object("Service", "nim", "llm")
+    child, other = ReadChild("Service", "nim", "llm"), ReadObject("Service", "nim", "llm")
     with live(is_new=True) as new, live() as known:
         assert new.answer(child) is None
         assert new.answer(other)["metadata"]["name"] == "llm"

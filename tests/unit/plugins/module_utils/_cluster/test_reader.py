@@ -10,22 +10,24 @@ from datetime import UTC, datetime
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError
 from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader as observer
-from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     LOG_LIMIT,
-    Read,
-    read_labelled,
-    read_node_rows,
-    read_nodes,
-    read_object,
-    read_objects,
-    read_outlines,
-    read_pods,
-    read_presence,
-    read_sealed,
-    read_tanzu,
-    read_time,
-    read_unready,
+    ReadDigest,
+    ReadHttp,
+    ReadLabelled,
+    ReadLog,
+    ReadNodeRows,
+    ReadNodes,
+    ReadObject,
+    ReadObjects,
+    ReadOutlines,
+    ReadPods,
+    ReadPresence,
+    ReadProtocol,
+    ReadSealed,
+    ReadTime,
+    ReadUnready,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
 
@@ -34,8 +36,8 @@ POD = "/api/v1/namespaces/nim/pods/p"
 
 def test_each_object_is_read_once(cluster, see):
     cluster.put(POD, {"metadata": {"name": "p"}, "spec": {}})
-    absent = read_object("Service", "nim", "llm")
-    found = see(read_object("Pod", "nim", "p"), absent, absent, read_object("Pod", "nim", "p"))
+    absent = ReadObject("Service", "nim", "llm")
+    found = see(ReadObject("Pod", "nim", "p"), absent, absent, ReadObject("Pod", "nim", "p"))
     assert found["Pod/nim/p"]["kind"] == "Pod"
     assert found["Service/nim/llm"] is None
     assert [item.path for item in cluster.server.requests] == [
@@ -54,7 +56,7 @@ def test_reads_are_repeated_until_nothing_is_new(cluster, see):
             for name in "abc"
             if name == "a" or app.observed.has(f"Pod/nim/{chr(ord(name) - 1)}")
         ]
-        return [read_object("Pod", "nim", name) for name in names]
+        return [ReadObject("Pod", "nim", name) for name in names]
 
     assert set(see(reads)) == {"operator", "Pod/nim/a", "Pod/nim/b", "Pod/nim/c"}
     assert len(asked) == 4
@@ -63,7 +65,7 @@ def test_reads_are_repeated_until_nothing_is_new(cluster, see):
 def test_presence(cluster, see):
     secret = {"metadata": {"name": "s"}, "data": {"private.key": "s3cr3t"}}
     cluster.put("/api/v1/namespaces/nim/secrets/s", secret)
-    found = see(read_presence("Secret", "nim", "s"), read_presence("Secret", "nim", "none"))
+    found = see(ReadPresence("Secret", "nim", "s"), ReadPresence("Secret", "nim", "none"))
     assert set(found["Secret/nim/s"]) == {"metadata"}
     assert found["Secret/nim/none"] is None
 
@@ -72,7 +74,7 @@ def test_lists(cluster, see):
     node = {"metadata": {"name": "n", "labels": {"gpu": "1"}}, "status": {"images": []}}
     cluster.put("/api/v1/nodes/n", node)
     cluster.put(POD, {"metadata": {"name": "p"}, "spec": {"x": 1}})
-    found = see(read_nodes(), read_objects("Pod", "nim"))
+    found = see(ReadNodes(), ReadObjects("Pod", "nim"))
     assert [set(item) for item in found["Node/*"]] == [{"metadata"}]
     assert found["Node/*"][0]["metadata"]["labels"] == {"gpu": "1"}
     assert found["Pod/nim/*"][0]["spec"] == {"x": 1}
@@ -83,7 +85,7 @@ def test_nodes_by_rows_of_a_table(cluster, see, answer):
     columns = [{"name": "Name"}, {"name": "Status"}]
     table = {"columnDefinitions": columns, "rows": [row]}
     cluster.refuse["GET", "/api/v1/nodes"] = [answer(200, table)]
-    found = see(read_node_rows())
+    found = see(ReadNodeRows())
     assert found["Node/*"][0]["metadata"] == {"name": "n", "labels": {"a": "b"}}
 
 
@@ -98,7 +100,7 @@ def test_only_pods_that_are_not_ready_are_read(cluster, see, answer):
         answer(200, {"columnDefinitions": columns, "rows": rows}),
         answer(200, {"items": [whole]}),
     ]
-    found = see(read_unready("nim", "app=dcgm"))["Pod/nim/*?app=dcgm#unready"]
+    found = see(ReadUnready("nim", "app=dcgm"))["Pod/nim/*?app=dcgm#unready"]
     spec = {"nodeName": "n", "containers": [{}]}
     assert found == [{"metadata": metadata, "spec": spec, "status": {}}]
     assert [call.query for call in cluster.server.requests] == [
@@ -111,7 +113,7 @@ def test_whether_any_node_has_a_label(cluster, see, answer):
     node = {"metadata": {"name": "n", "labels": {"vsphere-tanzu": ""}}, "status": {"images": []}}
     pages = [answer(200, {"items": None}), answer(200, {"items": [node]})]
     cluster.refuse["GET", "/api/v1/nodes"] = pages
-    found = see(*read_tanzu())
+    found = see(*tanzu_reads())
     assert found["Node/*?node.vmware.com/tkg"] == []
     assert found["Node/*?vsphere-tanzu"] == [{"metadata": node["metadata"]}]
     assert [call.query for call in cluster.server.requests] == [
@@ -125,7 +127,7 @@ def test_list_of_all_namespaces_by_label(cluster, see, answer):
     deployment = {"metadata": {"name": "d", "namespace": "n"}, "spec": {"replicas": 1}}
     page = {"metadata": {"continue": "continue-not-supported"}, "items": [deployment]}
     cluster.refuse["GET", "/apis/apps/v1/deployments"] = [answer(200, page)]
-    (found,) = see(read_labelled("Deployment", "a=b"))["Deployment/*?a=b"]
+    (found,) = see(ReadLabelled("Deployment", "a=b"))["Deployment/*?a=b"]
     assert found == {"metadata": {"name": "d", "namespace": "n"}}
     (asked,) = cluster.server.requests
     assert asked.path == "/apis/apps/v1/deployments"
@@ -138,19 +140,19 @@ def test_state_of_pods(cluster, see, answer, status):
     pod = {"metadata": {"name": "p", "namespace": "nim"}, "status": status}
     path = "/api/v1/namespaces/nim/pods"
     cluster.refuse["GET", path] = [answer(200, {"items": [pod | {"spec": {"x": 1}}]})]
-    assert see(read_pods("nim", "app=llm"))["Pod/nim/*?app=llm"] == [pod]
+    assert see(ReadPods("nim", "app=llm"))["Pod/nim/*?app=llm"] == [pod]
     (asked,) = cluster.server.requests
     assert (asked.path, asked.query) == (path, {"labelSelector": "app=llm", "limit": "500"})
 
 
 def test_objects_of_other_namespaces(cluster, see):
     cluster.put("/api/v1/namespaces/other/configmaps/c", {"metadata": {"name": "c"}})
-    found = see(read_object("ConfigMap", "other", "c"), read_object("ConfigMap", "nim", "c"))
+    found = see(ReadObject("ConfigMap", "other", "c"), ReadObject("ConfigMap", "nim", "c"))
     assert found["ConfigMap/other/c"]["kind"] == "ConfigMap"
     assert found["ConfigMap/nim/c"] is None
 
 
-LOG = Read("log", "log", namespace="nim", name="p", container="main")
+LOG = ReadLog("log", "nim", "p", "main")
 
 
 @pytest.mark.parametrize("code", [400, 404])
@@ -177,7 +179,7 @@ def test_log_is_cut(cluster, see, answer, monkeypatch):
 
 def test_http(see, serve, answer):
     server = serve(lambda request: answer(200, {"data": []}))
-    assert see(Read("models", "http", url=server.url))["models"]["body"] == '{"data": []}'
+    assert see(ReadHttp(server.url))[server.url]["body"] == '{"data": []}'
 
 
 def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
@@ -191,9 +193,7 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     secret = {"metadata": {"name": "ngc"}, "data": {".dockerconfigjson": config}}
     cluster.put("/api/v1/namespaces/nim/secrets/ngc", secret)
     cluster.put("/api/v1/namespaces/nim/secrets/odd", {"metadata": {"name": "odd"}, "data": None})
-    read = Read(
-        "protocol", "protocol", namespace="nim", image="h/a", pull_secrets=("ngc", "odd", "no", "")
-    )
+    read = ReadProtocol("protocol", "h/a", "nim", ("ngc", "odd", "no", ""))
     found = see(read)
     assert given == [[config, None, None, None]]
     assert found["protocol"] == "native"
@@ -222,8 +222,8 @@ def test_sealed_secret(cluster, see, password, shown):
     put("x", uri="me:s3cr3t@h")
     if password:
         put("pg", password=password)
-    wanted = {"uri": URL.placeholder}
-    found = see(read_sealed("nim", "x", wanted), read_sealed("nim", "none", wanted))
+    wanted = (("uri", URL.placeholder),)
+    found = see(*(ReadSealed("Secret", "nim", name, wanted) for name in ("x", "none")))
     assert (found["Secret/nim/x"]["kind"], found["Secret/nim/x"]["data"]) == (
         "Secret",
         {"uri": shown},
@@ -234,8 +234,8 @@ def test_sealed_secret(cluster, see, password, shown):
 
 def test_digest_has_no_values(cluster, see):
     cluster.put("/api/v1/namespaces/nim/secrets/x", {"metadata": {}, "data": {"a": "czNjcjN0"}})
-    read = read_digest("Secret", "nim", "x", ("a", "b"), "u", "")
-    found = see(read, read_digest("Secret", "nim", "none", (), "u", ""))
+    read = ReadDigest("Secret", "nim", "x", ("a", "b"), "u", "")
+    found = see(read, ReadDigest("Secret", "nim", "none", (), "u", ""))
     assert found[read.key] | {"digest": ""} == {"version": "101", "missing": ["b"], "digest": ""}
     assert found["Secret/nim/none#[]"] is None
     assert "czNjcjN0" not in json.dumps(found)
@@ -243,8 +243,8 @@ def test_digest_has_no_values(cluster, see):
 
 def test_model_server_of_the_namespace(see, monkeypatch):
     monkeypatch.setattr(observer, "fetch", lambda url, namespace, patience: f"{url} of {namespace}")
-    read = Read("model", "http", namespace="nim", url="https://llm.nim.svc")
-    assert see(read)["model"] == "https://llm.nim.svc of nim"
+    read = ReadHttp("https://llm.nim.svc", "nim")
+    assert see(read)[read.key] == "https://llm.nim.svc of nim"
 
 
 def test_outlines_are_selected_by_label_and_field(cluster, see):
@@ -255,7 +255,7 @@ def test_outlines_are_selected_by_label_and_field(cluster, see):
             "spec": {"nodeName": "n", "containers": [{"name": "c", "env": [{"name": "S"}]}]},
         },
     )
-    read = read_outlines("Pod", "nim", "app=a", "spec.nodeName=n")
+    read = ReadOutlines("Pod", "nim", "app=a", "spec.nodeName=n")
     assert see(read)[read.key] == [
         {
             "metadata": cluster.objects[POD]["metadata"],
@@ -266,17 +266,17 @@ def test_outlines_are_selected_by_label_and_field(cluster, see):
     (call,) = cluster.calls("GET")
     assert call.query["labelSelector"] == "app=a"
     assert "spec.nodeName=n" in call.query["fieldSelector"].split(",")
-    everywhere = read_outlines("Pod")
+    everywhere = ReadOutlines("Pod")
     assert len(see(everywhere)[everywhere.key]) == 1
 
 
 def test_outlines_of_a_kind_that_nobody_serves(cluster, see, answer):
     path = "/apis/policy/v1/poddisruptionbudgets"
     cluster.refuse["GET", path] = [answer(404, "404 page not found")]
-    read = read_outlines("PodDisruptionBudget")
+    read = ReadOutlines("PodDisruptionBudget")
     assert see(read)[read.key] is None
 
 
 def test_the_time_is_in_iso_8601(see):
-    read = read_time()
+    read = ReadTime()
     assert abs((datetime.now(UTC) - datetime.fromisoformat(see(read)[read.key])).seconds) < 60

@@ -13,13 +13,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.recall import 
     recall,
     recall_fact,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    read_child,
-    read_tanzu,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadChild
 
 NODE = {"metadata": {"name": "n", "labels": {"node.vmware.com/tkg": "1"}}}
-READ, OTHER = read_tanzu()
+READ, OTHER = tanzu_reads()
 
 
 class Asked:
@@ -76,7 +74,7 @@ def test_a_folder_that_is_gone_or_not_there_changes_nothing(folder, monkeypatch)
 
 def test_what_belongs_to_one_resource_is_asked_each_time(folder):
     asked = Asked(None, {"kind": "Service"})
-    read = read_child("Service", "nim", "llm")
+    read = ReadChild("Service", "nim", "llm")
     assert [recall(read, asked), recall(read, asked)] == [None, {"kind": "Service"}]
     assert list(folder.iterdir()) == []
 

@@ -9,11 +9,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
     ObjectKey,
     reference_to,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.digests import read_digest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    read_objects,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadDigest,
+    ReadObjects,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.kserve.mode import CONTROLLERS
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "nim"}, "spec": 1}
@@ -45,9 +45,9 @@ def test_a_world_has_what_was_put_into_it():
     world = SimulatedCluster(Facts([POD]).ask)
     other = {**POD, "metadata": {"name": "b", "namespace": "nim"}}
     world.put(other)
-    assert world.answer(read_objects("Pod", "nim")) == [POD, other]
+    assert world.answer(ReadObjects("Pod", "nim")) == [POD, other]
     world.remove(ObjectKey("Pod", "nim", "a"))
-    assert world.answer(read_objects("Pod", "nim")) == [other]
+    assert world.answer(ReadObjects("Pod", "nim")) == [other]
     assert world.find(ObjectKey("Pod", "nim", "a")) is None
     assert world.find(ObjectKey("Pod", "nim", "b")) == other
     world.find(ObjectKey("Pod", "nim", "b"))["metadata"]["name"] = "c"
@@ -61,7 +61,7 @@ def test_a_digest_is_that_of_what_was_put():
         "metadata": {"name": "s", "namespace": "nim", "resourceVersion": "1"},
         "data": {"a": "QQ=="},
     }
-    read = read_digest("Secret", "nim", "s", ("a",), "", "")
+    read = ReadDigest("Secret", "nim", "s", ("a",), "", "")
     world = SimulatedCluster(Facts([secret]).ask)
     before = world.answer(read)
     world.put(secret | {"data": {"a": "Qg=="}})

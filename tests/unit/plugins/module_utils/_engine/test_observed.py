@@ -10,22 +10,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     Observed,
     pack,
-    read_nodes,
-    read_object,
-    read_objects,
-    read_tanzu,
     unpack,
 )
-
-
-def test_reads_of_one_object_of_a_kind_and_of_nodes_do_not_collide():
-    one = read_object("NIMService", "nim", "llm")
-    listed = read_objects("NIMService", "nim")
-    assert (one.key, one.how) == ("NIMService/nim/llm", "object")
-    assert (listed.key, listed.how, listed.namespace) == ("NIMService/nim/*", "objects", "nim")
-    assert (read_nodes().key, read_nodes().how) == ("Node/*", "list")
-    assert {read.how for read in read_tanzu()} == {"any"}
-    assert len({read.key for read in (*read_tanzu(), read_nodes())}) == 3
 
 
 def test_answers():

@@ -23,11 +23,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Requeue,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    read_nodes,
-    read_object,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadNodes, ReadObject
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names, kind_of
 
@@ -47,7 +44,7 @@ def toy(**metadata: t.Any) -> Json:
 
 
 def reads(app: App) -> list[t.Any]:
-    return [read_nodes(), read_object("ConfigMap", app.namespace, app.name)]
+    return [ReadNodes(), ReadObject("ConfigMap", app.namespace, app.name)]
 
 
 def desired(app: App) -> Desired:

@@ -12,6 +12,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import
     RECORD_ANNOTATION,
     RESTART_ANNOTATION,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    Read,
+    ReadDigest,
+    ReadPods,
+    ReadPresence,
+    ReadSealed,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
     build_deployment,
     desired,
@@ -338,8 +345,8 @@ def test_without_an_input_the_deployment_and_its_secret_stay_as_they_are(nemo: t
     assert found.unwanted == [(kind, "x") for kind in FEATURES]
 
 
-def keys(app: t.Any, how: str = "") -> list[str]:
-    return [read.key for read in reads(app) if how in ("", read.how)]
+def keys(app: t.Any, kind: type[Read] = Read) -> list[str]:
+    return [read.key for read in reads(app) if isinstance(read, kind)]
 
 
 @pytest.mark.parametrize("kind", ["NemoEntitystore", "NemoEvaluator", "NemoGuardrail"])
@@ -353,7 +360,7 @@ def test_later_passes_look_for_leftovers(nemo: t.Any) -> None:
     app = nemo.app("NemoGuardrail", status={"state": "Ready"})
     wanted = [*ALWAYS, "Deployment", *FEATURES, "Secret"]
     assert keys(app) == [f"{item}/ns/x" for item in wanted]
-    assert keys(app, "presence") == ["Secret/ns/x"], "without its values"
+    assert keys(app, ReadPresence) == ["Secret/ns/x"], "without its values"
 
 
 def test_secret_values_are_never_read(nemo: t.Any) -> None:
@@ -361,8 +368,8 @@ def test_secret_values_are_never_read(nemo: t.Any) -> None:
     deployment = nemo.made("NemoGuardrail", spec)["Deployment"]
     for status in ({}, {"state": "Ready"}):
         app = nemo.app("NemoGuardrail", spec, nemo.observe(deployment), status)
-        found = {read.how for read in reads(app) if read.kind == "Secret"}
-        assert found == {"sealed", "digest"}
+        found = {type(read) for read in reads(app) if read.target and read.target.kind == "Secret"}
+        assert found == {ReadSealed, ReadDigest}
         assert "PersistentVolumeClaim/ns/x-pvc" in keys(app)
 
 
@@ -371,7 +378,7 @@ def test_pods_are_read_while_some_are_awaited(nemo: t.Any) -> None:
     late = nemo.rolled_out(deployment, availableReplicas=0)
     for live, wanted in ((deployment, []), (late, ["Pod/ns/*?app=x"])):
         app = nemo.app("NemoEntitystore", observed=nemo.observe(live))
-        assert keys(app, "pods") == wanted
+        assert keys(app, ReadPods) == wanted
 
 
 def test_deployment_records_and_restarts(nemo: t.Any) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import ApiError, NimError
-from ansible_collections.nimops.nim.plugins.module_utils._cluster import live
+from ansible_collections.nimops.nim.plugins.module_utils._cluster import reader
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply import apply as rollouts
 from ansible_collections.nimops.nim.plugins.module_utils._commands.apply.apply import (
@@ -80,7 +80,7 @@ def test_until_ready(cluster, client, model, make_service):
 def test_model_server_through_the_api_server(cluster, client, make_service, answer, monkeypatch):
     """From outside of a cluster its Services cannot be reached."""
     refused = {"status": 0, "body": "", "error": "timed out"}
-    monkeypatch.setattr(live, "answer", _but_for_http(refused))
+    monkeypatch.setattr(reader, "fetch", lambda _url, **_options: refused)
     run = submit(client, [make_service()])
     reconcile_once(client, run, lambda _text: None)
     start_pods(cluster, "10.0.0.1:8000")
@@ -89,15 +89,6 @@ def test_model_server_through_the_api_server(cluster, client, make_service, answ
     cluster.refuse["GET", proxied] = [answer(200, listed)]
     wait_until_ready(client, run, 60, lambda _text: None)
     assert cluster.objects[SERVICE]["status"]["model"]["name"] == "acme/far"
-
-
-def _but_for_http(said):
-    ask = live.answer
-
-    def answer(client, read, *shared):
-        return said if read.how == "http" else ask(client, read, *shared)
-
-    return answer
 
 
 def test_timeout(client, make_service):

@@ -23,7 +23,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.plan.preview 
     refused as refusal_of,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import read_object
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadObject
 
 SERVICE = api_path("NIMService", "nim", "llm")
 PODS = api_path("Deployment", "nim", "llm")
@@ -116,7 +116,7 @@ def test_no_answer_is_no_refusal(make_service):
 def test_each_read_is_made_once():
     asked = []
     ask = remember(asked.append)
-    reads = [read_object("Pod", "nim", name) for name in ("a", "b", "a")]
+    reads = [ReadObject("Pod", "nim", name) for name in ("a", "b", "a")]
     for read in reads:
         ask(read)
     assert asked == reads[:2]

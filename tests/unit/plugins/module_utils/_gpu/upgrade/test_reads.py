@@ -5,11 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-    OPERATOR,
-    Observed,
-    read_node_rows,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadNodeRows, ReadTime
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
@@ -33,17 +30,17 @@ def look(gpu):
 
     def run(objects, policy=ON, owner=None, **settings):
         ask = Facts(objects).ask
-        answers = {OPERATOR: settings, read_node_rows().key: ask(read_node_rows())}
+        answers = {OPERATOR: settings, ReadNodeRows().key: ask(ReadNodeRows())}
         while new := [
             read
             for read in upgrade_reads(Observed(answers), "gpu", policy, owner)
             if read.key not in answers
         ]:
             for read in new:
-                answers[read.key] = "2026-01-01T00:00:00+00:00" if read.how == "time" else ask(read)
-        return [
-            key for key in answers if key not in (OPERATOR, read_node_rows().key)
-        ], upgrade_step(Observed(answers), "gpu", policy, owner)
+                answers[read.key] = "2026-01-01T00:00:00+00:00" if read == ReadTime() else ask(read)
+        return [key for key in answers if key not in (OPERATOR, ReadNodeRows().key)], upgrade_step(
+            Observed(answers), "gpu", policy, owner
+        )
 
     return run
 

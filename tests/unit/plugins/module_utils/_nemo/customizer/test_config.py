@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._base.json_yaml import read_json_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import read_json_yaml
 
 Json = dict[str, t.Any]
 

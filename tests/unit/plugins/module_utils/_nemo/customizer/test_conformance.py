@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.nimops.nim.plugins.module_utils._base.json_yaml import read_json_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import read_json_yaml
 from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import (
     RECORD_ANNOTATION,
 )

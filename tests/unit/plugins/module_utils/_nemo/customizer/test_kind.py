@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._base.json_yaml import read_json_yaml
+from ansible_collections.nimops.nim.plugins.module_utils._base.yaml_text import read_json_yaml
 from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import (
     RECORD_ANNOTATION,
     RESTART_ANNOTATION,
@@ -22,6 +22,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simula
     simulate,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadDigest,
+    ReadObject,
+    ReadSealed,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
     find_missing,
@@ -226,13 +231,16 @@ def test_reads(around: t.Any) -> None:
     """Whole ConfigMaps, as it computes with them; of Secrets, only whether they have changed."""
     around.answers["Deployment/ns/cu"] = None
     found = {read.key: read for read in KIND.reads(around.app)}
-    maps = {read.name: read.how for read in found.values() if read.kind == "ConfigMap"}
-    assert maps == dict.fromkeys(("cu", "models", "training"), "object")
-    secrets = {(read.name, read.how): read.keys for read in found.values() if read.kind == "Secret"}
-    assert secrets == {
-        ("cu", "sealed"): (),
-        ("pg-secret", "digest"): ("password",),
-        ("wandb", "digest"): ("encryptionKey", "apiKey"),
+    one = [read for read in found.values() if read.target]
+    maps = {read.name: read for read in one if read.kind == "ConfigMap"}
+    assert set(maps) == {"cu", "models", "training"}
+    assert all(isinstance(read, ReadObject) for read in maps.values())
+    secrets = [read for read in one if read.kind == "Secret"]
+    assert [read.name for read in secrets if isinstance(read, ReadSealed)] == ["cu"]
+    digests = {read.name: read.keys for read in secrets if isinstance(read, ReadDigest)}
+    assert digests == {
+        "pg-secret": ("password",),
+        "wandb": ("encryptionKey", "apiKey"),
     }
 
 

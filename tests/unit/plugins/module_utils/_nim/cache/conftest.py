@@ -20,6 +20,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadLog,
+    ReadNodes,
+    ReadObject,
+    ReadObjects,
+    ReadProtocol,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.app import NIMCacheApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache.reads import reads
@@ -119,12 +126,12 @@ class World:
             for read in new:
                 asked.append(read.key)
                 answers[read.key] = {
-                    "object": lambda key=read.key: copy.deepcopy(self.objects.get(key)),
-                    "list": lambda: self.nodes,
-                    "objects": lambda key=read.key: self.users.get(key),
-                    "log": lambda: self.log,
-                    "protocol": lambda: self.protocol,
-                }[read.how]()
+                    ReadObject: lambda key=read.key: copy.deepcopy(self.objects.get(key)),
+                    ReadNodes: lambda: self.nodes,
+                    ReadObjects: lambda key=read.key: self.users.get(key),
+                    ReadLog: lambda: self.log,
+                    ReadProtocol: lambda: self.protocol,
+                }[type(read)]()
         return asked, Observed(answers)
 
     def reconcile(self) -> Pass:

@@ -19,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import compare
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadObject
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.app import NIMPipelineApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.reads import reads
@@ -78,10 +79,10 @@ class World:
             r for r in reads(NIMPipelineApp(self.cr, Observed(answers))) if r.key not in answers
         ]:
             for read in new:
-                answers[read.key] = {
-                    "object": lambda name=read.name: copy.deepcopy(self.services.get(name)),
-                    "objects": lambda: copy.deepcopy(list(self.services.values())),
-                }[read.how]()
+                found = list(self.services.values())
+                if isinstance(read, ReadObject):
+                    found = self.services.get(read.name)
+                answers[read.key] = copy.deepcopy(found)
         self.asked = list(answers)
         return Observed(answers)
 

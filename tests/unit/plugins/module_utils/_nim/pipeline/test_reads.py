@@ -25,7 +25,7 @@ LIST = "NIMService/ns/*"
 def test_services_of_the_entries(make: t.Any, entries: t.Any, names: list[str]) -> None:
     found = reads(NIMPipelineApp(make.pipeline(*entries)))
     assert [read.key for read in found] == [LIST, *(f"NIMService/ns/{name}" for name in names)]
-    assert [read.how for read in found] == ["objects", *["object"] * len(names)]
+    assert [bool(read.listed) for read in found] == [True, *[False] * len(names)]
 
 
 def test_leftovers_are_read_once_they_are_listed(make: t.Any) -> None:
@@ -33,9 +33,9 @@ def test_leftovers_are_read_once_they_are_listed(make: t.Any) -> None:
     other = make.pipeline(name="other", uid="u2")
     listed = [make.service(cr, "a"), make.service(cr, "old"), make.service(other, "theirs")]
     found = reads(NIMPipelineApp(cr, Observed({LIST: listed})))
-    assert [read.name for read in found] == ["", "a", "old"]
+    assert [read.key for read in found] == [LIST, "NIMService/ns/a", "NIMService/ns/old"]
 
 
 def test_kind_that_is_not_served_has_no_leftovers(make: t.Any) -> None:
     found = reads(NIMPipelineApp(make.pipeline("a"), Observed({LIST: None})))
-    assert [read.name for read in found] == ["", "a"]
+    assert [read.key for read in found] == [LIST, "NIMService/ns/a"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.manifest_pod import (
     follow_pod,
     print_command,
@@ -93,9 +94,7 @@ def test_log_without_a_beginning_is_refused() -> None:
 )
 def test_read_log_of(live: Json | None, is_read: bool) -> None:
     found = read_log_of(CR, live, "main")
-    assert [(read.key, read.how, read.namespace, read.name, read.container) for read in found] == (
-        [("log", "log", "ns", "p", "main")] if is_read else []
-    )
+    assert found == ([ReadLog("log", "ns", "p", "main")] if is_read else [])
 
 
 @pytest.mark.parametrize("text", ["a: {model: m}", "a: {model: m}\n"])

@@ -55,10 +55,8 @@ def observe(*objects: Json, **answers: t.Any) -> t.Any:
         KINDS,
         object_key,
     )
-    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
-        Observed,
-        list_key,
-    )
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+    from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import list_key
 
     lists = {
         list_key(name, _home(name)) if name in KINDS else name: answers[name] for name in answers
@@ -141,8 +139,7 @@ class Cluster:
             r for r in reads(NIMServiceApp(cr, Observed(answers))) if r.key not in answers
         ]:
             for read in new:
-                is_object = read.how in ("object", "presence")
-                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if is_object else []
+                answers[read.key] = copy.deepcopy(self.objects.get(read.key)) if read.target else []
         return answers
 
     def run_pass(self, cr: Json, refuse: str = "") -> list[str]:

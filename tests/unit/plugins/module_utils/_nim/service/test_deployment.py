@@ -120,4 +120,4 @@ def test_strategy_depends_on_the_pods(make: t.Any) -> None:
 )
 def test_strategy_reads(make: t.Any, live: t.Any, wanted: list[str]) -> None:
     found = strategy_reads(NIMServiceApp(make.cr(), make.observe(*live)))
-    assert [(read.key, read.namespace) for read in found] == [(key, "ns") for key in wanted]
+    assert [read.key for read in found] == wanted

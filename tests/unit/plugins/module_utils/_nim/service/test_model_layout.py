@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Read
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadProtocol
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.deployment import (
     build_deployment,
@@ -59,9 +59,7 @@ def test_layout_is_decided_once_per_image(
         *([deployed(make, **live)] if live else []), **({KEY: answer} if answer is not None else {})
     )
     reads = layout_reads(NIMServiceApp(cr, observed))
-    read = Read(
-        KEY, "protocol", namespace="ns", image="registry.example/nim:1.0", pull_secrets=("a", "b")
-    )
+    read = ReadProtocol(KEY, "registry.example/nim:1.0", "ns", ("a", "b"))
     assert reads == ([read] if asks else [])
     assert is_native(NIMServiceApp(cr, observed), STORE) is native
 

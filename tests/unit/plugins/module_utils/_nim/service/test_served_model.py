@@ -18,6 +18,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import Li
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadHttp
 from ansible_collections.nimops.nim.plugins.module_utils._http.model_server import (
     LIMIT_BYTES,
     fetch,
@@ -139,7 +140,7 @@ def test_read_answer_of_metadata(answer: t.Any, wanted: Answer | None) -> None:
 
 def test_model_reads_ask_for_metadata_after_404() -> None:
     def asked(answers: t.Any) -> list[str]:
-        return [read.url for read in model_reads(AT, "ns", Observed(answers))]
+        return [read.key for read in model_reads(AT, "ns", Observed(answers))]
 
     assert asked({}) == [MODELS]
     assert asked({MODELS: listed(BASE)}) == [MODELS]
@@ -147,8 +148,8 @@ def test_model_reads_ask_for_metadata_after_404() -> None:
 
 
 def test_endpoint_may_be_a_url() -> None:
-    (asked,) = model_reads("https://llm.ns.svc/", "ns", Observed({}))
-    assert (asked.url, asked.namespace) == ("https://llm.ns.svc/v1/models", "ns")
+    asked = model_reads("https://llm.ns.svc/", "ns", Observed({}), "llm")
+    assert asked == [ReadHttp("https://llm.ns.svc/v1/models", "ns", "llm")]
 
 
 KNOWN = {

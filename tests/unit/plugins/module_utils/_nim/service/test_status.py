@@ -16,7 +16,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
     Outcome,
     Refusal,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import LATER
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import LATER
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.status import assess

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadPresence
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.endpoint_picker.picker import (
@@ -121,7 +122,9 @@ DOWN = {DEPLOYMENT: UP[DEPLOYMENT] | {"status": {}}}
 def test_reads(make: t.Any, spec: t.Any, status: t.Any, known: t.Any, wanted: list[str]) -> None:
     found = picker_reads(NIMServiceApp(make.cr(spec, status), make.observe(**known)))
     assert [read.key for read in found] == wanted
-    assert [read.key for read in found if read.how != "object"] == wanted.count(MINE) * [MINE]
+    assert [read.key for read in found if isinstance(read, ReadPresence)] == wanted.count(MINE) * [
+        MINE
+    ]
 
 
 def test_a_settled_service_without_a_picker_reads_what_it_read_before(make: t.Any) -> None:

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadHttp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.dra import find_fault
@@ -271,8 +272,9 @@ URLS = {"url": "http://a", "address": {"url": "http://b.ns.svc"}}
 )
 def test_url_of_the_model(make: t.Any, status: t.Any, asked: list[str]) -> None:
     found = reads(NIMServiceApp(make.cr(KSERVE), make.inference(**status)))
-    assert [read.url for read in found if read.how == "http"] == asked
-    assert {read.namespace for read in found if read.how == "http"} <= {"ns"}
+    assert [read for read in found if isinstance(read, ReadHttp)] == [
+        ReadHttp(url, "ns") for url in asked
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,10 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Desired
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    ReadPresence,
+    ReadProtocol,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.desired import desired
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.reads import reads
@@ -104,16 +108,15 @@ def test_reads(make: t.Any, spec: t.Any, more: list[str]) -> None:
     usual = [read.key for read in reads(NIMServiceApp(make.cr(), make.observe()))]
     found = reads(NIMServiceApp(make.cr(spec), make.observe()))
     assert [read.key for read in found if read.key not in usual] == more
-    assert [read.how for read in found if read.kind == "Secret"] == (
-        ["presence"] if FILES[2] in more else []
-    )
+    secrets = [type(read) for read in found if read.target and read.target.kind == "Secret"]
+    assert secrets == ([ReadPresence] if FILES[2] in more else [])
 
 
 @pytest.mark.parametrize("known", [False, True])
 def test_the_registry_is_asked_when_the_groups_are_known(make: t.Any, known: bool) -> None:
     observed = make.observe(**({SET: None} if known else {}), **{DEPLOYMENT: None})
-    asked = [read.how for read in reads(NIMServiceApp(make.cr(MPI), observed))]
-    assert ("protocol" in asked) is known
+    found = reads(NIMServiceApp(make.cr(MPI), observed))
+    assert any(isinstance(read, ReadProtocol) for read in found) is known
 
 
 def workloads(cluster: t.Any) -> list[str]:

@@ -1,0 +1,424 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a pass can read: one class for each kind of read, which says how it is answered.
+
+A read asks a `Source`. That is a live cluster (`_cluster/reader.py`), or objects in memory
+(`_cluster/facts.py`).
+"""
+
+from __future__ import annotations
+
+import typing as t
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+
+from .._base.types import Manifest
+from .api_resources import ObjectKey, object_identity, object_key
+from .digests import ASSUMED, digest_key, find_digest
+from .outlines import outline
+from .sealed import seal
+
+LATER = "later"
+"""The registry's answer while it is still pending: draw no conclusion from it."""
+
+LOG_LIMIT = 4 << 20
+"""Bytes to read of a pod's log; a manifest of a thousand profiles has some hundred KiB."""
+
+_MAX_PODS = 500
+
+
+class Source(t.Protocol):
+    """What reads ask of a cluster, registries and model servers. May raise `ApiError`."""
+
+    def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """An object; None if it, or its kind, does not exist."""
+
+    def get_presence(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """{"metadata": …} of an object with its labels and owners, None if there is none."""
+
+    def get_secret(self, namespace: str, name: str) -> Manifest | None:
+        """A Secret. It is the same for all reads of a pass, which do not return its values."""
+
+    def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
+        """Whether an object that is not found is assumed to exist."""
+        return False
+
+    def list_objects(
+        self,
+        kind: str,
+        namespace: str = "",
+        *,
+        selector: str = "",
+        field: str = "",
+        limit: int = 0,
+    ) -> list[Manifest] | None:
+        """The objects of a namespace, or of all; None if the API server does not serve the kind.
+
+        ``selector``: a label, or a label and its value. ``field``: a field and its value. With a
+        ``limit``, only the first ones, which the runtime's cache may answer.
+        """
+
+    def list_nodes(self) -> list[Manifest]:
+        """{"metadata": …} of each node."""
+
+    def list_node_rows(self) -> list[Manifest]:
+        """The nodes, as `_engine/node_rows.py` makes them."""
+
+    def list_unready(self, namespace: str, selector: str) -> list[str]:
+        """The names of the pods with a label that tell why some are not ready."""
+
+    def get_log(self, namespace: str, pod: str, container: str) -> str:
+        """The log of a container; empty while there is none."""
+
+    def fetch(self, url: str, namespace: str, service: str) -> Manifest:
+        """The answer of a model server, as documented on `ReadHttp`."""
+
+    def find_protocol(self, image: str, namespace: str, pull_secrets: t.Iterable[str]) -> str:
+        """The answer of a registry, as documented on `ReadProtocol`."""
+
+    def now(self) -> str:
+        """The current time in ISO 8601; empty where no time passes."""
+
+
+class Read(ABC):
+    """One thing to read.
+
+    ``is_child``: the object is one that the custom resource makes for itself. There is none of a
+    resource that has never been served, and if there is one all the same, its creation is refused.
+    ``is_lasting``: the answer holds for all passes, for a while. ``is_optional``: without
+    permission, the answer is an empty list.
+    """
+
+    is_child: t.ClassVar[bool] = False
+    is_lasting: t.ClassVar[bool] = False
+    is_optional: t.ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The key of the answer among those of a pass."""
+
+    @property
+    def target(self) -> ObjectKey | None:
+        """The one object that is read; None if it is not one."""
+        return None
+
+    @property
+    def listed(self) -> str:
+        """The kind of the objects that are listed; empty if it is no list."""
+        return ""
+
+    @abstractmethod
+    def answer(self, source: Source) -> t.Any:
+        """The answer, as plain data. Raises `ApiError`."""
+
+
+def list_key(kind: str, namespace: str = "", selector: str = "") -> str:
+    """The key of a list among the observed answers; no object name contains these characters."""
+    where = f"{kind}/{namespace}/*" if namespace else f"{kind}/*"
+    return f"{where}?{selector}" if selector else where
+
+
+@dataclass(frozen=True)
+class _ReadOne(Read):
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        return object_key(self.kind, self.namespace, self.name)
+
+    @property
+    def target(self) -> ObjectKey:
+        return object_identity(self.kind, self.namespace, self.name)
+
+
+class ReadObject(_ReadOne):
+    """One object. Answer: the object, or None."""
+
+    def answer(self, source: Source) -> Manifest | None:
+        return source.get(self.kind, self.namespace, self.name)
+
+
+class ReadChild(ReadObject):
+    """A child of the custom resource: see `Read.is_child`."""
+
+    is_child = True
+
+
+class ReadPresence(_ReadOne):
+    """Whether an object exists that may hold secrets.
+
+    Answer: {"metadata": …} with labels and owners, or None.
+    """
+
+    def answer(self, source: Source) -> Manifest | None:
+        return source.get_presence(self.kind, self.namespace, self.name)
+
+
+@dataclass(frozen=True)
+class ReadSealed(_ReadOne):
+    """A Secret that should have the values that placeholders stand for. Answer: see `seal`.
+
+    ``wanted``: pairs of a key and its placeholder.
+    """
+
+    wanted: tuple[tuple[str, str], ...]
+
+    def answer(self, source: Source) -> Manifest | None:
+        """The Secret without its values; the Secrets that these come from stay in the source."""
+        found = source.get(self.kind, self.namespace, self.name)
+        find = partial(source.get_secret, self.namespace)
+        return found and seal(found, dict(self.wanted), find)
+
+
+@dataclass(frozen=True)
+class ReadDigest(_ReadOne):
+    """Whether a Secret or ConfigMap has ``keys``, and whether their values have changed.
+
+    Without keys, all of its values count. ``known``: the version whose digest is known already.
+    Answer: see `_engine/digests.py`; None if there is no such object.
+    """
+
+    keys: tuple[str, ...]
+    salt: str
+    known: str
+
+    @property
+    def key(self) -> str:
+        return digest_key(self.kind, self.namespace, self.name, self.keys)
+
+    def answer(self, source: Source) -> Manifest | None:
+        if self.kind == "Secret":
+            found = source.get_secret(self.namespace, self.name)
+        else:
+            found = source.get(self.kind, self.namespace, self.name)
+        if found is None:
+            return dict(ASSUMED) if source.is_assumed(*self.target) else None
+        return find_digest(found, self.keys, self.salt, self.known)
+
+
+@dataclass(frozen=True)
+class _ReadMany(Read):
+    kind: str
+
+    @property
+    def listed(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True)
+class ReadObjects(_ReadMany):
+    """All objects of a namespace, or of all if it is empty.
+
+    Answer: a list, None if the API server does not serve the kind.
+    """
+
+    namespace: str
+
+    @property
+    def key(self) -> str:
+        return list_key(self.kind, self.namespace)
+
+    def answer(self, source: Source) -> list[Manifest] | None:
+        return source.list_objects(self.kind, self.namespace)
+
+
+@dataclass(frozen=True)
+class ReadOutlines(_ReadMany):
+    """The objects of a namespace, or of all, with a label and a field such as `spec.nodeName=a`.
+
+    Answer: a list of what `_engine/outlines.py` makes of them, None if the API server does not
+    serve the kind.
+    """
+
+    namespace: str = ""
+    selector: str = ""
+    field: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{list_key(self.kind, self.namespace, self.selector)}#{self.field}"
+
+    def answer(self, source: Source) -> list[Manifest] | None:
+        found = source.list_objects(
+            self.kind, self.namespace, selector=self.selector, field=self.field
+        )
+        return None if found is None else [outline(self.kind, item) for item in found]
+
+
+@dataclass(frozen=True)
+class ReadLabelled(_ReadMany):
+    """The objects of all namespaces with a label. Answer: a list of {"metadata": …}."""
+
+    selector: str
+    is_optional = True
+    limit: t.ClassVar[int] = 0
+
+    @property
+    def key(self) -> str:
+        return list_key(self.kind, selector=self.selector)
+
+    def answer(self, source: Source) -> list[Manifest]:
+        found = source.list_objects(self.kind, selector=self.selector, limit=self.limit)
+        return [{"metadata": item["metadata"]} for item in found or []]
+
+
+class ReadAny(ReadLabelled):
+    """One object of all namespaces that has a label; all passes share the answer.
+
+    Answer: a list of one {"metadata": …}, or none.
+    """
+
+    is_lasting = True
+    limit = 1
+
+
+@dataclass(frozen=True)
+class _ReadPods(Read):
+    namespace: str
+    selector: str
+
+    @property
+    def listed(self) -> str:
+        return "Pod"
+
+    @property
+    def key(self) -> str:
+        return list_key("Pod", self.namespace, self.selector)
+
+
+class ReadPods(_ReadPods):
+    """The state of the first hundreds of pods with a label; their specs may hold credentials.
+
+    Answer: a list of {"metadata": …, "status": …}.
+    """
+
+    def answer(self, source: Source) -> list[Manifest]:
+        found = source.list_objects("Pod", self.namespace, selector=self.selector, limit=_MAX_PODS)
+        return [
+            {"metadata": item["metadata"], "status": item.get("status") or {}}
+            for item in found or []
+        ]
+
+
+class ReadUnready(_ReadPods):
+    """A few pods that are not ready, among those with a label: they tell why.
+
+    Answer: a list of their outlines.
+    """
+
+    @property
+    def key(self) -> str:
+        return f"{super().key}#unready"
+
+    def answer(self, source: Source) -> list[Manifest]:
+        namespace, selector = self.namespace, self.selector
+        fields = [f"metadata.name={name}" for name in source.list_unready(namespace, selector)]
+        reads = [ReadOutlines("Pod", namespace, selector, field) for field in fields]
+        return [pod for read in reads for pod in read.answer(source) or []]
+
+
+@dataclass(frozen=True)
+class _ReadNodes(Read):
+    @property
+    def listed(self) -> str:
+        return "Node"
+
+    @property
+    def key(self) -> str:
+        return list_key("Node")
+
+
+class ReadNodes(_ReadNodes):
+    """All nodes. Answer: a list of {"metadata": …}."""
+
+    is_optional = True
+
+    def answer(self, source: Source) -> list[Manifest]:
+        return source.list_nodes()
+
+
+class ReadNodeRows(_ReadNodes):
+    """All nodes: their labels, annotations, state and container runtime.
+
+    Answer: a list of what `_engine/node_rows.py` makes of them.
+    """
+
+    def answer(self, source: Source) -> list[Manifest]:
+        return source.list_node_rows()
+
+
+@dataclass(frozen=True)
+class ReadTime(Read):
+    """The current time, for kinds that limit how long they wait.
+
+    Answer: ISO 8601; empty where no time passes.
+    """
+
+    @property
+    def key(self) -> str:
+        return "time"
+
+    def answer(self, source: Source) -> str:
+        return source.now()
+
+
+@dataclass(frozen=True)
+class ReadLog(Read):
+    """The log of a container, under a ``label``. Answer: text, empty while there is none."""
+
+    label: str
+    namespace: str
+    pod: str
+    container: str
+
+    @property
+    def key(self) -> str:
+        return self.label
+
+    def answer(self, source: Source) -> str:
+        """The first bytes, up to `LOG_LIMIT`."""
+        return source.get_log(self.namespace, self.pod, self.container)
+
+
+@dataclass(frozen=True)
+class ReadHttp(Read):
+    """A GET of ``url``, where a service of ``namespace`` is, behind a Service if that is given.
+
+    Answer: {"status": int, "body": str, "error": str, "late": bool}.
+    """
+
+    url: str
+    namespace: str = ""
+    service: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.url
+
+    def answer(self, source: Source) -> Manifest:
+        return source.fetch(self.url, self.namespace, self.service)
+
+
+@dataclass(frozen=True)
+class ReadProtocol(Read):
+    """The model-download protocol of an image, under a ``label``.
+
+    Answer: "native", "legacy", "" if the registry gave no answer, or `LATER`.
+    """
+
+    label: str
+    image: str
+    namespace: str = ""
+    pull_secrets: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.label
+
+    def answer(self, source: Source) -> str:
+        return source.find_protocol(self.image, self.namespace, self.pull_secrets)

@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import ObjectKey
+from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
+from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
+    Read,
+    ReadChild,
+    ReadDigest,
+    ReadHttp,
+    ReadLabelled,
+    ReadLog,
+    ReadNodeRows,
+    ReadNodes,
+    ReadObject,
+    ReadObjects,
+    ReadOutlines,
+    ReadPods,
+    ReadPresence,
+    ReadProtocol,
+    ReadSealed,
+    ReadTime,
+    ReadUnready,
+)
+
+ONE = ObjectKey("Secret", "nim", "s")
+READS: dict[str, tuple[Read, ObjectKey | None, str]] = {
+    "Pod/nim/a": (ReadObject("Pod", "nim", "a"), ObjectKey("Pod", "nim", "a"), ""),
+    "Node/a": (ReadObject("Node", "nim", "a"), ObjectKey("Node", "", "a"), ""),
+    "Pod/nim/c": (ReadChild("Pod", "nim", "c"), ObjectKey("Pod", "nim", "c"), ""),
+    "Secret/nim/p": (ReadPresence("Secret", "nim", "p"), ObjectKey("Secret", "nim", "p"), ""),
+    "Secret/nim/s": (ReadSealed("Secret", "nim", "s", ()), ONE, ""),
+    'Secret/nim/s#["a", "b"]': (ReadDigest("Secret", "nim", "s", ("b", "a"), "", ""), ONE, ""),
+    "Pod/nim/*": (ReadObjects("Pod", "nim"), None, "Pod"),
+    "Pod/*": (ReadObjects("Pod", ""), None, "Pod"),
+    "Deployment/*?a=b": (ReadLabelled("Deployment", "a=b"), None, "Deployment"),
+    "Pod/*#spec.nodeName=a": (ReadOutlines("Pod", field="spec.nodeName=a"), None, "Pod"),
+    "Pod/nim/*?a=b#": (ReadOutlines("Pod", "nim", "a=b"), None, "Pod"),
+    "Pod/nim/*?a=b": (ReadPods("nim", "a=b"), None, "Pod"),
+    "Pod/nim/*?a=b#unready": (ReadUnready("nim", "a=b"), None, "Pod"),
+    "Node/*": (ReadNodes(), None, "Node"),
+    "Node/*?vsphere-tanzu": (tanzu_reads()[1], None, "Node"),
+    "time": (ReadTime(), None, ""),
+    "log": (ReadLog("log", "nim", "p", "c"), None, ""),
+    "http://a": (ReadHttp("http://a"), None, ""),
+    "image": (ReadProtocol("image", "registry.example/a"), None, ""),
+}
+
+
+@pytest.mark.parametrize("key", READS)
+def test_what_is_read(key: str) -> None:
+    read, target, listed = READS[key]
+    assert (read.key, read.target, read.listed) == (key, target, listed)
+
+
+def test_reads_with_one_key_have_answers_of_different_shapes() -> None:
+    assert ReadNodes().key == ReadNodeRows().key
+    assert ReadNodes() != ReadNodeRows()
+    assert ReadObject("Pod", "nim", "a") != ReadChild("Pod", "nim", "a")
+    assert len({ReadNodes(), ReadNodes(), ReadNodeRows()}) == 2
+
+
+def test_same_keys_are_read_once() -> None:
+    reads = [ReadDigest("Secret", "ns", "s", tuple(keys), "", "") for keys in ("ab", "ba", "aab")]
+    assert {read.key for read in reads} == {'Secret/ns/s#["a", "b"]'}
+
+
+def test_only_some_answers_are_shared_or_may_be_missing() -> None:
+    reads = [read for read, *_rest in READS.values()]
+    assert [read for read in reads if read.is_child] == [ReadChild("Pod", "nim", "c")]
+    assert [read for read in reads if read.is_lasting] == [tanzu_reads()[1]]
+    assert {type(read).__name__ for read in reads if read.is_optional} == {
+        "ReadAny",
+        "ReadLabelled",
+        "ReadNodes",
+    }
+
+
+class Absent:
+    """A source that has nothing, and assumes what it is told to."""
+
+    def __init__(self, *assumed: str) -> None:
+        self.assumed = assumed
+
+    def get(self, *_key: str) -> None:
+        return None
+
+    def get_secret(self, *_key: str) -> None:
+        return None
+
+    def is_assumed(self, _kind: str, _namespace: str, name: str) -> bool:
+        return name in self.assumed
+
+    def list_objects(self, *_arguments: t.Any, **_options: t.Any) -> None:
+        return None
+
+    def list_unready(self, *_where: str) -> list[str]:
+        return ["a"]
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [
+        pytest.param(ReadObject("Pod", "nim", "a"), None, id="an object"),
+        pytest.param(ReadSealed("Secret", "nim", "s", ()), None, id="a sealed Secret"),
+        pytest.param(ReadDigest("Secret", "nim", "s", (), "", ""), None, id="a digest"),
+        pytest.param(
+            ReadDigest("ConfigMap", "nim", "known", ("a",), "", ""),
+            {"version": "", "missing": [], "digest": ""},
+            id="a digest of what is assumed",
+        ),
+        pytest.param(ReadObjects("Pod", "nim"), None, id="a kind that nobody serves"),
+        pytest.param(ReadOutlines("Pod"), None, id="outlines of a kind that nobody serves"),
+        pytest.param(ReadLabelled("Pod", "a"), [], id="objects with a label"),
+        pytest.param(ReadPods("nim", "a"), [], id="pods"),
+        pytest.param(ReadUnready("nim", "a"), [], id="a pod that has gone since"),
+    ],
+)
+def test_answers_about_what_does_not_exist(read: Read, answer: t.Any) -> None:
+    assert read.answer(Absent("known")) == answer  # type: ignore[arg-type]
