@@ -16,7 +16,7 @@ from .errors import NimError
 
 PREFIX = "__ansible"
 OPEN_FIELD = ".eppConfig.config"
-"""The field of a router that keeps unknown fields, so no CRD validation rule can check it."""
+"""The field of an endpoint picker that keeps unknown fields, so no CRD rule can check it."""
 
 _MAX_SHOWN = 5
 

@@ -6,113 +6,160 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.types import Fields, Manifest
-from . import ingress, routes
 from .app import App
 from .policy import INGRESS_ANNOTATIONS, POD_LABELS, key_faults
 from .verdict import reason_of
 
 DEFAULT_PORT = 8000
 
+GATEWAY_FIELD = "spec.expose.router.gateway"
+PICKER_FIELD = "spec.expose.router.eppConfig"
+BACKEND_FIELDS = {
+    "Ingress": "spec.expose.ingress.spec",
+    "HTTPRoute": f"{GATEWAY_FIELD}.backendRef",
+    "GRPCRoute": f"{GATEWAY_FIELD}.backendRef",
+}
+"""kind → the field that names what it exposes"""
 
+Texts = t.Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Expose:
     """`spec.expose`; missing fields are empty."""
 
-    def __init__(self, fields: Fields) -> None:
-        self.fields = fields
+    service_name: str
+    service_type: str
+    service_labels: Texts
+    service_annotations: Texts
+    ports: t.Mapping[str, int]
+    """Name and number of each port of the Service, in order; the first is `api`."""
+    kinds: tuple[str, ...]
+    """Which of Ingress, HTTPRoute and GRPCRoute are wanted, in order."""
+    legacy_ingress: Fields
+    """`spec.expose.ingress`, if enabled: it overrides the router's."""
+    ingress: Fields
+    gateway: Fields
+    domain: str
+    """`hostDomainName`, without a trailing dot."""
+    annotations: Texts
+    """The annotations of the routes, and of an Ingress that is not the deprecated one."""
+    picker: Fields
+    """`eppConfig`, for the kinds that support it."""
 
-    @property
-    def service(self) -> Fields:
-        """`spec.expose.service`."""
-        return self.fields.get("service") or {}
 
-    @property
-    def port(self) -> int:
-        """`spec.expose.service.port`, or its default."""
-        return int(self.service.get("port") or DEFAULT_PORT)
-
-    @property
-    def legacy_ingress(self) -> Fields:
-        """`spec.expose.ingress`, if enabled: it overrides the router's."""
-        given = self.fields.get("ingress") or {}
-        return given if given.get("enabled") else {}
-
-    @property
-    def router(self) -> Fields:
-        """`spec.expose.router`."""
-        return self.fields.get("router") or {}
-
-    @property
-    def domain(self) -> str:
-        """`spec.expose.router.hostDomainName`, without a trailing dot."""
-        return str(self.router.get("hostDomainName") or "").rstrip(".")
-
-    @property
-    def annotations(self) -> t.Mapping[str, str] | None:
-        """`spec.expose.router.annotations`."""
-        return self.router.get("annotations")
-
-    @property
-    def ingress(self) -> Fields:
-        """`spec.expose.router.ingress`."""
-        return self.router.get("ingress") or {}
-
-    @property
-    def gateway(self) -> Fields:
-        """`spec.expose.router.gateway`."""
-        return self.router.get("gateway") or {}
-
-    @property
-    def has_ingress(self) -> bool:
-        """Whether an Ingress is wanted, by either field."""
-        return bool(self.legacy_ingress or self.ingress)
-
-    @property
-    def has_http_route(self) -> bool:
-        """Whether an HTTPRoute is wanted: the default for a gateway."""
-        return bool(self.gateway) and self.gateway.get("httpRoutesEnabled") is not False
-
-    @property
-    def has_grpc_route(self) -> bool:
-        """Whether a GRPCRoute is wanted."""
-        return bool(self.gateway.get("grpcRoutesEnabled"))
+def parse_expose(fields: Fields) -> Expose:
+    """Parse `spec.expose`."""
+    service, router = fields.get("service") or {}, fields.get("router") or {}
+    legacy, ingress = fields.get("ingress") or {}, router.get("ingress") or {}
+    legacy, gateway = legacy if legacy.get("enabled") else {}, router.get("gateway") or {}
+    numbers = {
+        "api": int(service.get("port") or DEFAULT_PORT),
+        "grpc": service.get("grpcPort"),
+        "metrics": service.get("metricsPort"),
+    }
+    wanted = {
+        "Ingress": legacy or ingress,
+        "HTTPRoute": gateway and gateway.get("httpRoutesEnabled") is not False,
+        "GRPCRoute": gateway.get("grpcRoutesEnabled"),
+    }
+    return Expose(
+        service_name=service.get("name") or "",
+        service_type=service.get("type") or "",
+        service_labels=service.get("labels") or {},
+        service_annotations=service.get("annotations") or {},
+        ports={name: number for name, number in numbers.items() if number},
+        kinds=tuple(kind for kind, is_wanted in wanted.items() if is_wanted),
+        legacy_ingress=legacy,
+        ingress=ingress,
+        gateway=gateway,
+        domain=str(router.get("hostDomainName") or "").rstrip("."),
+        annotations=router.get("annotations") or {},
+        picker=router.get("eppConfig") or {},
+    )
 
 
 def route_host(app: App, expose: Expose) -> str:
-    """The host name of the Ingress and of every route."""
-    if not expose.domain:
-        route = "HTTPRoute" if expose.has_http_route else "GRPCRoute"
-        raise NimError(
-            "spec.expose.router.hostDomainName is required with an ingress or a gateway",
-            reason=reason_of("Ingress" if expose.ingress else route),
-        )
-    return f"{app.name}.{app.namespace}.{expose.domain}"
+    """The host name of the Ingress and of every route, empty without a domain."""
+    return f"{app.name}.{app.namespace}.{expose.domain}" if expose.domain else ""
 
 
 def build_ingress(
-    app: App, expose: Expose, service: str, legacy: t.Callable[[Fields], Fields]
+    app: App,
+    expose: Expose,
+    service: str,
+    legacy: t.Callable[[Fields, str], Fields] = lambda spec, _service: spec,
 ) -> Manifest:
     """The Ingress to a Service; if both fields are set, the deprecated one counts.
 
-    ``legacy`` turns `spec.expose.ingress.spec` into the spec of an Ingress.
+    ``legacy`` turns `spec.expose.ingress.spec` and the Service's name into the spec of an Ingress.
     """
     if given := expose.legacy_ingress:
-        return ingress.build_ingress(app, legacy(given.get("spec") or {}), given.get("annotations"))
-    spec = ingress.ingress_spec(route_host(app, expose), service, expose.ingress)
-    return ingress.build_ingress(app, spec, expose.annotations)
+        spec = legacy(given.get("spec") or {}, service)
+        annotations = given.get("annotations")
+    else:
+        spec, annotations = _ingress_spec(app, expose, service), expose.annotations
+    return app.child("Ingress", spec, annotations=app.annotations_with(annotations))
 
 
-def build_http_route(app: App, expose: Expose, service: str, port: int) -> Manifest:
+def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
     """Route all paths to a Service, or to the backend that the user names instead."""
-    backend = expose.gateway.get("backendRef") or {"name": service, "port": port}
-    return routes.build_http_route(app, route_of(app, expose), backend)
+    own = {"name": service, "port": expose.ports["api"]}
+    rule = {
+        "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
+        "backendRefs": [expose.gateway.get("backendRef") or own],
+    }
+    return _build_route(app, expose, "HTTPRoute", rule)
 
 
-def route_of(app: App, expose: Expose) -> routes.Route:
-    """What all routes have in common."""
-    return routes.Route(route_host(app, expose), expose.gateway, expose.annotations)
+def build_grpc_route(app: App, expose: Expose, service: str) -> Manifest:
+    """Route all methods to the gRPC port of a Service; NimError if it has none."""
+    if "grpc" not in expose.ports:
+        raise NimError(
+            "spec.expose.service.grpcPort must be set when"
+            f" {GATEWAY_FIELD}.grpcRoutesEnabled is true",
+            reason=reason_of("GRPCRoute"),
+        )
+    backend = {"name": service, "port": expose.ports["grpc"]}
+    return _build_route(app, expose, "GRPCRoute", {"backendRefs": [backend]})
+
+
+def _ingress_spec(app: App, expose: Expose, service: str) -> Fields:
+    """Route all paths of the host to the port `api` of a Service."""
+    host, given = _needed_host(app, expose, "Ingress"), expose.ingress
+    backend = {"service": {"name": service, "port": {"name": "api"}}}
+    path = {"path": "/", "pathType": "Prefix", "backend": backend}
+    spec: dict[str, t.Any] = {
+        "ingressClassName": given["ingressClass"],
+        "rules": [{"host": host, "http": {"paths": [path]}}],
+    }
+    if given.get("tlsSecretName"):
+        spec["tls"] = [{"hosts": [host], "secretName": given["tlsSecretName"]}]
+    return spec
+
+
+def _build_route(app: App, expose: Expose, kind: str, rule: Fields) -> Manifest:
+    host, gateway = _needed_host(app, expose, kind), expose.gateway
+    spec = {
+        "parentRefs": [{"name": gateway["name"], "namespace": gateway["namespace"]}],
+        "hostnames": [host],
+        "rules": [rule],
+    }
+    return app.child(kind, spec, annotations=app.annotations_with(expose.annotations))
+
+
+def _needed_host(app: App, expose: Expose, kind: str) -> str:
+    host = route_host(app, expose)
+    if not host:
+        raise NimError(
+            "spec.expose.router.hostDomainName is required with an ingress or a gateway",
+            reason=reason_of(kind),
+        )
+    return host
 
 
 def annotation_faults(app: App, expose: Expose) -> list[str]:
@@ -130,7 +177,7 @@ def label_faults(app: App, expose: Expose | None) -> list[str]:
     """Why labels are forbidden; our own override the user's. Without ``expose``: of pods only."""
     given = {"spec.labels": app.resource["spec"].get("labels")}
     if expose:
-        given["spec.expose.service.labels"] = expose.service.get("labels")
+        given["spec.expose.service.labels"] = expose.service_labels
     return [
         fault
         for field, labels in given.items()
@@ -142,12 +189,12 @@ def label_faults(app: App, expose: Expose | None) -> list[str]:
 
 def _annotations_given(app: App, expose: Expose) -> dict[str, t.Iterable[str]]:
     """Field → its annotations for the Ingress and routes; none if there are none."""
-    has_routes = expose.has_http_route or expose.has_grpc_route
+    legacy = expose.legacy_ingress
     given: dict[str, t.Iterable[str]] = {}
-    if expose.has_ingress or has_routes:
+    if expose.kinds:
         given["spec.annotations"] = app.resource["spec"].get("annotations") or {}
-    if expose.legacy_ingress:
-        given["spec.expose.ingress.annotations"] = expose.legacy_ingress.get("annotations") or {}
-    if has_routes or (expose.ingress and not expose.legacy_ingress):
-        given["spec.expose.router.annotations"] = expose.annotations or {}
+    if legacy:
+        given["spec.expose.ingress.annotations"] = legacy.get("annotations") or {}
+    if any(kind != "Ingress" or not legacy for kind in expose.kinds):
+        given["spec.expose.router.annotations"] = expose.annotations
     return given

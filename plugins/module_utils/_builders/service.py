@@ -10,23 +10,21 @@ import typing as t
 from .._base.types import Manifest
 from .._engine.metadata import Labels, merge_missing
 from .app import App
+from .expose import Expose
 
 
 def build_service(
     app: App,
     ports: t.Mapping[str, int],
     selector: Labels,
-    given: t.Mapping[str, t.Any],
+    expose: Expose,
     name: str = "",
 ) -> Manifest:
-    """A Service with ``ports``, by name and number; containers have ports of the same names.
-
-    ``given``: the user's `type`, `labels` and `annotations`.
-    """
+    """A Service with ``ports``, by name and number; containers have ports of the same names."""
     return app.child(
         "Service",
         {
-            "type": given.get("type") or "ClusterIP",
+            "type": expose.service_type or "ClusterIP",
             "selector": selector,
             "ports": [
                 {"name": port, "port": number, "protocol": "TCP", "targetPort": port}
@@ -34,6 +32,6 @@ def build_service(
             ],
         },
         name=name,
-        labels=merge_missing(app.labels, given.get("labels")),
-        annotations=app.annotations_with(given.get("annotations")),
+        labels=merge_missing(app.labels, expose.service_labels),
+        annotations=app.annotations_with(expose.service_annotations),
     )

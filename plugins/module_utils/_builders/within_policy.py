@@ -13,6 +13,7 @@ from .._base.types import Fields, Manifest
 from .._engine.api_resources import KINDS
 from .._engine.desired import Child, Desired
 from .app import App
+from .expose import BACKEND_FIELDS, PICKER_FIELD
 from .policy import (
     EXPOSED_SERVICES,
     POD_LABELS,
@@ -29,14 +30,8 @@ from .without_root import without_root
 AppT = t.TypeVar("AppT", bound=App)
 
 _HANDLERS = ("httpGet", "tcpSocket")
-_OPAQUE = "spec.expose.router.eppConfig.config"
+_OPAQUE = f"{PICKER_FIELD}.config"
 """A text for a program, for us."""
-_BACKENDS = {
-    "Ingress": "spec.expose.ingress.spec",
-    "HTTPRoute": "spec.expose.router.gateway.backendRef",
-    "GRPCRoute": "spec.expose.router.gateway.backendRef",
-}
-"""kind → the field that names what it exposes"""
 
 
 def within_policy(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
@@ -113,7 +108,7 @@ def _exposure_faults(app: App, wanted: Desired) -> list[str]:
     own = {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
     found: dict[str, None] = {}
     for child in wanted.children:
-        field = _BACKENDS.get(child.manifest["kind"], "")
+        field = BACKEND_FIELDS.get(child.manifest["kind"], "")
         for backend in _backends(child.manifest) if field else []:
             kind, name = backend.kind, backend.name
             if backend.is_near and ((kind, name) in own or app.controls(app.live(kind, name))):

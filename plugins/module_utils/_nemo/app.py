@@ -15,7 +15,7 @@ from .._base.types import Fields, Manifest
 from .._builders.app import App
 from .._builders.autoscaler import choose_replicas
 from .._builders.env import EnvVar
-from .._builders.expose import Expose
+from .._builders.expose import Expose, parse_expose
 from .._builders.inputs import Input, Missing, missing_input
 from .._builders.pod import group_id, image_reference, user_id
 from .._engine.metadata import Labels
@@ -127,7 +127,7 @@ class NemoApp(App):
     @cached_property
     def expose(self) -> Expose:
         """`spec.expose`."""
-        return Expose(self.block("expose"))
+        return parse_expose(self.block("expose"))
 
     @cached_property
     def database(self) -> Database | None:

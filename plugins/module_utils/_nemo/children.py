@@ -43,11 +43,11 @@ _SCHEDULING = ("nodeSelector", "tolerations", "affinity")
 
 
 def _build_ingress(app: NemoApp) -> Manifest:
-    return build_ingress(app, app.expose, app.name, lambda given: _legacy_spec(app, given))
+    return build_ingress(app, app.expose, app.name, _legacy_spec)
 
 
 def _build_http_route(app: NemoApp) -> Manifest:
-    return build_http_route(app, app.expose, app.name, app.expose.port)
+    return build_http_route(app, app.expose, app.name)
 
 
 def _build_autoscaler(app: NemoApp) -> Manifest:
@@ -64,8 +64,8 @@ FEATURES: tuple[
     tuple[str, t.Callable[[NemoApp], bool], t.Callable[[NemoApp], Manifest]],
     ...,
 ] = (
-    ("Ingress", lambda app: app.expose.has_ingress, _build_ingress),
-    ("HTTPRoute", lambda app: app.expose.has_http_route, _build_http_route),
+    ("Ingress", lambda app: "Ingress" in app.expose.kinds, _build_ingress),
+    ("HTTPRoute", lambda app: "HTTPRoute" in app.expose.kinds, _build_http_route),
     ("HorizontalPodAutoscaler", lambda app: app.autoscaler is not None, _build_autoscaler),
     ("ServiceMonitor", lambda app: app.is_monitored, _build_monitor),
 )
@@ -125,7 +125,7 @@ def desired(app: NemoApp) -> Desired:
         build_role(app, [constraint_rule(app.security_constraint), *app.rules()]),
         build_role_binding(app),
         build_service(
-            app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.expose.service
+            app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.expose
         ),
     ]
     made += [build(app) for _kind, is_wanted, build in FEATURES if is_wanted(app)]
@@ -241,12 +241,12 @@ def _claims(app: NemoApp) -> list[Child]:
 
 
 def _service_ports(app: NemoApp) -> dict[str, int]:
-    return {**app.ports, PORT_API: app.expose.port}
+    return {**app.ports, PORT_API: app.expose.ports[PORT_API]}
 
 
-def _legacy_spec(app: NemoApp, given: Fields) -> Fields:
+def _legacy_spec(given: Fields, service: str) -> Fields:
     """The spec of an Ingress from `spec.expose.ingress.spec`."""
-    backend = {"service": {"name": app.name, "port": {"name": PORT_API}}}
+    backend = {"service": {"name": service, "port": {"name": PORT_API}}}
     paths = [
         {
             "path": item.get("path") or "/",

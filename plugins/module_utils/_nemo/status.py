@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._base.errors import NimError
+from .._builders.expose import GATEWAY_FIELD
 from .._builders.pvc import claim_at_deletion
 from .._builders.rollout import DEADLINE_REASON, Readiness, readiness_of_deployment
 from .._builders.unready_pods import pods_of, why_unready
@@ -30,7 +31,7 @@ TEXT_REASON = "ConfigMapFailed"
 """Why there are no children: a text in a ConfigMap of a user is invalid."""
 
 _PROVIDERS = {
-    "HTTPRoute": "the Gateway API, for spec.expose.router.gateway",
+    "HTTPRoute": f"the Gateway API, for {GATEWAY_FIELD}",
     "ServiceMonitor": "the Prometheus operator, for spec.metrics",
 }
 """kind → what to install if the API server does not know it"""

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import typing as t
 from dataclasses import replace
 
 from ..._base.errors import TOO_LARGE, NimError
-from ..._base.types import Manifest
 from ..._builders.autoscaler import keep_aimed
 from ..._builders.names import check_name
 from ..._builders.pvc import build_pvc, pvc_name, refuse_foreign_claim
@@ -27,7 +25,7 @@ from .app import NIMServiceApp
 from .deployment import build_deployment
 from .dra import build_templates, find_fault
 from .endpoint_picker.picker import picker_children, picker_leftovers
-from .expose.routing import ROUTING
+from .expose.routing import ROUTING, Feature
 from .expose.service import build_service, service_names
 from .kserve.children import kserve_children, unscraped
 from .kserve.platform import is_held, replaced
@@ -37,17 +35,14 @@ from .multi_node.groups import group_children, group_leftovers, has_leftovers
 from .permissions import refuse_forbidden
 from .scaling import build_autoscaler
 from .scraping import build_scraping
-from .spec import Spec
 from .workload import deployment_of, has_workload, live_workload, workload_of
-
-Feature = tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]]
 
 FEATURES: tuple[Feature, ...] = (
     *ROUTING,
     ("HorizontalPodAutoscaler", lambda spec: spec.is_autoscaled, build_autoscaler),
     ("ServiceMonitor", lambda spec: spec.is_monitored, build_scraping),
 )
-"""Optional kinds, depending on the spec; each object has the custom resource's name."""
+"""The optional kinds, in order."""
 
 
 @within_policy

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from ..._base.types import Fields
+from ..._builders.expose import route_host
 from .app import NIMServiceApp
-from .expose.routing import has_ingress, routed_host
 from .expose.service import service_name
 from .kserve.status import cluster_url, external_url, is_of_namespace
 from .workload import live_workload
@@ -37,14 +37,15 @@ def external_endpoint(app: NIMServiceApp) -> str:
     """
     if app.spec.is_kserve:
         return external_url(live_workload(app))
-    if has_ingress(app):
+    expose = app.spec.expose
+    if "Ingress" in expose.kinds:
         ingress = app.live("Ingress") or {}
         return _rule_host(ingress, service_name(app)) or _balancer_address(ingress)
-    if app.spec.expose.service.get("type") == "LoadBalancer":
+    if expose.service_type == "LoadBalancer":
         service = app.live("Service", service_name(app)) or {}
         if address := _balancer_address(service):
-            return f"{_host(address)}:{app.spec.expose.ports['api']}"
-    return routed_host(app)
+            return f"{_host(address)}:{expose.ports['api']}"
+    return route_host(app, expose) if expose.kinds else ""
 
 
 def missing_endpoint(app: NIMServiceApp) -> str:

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 from functools import cached_property
 
 from ..._base.types import Fields
-from ..._builders import expose
+from ..._builders.expose import Expose, parse_expose
 
 Items = t.Sequence[Fields]
 
@@ -24,6 +25,47 @@ _SCHEDULING = (
     "tolerations",
     "affinity",
 )
+
+
+@dataclass(frozen=True)
+class PickerSpec:
+    """`eppConfig`: the endpoint picker; without one, all fields are empty."""
+
+    is_wanted: bool
+    image: Fields
+    command: list[str]
+    args: list[str]
+    working_dir: str
+    env: list[dict[str, t.Any]]
+    liveness_probe: Fields
+    readiness_probe: Fields
+    startup_probe: Fields
+    ports: Items
+    """The user's; empty for the default ones."""
+    config: Fields | None
+    """The configuration itself; an empty one counts."""
+    config_map: str
+    """The user's ConfigMap with the configuration, and its ``config_key`` there."""
+    config_key: str
+
+
+def _parse_picker(fields: Fields) -> PickerSpec:
+    container, config_map = fields.get("containerSpec") or {}, fields.get("configMapRef") or {}
+    return PickerSpec(
+        is_wanted=bool(fields),
+        image=container.get("image") or {},
+        command=container.get("command") or [],
+        args=container.get("args") or [],
+        working_dir=container.get("workingDir") or "",
+        env=container.get("env") or [],
+        liveness_probe=fields.get("livenessProbe") or {},
+        readiness_probe=fields.get("readinessProbe") or {},
+        startup_probe=fields.get("startupProbe") or {},
+        ports=fields.get("ports") or (),
+        config=fields.get("config"),
+        config_map=config_map.get("name") or "",
+        config_key=config_map.get("key") or "",
+    )
 
 
 class Spec:
@@ -227,27 +269,9 @@ class Spec:
     @cached_property
     def expose(self) -> Expose:
         """`spec.expose`."""
-        return Expose(self.fields.get("expose") or {}, is_kserve=self.is_kserve)
-
-
-class Expose(expose.Expose):
-    """`spec.expose`. ``is_kserve``: KServe has its own endpoint picker."""
-
-    def __init__(self, fields: Fields, *, is_kserve: bool) -> None:
-        super().__init__(fields)
-        self._is_kserve = is_kserve
+        return parse_expose(self.fields.get("expose") or {})
 
     @cached_property
-    def ports(self) -> dict[str, int]:
-        """Name and number of each port that the service has, in order."""
-        numbers = {
-            "api": self.port,
-            "grpc": self.service.get("grpcPort"),
-            "metrics": self.service.get("metricsPort"),
-        }
-        return {name: number for name, number in numbers.items() if number}
-
-    @property
-    def picker(self) -> Fields:
-        """`spec.expose.router.eppConfig`, empty if unset or without effect."""
-        return {} if self._is_kserve else self.router.get("eppConfig") or {}
+    def picker(self) -> PickerSpec:
+        """The endpoint picker; KServe has its own."""
+        return _parse_picker({} if self.is_kserve else self.expose.picker)

@@ -9,6 +9,7 @@ import typing as t
 from dataclasses import replace
 
 from ..._base.errors import NimError
+from ..._builders.expose import PICKER_FIELD
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, state_note
 from ..._builders.pod import image_reference
 from ..._builders.rollout import DEADLINE_REASON, Readiness
@@ -53,7 +54,7 @@ _CACHE_CLAIM_CREATED = "NIM_CACHE_PVC_CREATED"
 _PROVIDERS = {
     "InferenceService": KSERVE,
     "ComputeDomain": "NVIDIA's DRA driver for GPUs, for spec.multiNode.computeDomain",
-    "InferencePool": "the Gateway API inference extension, for spec.expose.router.eppConfig",
+    "InferencePool": f"the Gateway API inference extension, for {PICKER_FIELD}",
     "LeaderWorkerSet": "LeaderWorkerSet (sigs.k8s.io/lws), for spec.multiNode",
 }
 """kind → what to install if the API server does not know it"""

@@ -10,6 +10,7 @@ import typing as t
 from ...._base.errors import NimError
 from ...._base.types import Manifest
 from ...._base.yaml_text import dump_yaml
+from ...._builders.expose import PICKER_FIELD
 from ...._engine.field_ownership import own_entry
 from ...._engine.metadata import Labels, hash_name
 from ..app import NIMServiceApp
@@ -29,15 +30,11 @@ def generated_config(app: NIMServiceApp) -> str:
     return f"{picker_name(app)}-config"
 
 
-def user_config_map(app: NIMServiceApp) -> str:
-    """The ConfigMap that the user names, or an empty string."""
-    return str((app.spec.expose.picker.get("configMapRef") or {}).get("name") or "")
-
-
 def config_map_ref(app: NIMServiceApp) -> tuple[str, str]:
     """The name of the configuration's ConfigMap, and its key there."""
-    given = app.spec.expose.picker.get("configMapRef") or {}
-    return (user_config_map(app), str(given["key"])) if given else (generated_config(app), _KEY)
+    given = app.spec.picker
+    own = generated_config(app), _KEY
+    return (given.config_map, given.config_key) if given.config_map else own
 
 
 def build_config(app: NIMServiceApp) -> Manifest:
@@ -55,7 +52,7 @@ def config_annotations(app: NIMServiceApp) -> Labels:
     restarts none; nor is one that replaces a text of somebody else. The ConfigMap is marked too, as
     it is written first, and a pass may end between the two.
     """
-    if not app.spec.expose.picker.get("config"):
+    if not app.spec.picker.config:
         return {}
     live = app.live("ConfigMap", generated_config(app)) or {"metadata": {}}
     deployment = app.live("Deployment", picker_name(app)) or {}
@@ -73,6 +70,6 @@ def _is_marked(item: t.Mapping[str, t.Any]) -> bool:
 
 
 def _text(app: NIMServiceApp) -> str:
-    if "config" not in app.spec.expose.picker:
-        raise NimError("spec.expose.router.eppConfig: set config or configMapRef")
-    return dump_yaml(app.spec.expose.picker["config"])
+    if app.spec.picker.config is None:
+        raise NimError(f"{PICKER_FIELD}: set config or configMapRef")
+    return dump_yaml(app.spec.picker.config)

@@ -50,34 +50,34 @@ def build_picker(app: NIMServiceApp) -> Manifest:
 
 def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
     """The pod runs as the image's user, even root, unless the operator forbids it."""
-    given = app.spec.expose.picker["containerSpec"]
-    images = (given["image"], app.spec.image)
+    images = (app.spec.picker.image, app.spec.image)
     secrets = dict.fromkeys(name for image in images for name in image.get("pullSecrets") or ())
     return without_empty(
         {
             "serviceAccountName": picker_name(app),
             "imagePullSecrets": pull_secrets(secrets),
-            "containers": [_build_container(app, given)],
+            "containers": [_build_container(app)],
             "volumes": [{"name": _VOLUME, "configMap": {"name": config_map_ref(app)[0]}}],
         }
     )
 
 
-def _build_container(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    image = given["image"]
+def _build_container(app: NIMServiceApp) -> dict[str, t.Any]:
+    picker = app.spec.picker
+    image = picker.image
     return without_empty(
         {
             "name": "epp",
             "image": image_reference({**image, "tag": image.get("tag") or "latest"}),
-            "imagePullPolicy": pull_policy(app, given),
-            "command": given.get("command"),
-            "args": given.get("args") or _default_args(app),
-            "workingDir": given.get("workingDir"),
-            "env": normalize_env(given.get("env") or []),
+            "imagePullPolicy": pull_policy(app, image),
+            "command": picker.command,
+            "args": picker.args or _default_args(app),
+            "workingDir": picker.working_dir,
+            "env": normalize_env(picker.env),
             "ports": container_ports(app),
-            "readinessProbe": app.spec.expose.picker.get("readinessProbe") or _HEALTH,
-            "livenessProbe": app.spec.expose.picker.get("livenessProbe") or _HEALTH,
-            "startupProbe": app.spec.expose.picker.get("startupProbe"),
+            "readinessProbe": picker.readiness_probe or _HEALTH,
+            "livenessProbe": picker.liveness_probe or _HEALTH,
+            "startupProbe": picker.startup_probe,
             "volumeMounts": [{"name": _VOLUME, "mountPath": _FOLDER, "readOnly": True}],
         }
     )

@@ -29,7 +29,7 @@ Items = list[dict[str, t.Any]]
 
 def container_ports(app: NIMServiceApp) -> Items:
     """The ports of the picker's container: the user's unchanged, else the defaults."""
-    given = app.spec.expose.picker.get("ports") or [
+    given = app.spec.picker.ports or [
         {"name": name, "containerPort": number} for name, number in _DEFAULT_PORTS.items()
     ]
     return [{"protocol": "TCP", **port} for port in given]
@@ -53,7 +53,7 @@ def build_picker_service(app: NIMServiceApp) -> Manifest:
             "targetPort": port["containerPort"],
         }
         for port in container_ports(app)
-        if app.spec.expose.picker.get("ports") or port["name"] != _NOT_SERVED
+        if app.spec.picker.ports or port["name"] != _NOT_SERVED
     ]
     spec = {
         "type": "ClusterIP",

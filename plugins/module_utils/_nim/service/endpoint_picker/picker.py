@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The endpoint picker of `spec.expose.router.eppConfig`: its objects, and its readiness.
+"""The endpoint picker: its objects, and its readiness.
 
 It picks the pod to answer a request. A gateway calls it for each request that is routed to the
 InferencePool; the Service works without it.
@@ -10,13 +10,14 @@ InferencePool; the Service works without it.
 from __future__ import annotations
 
 from ...._base.errors import NimError
+from ...._builders.expose import PICKER_FIELD
 from ...._builders.rbac import build_role_binding, build_service_account
 from ...._builders.rollout import Readiness, readiness_of_deployment
 from ...._engine.desired import Child
 from ...._engine.reads import Read, ReadObject, ReadPresence
 from ..app import NIMServiceApp
 from ..expose.service import service_name
-from .config import build_config, generated_config, picker_name, user_config_map
+from .config import build_config, generated_config, picker_name
 from .deployment import build_picker, build_picker_role
 from .inference_pool import PICKER_PORT, build_picker_service, build_pool, lacks_port
 
@@ -25,20 +26,20 @@ Names = list[tuple[str, str]]
 
 def picker_children(app: NIMServiceApp) -> list[Child]:
     """All the picker's objects; none without one. NimError if its Service's name is taken."""
-    if not app.spec.expose.picker:
+    if not app.spec.picker.is_wanted:
         return []
     name = picker_name(app)
     if service_name(app) == name:
         raise NimError(
             f"spec.expose.service.name: {name} is the name of the endpoint picker's Service: choose"
-            " another, or remove spec.expose.router.eppConfig",
+            f" another, or remove {PICKER_FIELD}",
             reason="ServiceFailed",
         )
     objects = [
         build_service_account(app, name),
         build_picker_role(app),
         build_role_binding(app, name),
-        *([] if user_config_map(app) else [build_config(app)]),
+        *([] if app.spec.picker.config_map else [build_config(app)]),
         build_picker_service(app),
         build_picker(app),
         build_pool(app),
@@ -58,25 +59,27 @@ def picker_reads(app: NIMServiceApp) -> list[Read]:
         has_more = wanted or _has_failed(app) or app.live(*account)
         wanted = _all(app) if has_more else [account]
     reads: list[Read] = [ReadObject(kind, namespace, name) for kind, name in wanted]
-    if user_config_map(app) and _is_known_to_wait(app):
-        reads.append(ReadPresence("ConfigMap", namespace, user_config_map(app)))
+    name = app.spec.picker.config_map
+    if name and _is_known_to_wait(app):
+        reads.append(ReadPresence("ConfigMap", namespace, name))
     return reads
 
 
 def picker_leftovers(app: NIMServiceApp) -> Names:
     """Unwanted objects of a picker; the ServiceAccount, by which they are found, comes last."""
-    kept = {*_wanted(app), ("Service", service_name(app)), ("ConfigMap", user_config_map(app))}
+    users = {("Service", service_name(app)), ("ConfigMap", app.spec.picker.config_map)}
+    kept = users.union(_wanted(app))
     return [item for item in reversed(_all(app)) if item not in kept and app.live(*item)]
 
 
 def picker_readiness(app: NIMServiceApp) -> Readiness:
     """The readiness of the picker; ready if none is wanted."""
-    if not app.spec.expose.picker:
+    if not app.spec.picker.is_wanted:
         return Readiness(True, "")
     if lacks_port(app):
         return Readiness(
             False,
-            f"spec.expose.router.eppConfig.ports lacks {PICKER_PORT}/TCP, where the InferencePool"
+            f"{PICKER_FIELD}.ports lacks {PICKER_PORT}/TCP, where the InferencePool"
             " connects to the picker: add it",
         )
     if missing := _missing_config(app):
@@ -103,9 +106,9 @@ def _all(app: NIMServiceApp) -> Names:
 
 def _wanted(app: NIMServiceApp) -> Names:
     """The objects that this picker should have."""
-    if not app.spec.expose.picker:
+    if not app.spec.picker.is_wanted:
         return []
-    return [item for item in _all(app) if item[0] != "ConfigMap" or not user_config_map(app)]
+    return [item for item in _all(app) if item[0] != "ConfigMap" or not app.spec.picker.config_map]
 
 
 def _has_failed(app: NIMServiceApp) -> bool:
@@ -124,7 +127,7 @@ def _is_known_to_wait(app: NIMServiceApp) -> bool:
 
 def _missing_config(app: NIMServiceApp) -> str:
     """The user's ConfigMap if it does not exist; pods wait for it."""
-    key = app.key("ConfigMap", user_config_map(app))
-    if not user_config_map(app) or not app.observed.has(key) or app.observed.get(key):
+    name = app.spec.picker.config_map
+    if not name or not app.was_read("ConfigMap", name) or app.live("ConfigMap", name):
         return ""
-    return f'ConfigMap "{user_config_map(app)}" of spec.expose.router.eppConfig.configMapRef'
+    return f'ConfigMap "{name}" of {PICKER_FIELD}.configMapRef'

@@ -7,61 +7,30 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._base.errors import NimError
 from ...._base.types import Manifest
-from ...._builders import expose as exposure
-from ...._builders import routes
+from ...._builders.app import App
+from ...._builders.expose import Expose, build_grpc_route, build_http_route, build_ingress
 from ..app import NIMServiceApp
-from ..spec import Expose, Spec
+from ..spec import Spec
 from .service import service_name
 
-
-def route_host(app: NIMServiceApp) -> str:
-    """The host name of the Ingress and of every route."""
-    return exposure.route_host(app, app.spec.expose)
+Feature = tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]]
+"""kind, whether it is wanted, how to build it; the object has the custom resource's name"""
 
 
-def has_ingress(app: NIMServiceApp) -> bool:
-    """Whether an Ingress is wanted, by either field."""
-    return app.spec.expose.has_ingress
+def _to_service(kind: str, build: t.Callable[[App, Expose, str], Manifest]) -> Feature:
+    return (
+        kind,
+        lambda spec: kind in spec.expose.kinds,
+        lambda app: build(app, app.spec.expose, service_name(app)),
+    )
 
 
-def routed_host(app: NIMServiceApp) -> str:
-    """The host name of the routes, empty if there are none."""
-    expose = app.spec.expose
-    return route_host(app) if expose.has_http_route or expose.has_grpc_route else ""
-
-
-def build_ingress(app: NIMServiceApp) -> Manifest:
-    """The Ingress."""
-    return exposure.build_ingress(app, app.spec.expose, service_name(app), lambda spec: spec)
-
-
-def build_http_route(app: NIMServiceApp) -> Manifest:
-    """The HTTPRoute."""
-    expose = app.spec.expose
-    return exposure.build_http_route(app, expose, service_name(app), expose.port)
-
-
-def build_grpc_route(app: NIMServiceApp) -> Manifest:
-    """Route all methods to the Service's gRPC port; NimError if it has none."""
-    expose = app.spec.expose
-    if "grpc" not in expose.ports:
-        raise NimError(
-            "spec.expose.service.grpcPort must be set when"
-            " spec.expose.router.gateway.grpcRoutesEnabled is true",
-            reason="GRPCRouteFailed",
-        )
-    backend = {"name": service_name(app), "port": expose.ports["grpc"]}
-    return routes.build_grpc_route(app, exposure.route_of(app, expose), backend)
-
-
-ROUTING: tuple[tuple[str, t.Callable[[Spec], bool], t.Callable[[NIMServiceApp], Manifest]], ...] = (
-    ("Ingress", lambda spec: spec.expose.has_ingress, build_ingress),
-    ("HTTPRoute", lambda spec: spec.expose.has_http_route, build_http_route),
-    ("GRPCRoute", lambda spec: spec.expose.has_grpc_route, build_grpc_route),
+ROUTING: tuple[Feature, ...] = (
+    _to_service("Ingress", build_ingress),
+    _to_service("HTTPRoute", build_http_route),
+    _to_service("GRPCRoute", build_grpc_route),
 )
-"""kind, whether it is wanted, how to build it; each object has the custom resource's name"""
 
 
 def refused_by_knative(expose: Expose) -> dict[str, bool]:

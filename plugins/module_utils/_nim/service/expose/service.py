@@ -19,13 +19,13 @@ def service_name(app: NIMServiceApp) -> str:
     The reference operator ignores `spec.expose.service.name`, so a name that somebody else's
     Service has must not stop a model that was served without it.
     """
-    given = app.spec.expose.service.get("name") or app.name
+    given = app.spec.expose.service_name or app.name
     return app.name if name_clash(app) else given
 
 
 def name_clash(app: NIMServiceApp) -> str:
     """Why the Service does not have the name that the user gives; empty if it has."""
-    given = app.spec.expose.service.get("name") or app.name
+    given = app.spec.expose.service_name or app.name
     live = app.live("Service", given)
     if given == app.name or ownership_of(live, app.resource) != "foreign":
         return ""
@@ -64,7 +64,7 @@ def selects(app: NIMServiceApp, workload: Workload) -> bool:
 def build_service(app: NIMServiceApp, name: str) -> Manifest:
     """A Service with all ports, by the container's port names."""
     expose, selector = app.spec.expose, selector_labels(served_by(app))
-    return service.build_service(app, expose.ports, selector, expose.service, name)
+    return service.build_service(app, expose.ports, selector, expose, name)
 
 
 def served_by(app: NIMServiceApp) -> Workload:

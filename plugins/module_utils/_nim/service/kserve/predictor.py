@@ -22,7 +22,6 @@ from ...._engine.kept_lists import has_meaning
 from ...._engine.list_order import keep_order
 from ...._engine.metadata import Labels
 from ..app import NIMServiceApp
-from ..expose.routing import has_ingress
 from ..model_store import Store
 from ..pod.group_env import group_env
 from ..pod.probes import model_probes
@@ -58,7 +57,7 @@ def build_inference_service(app: NIMServiceApp, store: Store, mode: str) -> Mani
 def _labels(app: NIMServiceApp, live: t.Mapping[str, str]) -> Labels:
     """KServe copies them to the pods, so they keep the operator version that created them."""
     labels = app.labels
-    if not has_ingress(app):
+    if "Ingress" not in app.spec.expose.kinds:
         labels.setdefault(_VISIBILITY_LABEL, "cluster-local")
     made_by = live.get(OPERATOR_VERSION_LABEL)
     return labels if made_by is None else labels | {OPERATOR_VERSION_LABEL: made_by}

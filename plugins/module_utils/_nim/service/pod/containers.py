@@ -61,9 +61,9 @@ def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant)
     return first + [_side_container(app, item, mounts) for item in users]
 
 
-def pull_policy(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> str:
-    """The pull policy of a container that the user gives: its own, else the model's, or neither."""
-    images = (given["image"], app.spec.image)
+def pull_policy(app: NIMServiceApp, own: t.Mapping[str, t.Any]) -> str:
+    """The pull policy of a container with an image of its own: else the model's, or neither."""
+    images = (own, app.spec.image)
     return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
 
 
@@ -89,7 +89,7 @@ def _side_container(
         {
             "name": given["name"],
             "image": image_reference(given["image"]),
-            "imagePullPolicy": pull_policy(app, given),
+            "imagePullPolicy": pull_policy(app, given["image"]),
             "command": given.get("command"),
             "args": given.get("args"),
             "workingDir": given.get("workingDir"),

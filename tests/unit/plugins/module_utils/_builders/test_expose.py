@@ -9,11 +9,12 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._builders.expose import (
-    Expose,
     annotation_faults,
+    build_grpc_route,
     build_http_route,
     build_ingress,
     label_faults,
+    parse_expose,
     route_host,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -30,59 +31,146 @@ GATEWAY = {"name": "gw", "namespace": "infra"}
 @pytest.mark.parametrize(
     ("fields", "wanted"),
     [
-        pytest.param({}, (False, False, False), id="nothing"),
-        pytest.param({"ingress": LEGACY}, (True, False, False), id="legacy"),
-        pytest.param({"ingress": LEGACY | {"enabled": False}}, (False, False, False), id="off"),
-        pytest.param({"router": {"ingress": INGRESS}}, (True, False, False), id="router"),
-        pytest.param({"router": {"gateway": GATEWAY}}, (False, True, False), id="gateway"),
+        pytest.param({}, "", id="nothing"),
+        pytest.param({"ingress": {"enabled": True}}, "Ingress", id="legacy"),
+        pytest.param({"ingress": LEGACY | {"enabled": False}}, "", id="legacy off"),
+        pytest.param({"router": {"ingress": INGRESS}}, "Ingress", id="router"),
+        pytest.param({"router": {"gateway": GATEWAY}}, "HTTPRoute", id="gateway"),
         pytest.param(
             {"router": {"gateway": GATEWAY | {"httpRoutesEnabled": False}}},
-            (False, False, False),
+            "",
             id="gateway without routes",
         ),
         pytest.param(
             {"router": {"gateway": GATEWAY | {"grpcRoutesEnabled": True}}},
-            (False, True, True),
+            "HTTPRoute GRPCRoute",
             id="both routes",
         ),
         pytest.param(
-            {"ingress": LEGACY, "router": {"gateway": GATEWAY}}, (True, True, False), id="both"
+            {"ingress": LEGACY, "router": {"gateway": GATEWAY}}, "Ingress HTTPRoute", id="both"
         ),
     ],
 )
-def test_what_is_wanted(fields: Json, wanted: tuple[bool, ...]) -> None:
-    found = Expose(fields)
-    assert (found.has_ingress, found.has_http_route, found.has_grpc_route) == wanted
+def test_what_is_wanted(fields: Json, wanted: str) -> None:
+    assert parse_expose(fields).kinds == tuple(wanted.split())
 
 
-def test_port() -> None:
-    assert Expose({}).port == 8000
-    assert Expose({"service": {"port": 80}}).port == 80
+@pytest.mark.parametrize(
+    ("service", "wanted"),
+    [
+        pytest.param(None, {"api": 8000}, id="no service at all"),
+        pytest.param({"port": 80}, {"api": 80}, id="only the API"),
+        pytest.param({"grpcPort": 0, "metricsPort": 0}, {"api": 8000}, id="zeros"),
+        pytest.param(
+            {"port": 80, "metricsPort": 82, "grpcPort": 81},
+            {"api": 80, "grpc": 81, "metrics": 82},
+            id="all, in order",
+        ),
+    ],
+)
+def test_ports(service: Json | None, wanted: dict[str, int]) -> None:
+    assert list(parse_expose({"service": service}).ports.items()) == list(wanted.items())
 
 
 def test_host(app: Make) -> None:
-    assert route_host(app(), Expose({"router": ROUTER})) == "a.ns.example.com"
-    with pytest.raises(NimError, match="hostDomainName is required"):
-        route_host(app(), Expose({"router": {"gateway": GATEWAY}}))
+    assert route_host(app(), parse_expose({"router": ROUTER})) == "a.ns.example.com"
+    assert route_host(app(), parse_expose({})) == ""
+
+
+@pytest.mark.parametrize(
+    ("build", "router", "reason"),
+    [
+        (build_ingress, {"ingress": INGRESS}, "IngressFailed"),
+        (build_http_route, {"gateway": GATEWAY}, "HTTPRouteFailed"),
+        (build_grpc_route, {"gateway": GATEWAY}, "GRPCRouteFailed"),
+    ],
+)
+def test_a_domain_is_needed(app: Make, build: t.Any, router: Json, reason: str) -> None:
+    expose = parse_expose({"router": router, "service": {"grpcPort": 81}})
+    with pytest.raises(NimError, match="hostDomainName is required") as raised:
+        build(app(), expose, "front")
+    assert raised.value.reason == reason
+
+
+@pytest.mark.parametrize("secret", ["", "tls"])
+def test_ingress_of_the_router(app: Make, secret: str) -> None:
+    router = ROUTER | {"ingress": INGRESS | {"tlsSecretName": secret}}
+    made = build_ingress(
+        app(annotations={"a": "1", "r": "2"}), parse_expose({"router": router}), "b"
+    )
+    host, backend = "a.ns.example.com", {"service": {"name": "b", "port": {"name": "api"}}}
+    path = {"path": "/", "pathType": "Prefix", "backend": backend}
+    spec = {"ingressClassName": "nginx", "rules": [{"host": host, "http": {"paths": [path]}}]}
+    assert (made["kind"], made["metadata"]["name"]) == ("Ingress", "a")
+    assert made["spec"] == spec | (
+        {"tls": [{"hosts": [host], "secretName": "tls"}]} if secret else {}
+    )
+    assert made["metadata"]["annotations"] == {"a": "1", "r": "2"}
 
 
 def test_deprecated_ingress_counts(app: Make) -> None:
-    both = Expose({"ingress": LEGACY, "router": ROUTER | {"ingress": INGRESS}})
-    found = build_ingress(app(), both, "a", lambda given: {"ingressClassName": "legacy", **given})
+    both = parse_expose({"ingress": LEGACY, "router": ROUTER | {"ingress": INGRESS}})
+    found = build_ingress(app(), both, "b")
     assert found["spec"] == {"ingressClassName": "old"}
     assert found["metadata"]["annotations"] == {"l": "1"}
-    only = Expose({"router": ROUTER | {"ingress": INGRESS}})
-    found = build_ingress(app(), only, "a", lambda given: {})
-    assert found["spec"]["ingressClassName"] == "nginx"
-    assert found["metadata"]["annotations"] == {"r": "1"}
+    found = build_ingress(app(), both, "b", lambda given, service: {**given, "to": service})
+    assert found["spec"] == {"ingressClassName": "old", "to": "b"}
 
 
-@pytest.mark.parametrize("backend", [None, {"name": "other", "port": 1, "weight": 0}])
-def test_backend_of_the_route(app: Make, backend: Json | None) -> None:
-    gateway = GATEWAY | ({"backendRef": backend} if backend else {})
-    found = build_http_route(app(), Expose({"router": ROUTER | {"gateway": gateway}}), "a", 80)
-    (rule,) = found["spec"]["rules"]
-    assert rule["backendRefs"] == [backend or {"name": "a", "port": 80}]
+BACKEND = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "a"}
+EVERY_PATH = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "reference", "rule"),
+    [
+        pytest.param(
+            build_http_route,
+            "HTTPRoute",
+            None,
+            EVERY_PATH | {"backendRefs": [{"name": "b", "port": 80}]},
+            id="HTTP",
+        ),
+        pytest.param(
+            build_http_route,
+            "HTTPRoute",
+            BACKEND,
+            EVERY_PATH | {"backendRefs": [BACKEND]},
+            id="HTTP to another backend",
+        ),
+        pytest.param(
+            build_grpc_route,
+            "GRPCRoute",
+            BACKEND,
+            {"backendRefs": [{"name": "b", "port": 81}]},
+            id="gRPC, always to the Service",
+        ),
+    ],
+)
+def test_routes(app: Make, build: t.Any, kind: str, reference: Json | None, rule: Json) -> None:
+    router = ROUTER | {"gateway": GATEWAY | {"backendRef": reference}}
+    expose = parse_expose({"service": {"port": 80, "grpcPort": 81}, "router": router})
+    made = build(app(annotations={"a": "1", "r": "2"}), expose, "b")
+    assert (made["kind"], made["metadata"]["name"]) == (kind, "a")
+    assert made["metadata"]["annotations"] == {"a": "1", "r": "2"}
+    assert made["spec"] == {
+        "parentRefs": [{"name": "gw", "namespace": "infra"}],
+        "hostnames": ["a.ns.example.com"],
+        "rules": [rule],
+    }
+
+
+def test_annotations_are_optional(app: Make) -> None:
+    router = {"hostDomainName": "example.com", "gateway": GATEWAY}
+    made = build_http_route(app(), parse_expose({"router": router}), "b")
+    assert "annotations" not in made["metadata"]
+
+
+def test_a_grpc_route_needs_the_port(app: Make) -> None:
+    expose = parse_expose({"router": ROUTER | {"gateway": GATEWAY}})
+    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort must be set") as raised:
+        build_grpc_route(app(), expose, "b")
+    assert raised.value.reason == "GRPCRouteFailed"
 
 
 def limited(app: Make, **spec: t.Any) -> App:
@@ -109,13 +197,13 @@ def limited(app: Make, **spec: t.Any) -> App:
 )
 def test_forbidden_annotations(app: Make, fields: Json, wanted: list[str]) -> None:
     context = limited(app, annotations={"a": "1", "ok": "1"})
-    found = [fault.partition(": ")[0] for fault in annotation_faults(context, Expose(fields))]
+    found = [fault.partition(": ")[0] for fault in annotation_faults(context, parse_expose(fields))]
     assert [item.removeprefix("spec.expose.") for item in found] == wanted
 
 
 def test_forbidden_labels(app: Make) -> None:
     context = limited(app, labels={"team": "a", "ok": "1", "app.kubernetes.io/name": "b"})
-    expose = Expose({"service": {"labels": {"tier": "a"}}})
+    expose = parse_expose({"service": {"labels": {"tier": "a"}}})
     found = [fault.split(" is ")[0] for fault in label_faults(context, expose)]
     assert found == ['spec.labels: "team"', 'spec.expose.service.labels: "tier"']
     assert len(label_faults(context, None)) == 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.expose import parse_expose
 from ansible_collections.nimops.nim.plugins.module_utils._builders.service import build_service
 
 NAME = "app.kubernetes.io/name"
@@ -18,7 +19,8 @@ def test_build_service(app: t.Any) -> None:
         "annotations": {"a": "service", "b": "service"},
     }
     ports = {"api": 9000, "grpc": 9001}
-    made = build_service(app(annotations={"a": "spec"}), ports, {"app": "a"}, given, "front")
+    expose = parse_expose({"service": given})
+    made = build_service(app(annotations={"a": "spec"}), ports, {"app": "a"}, expose, "front")
     assert made["metadata"]["name"] == "front"
     assert made["spec"] == {
         "type": "NodePort",
@@ -36,6 +38,6 @@ def test_build_service(app: t.Any) -> None:
 @pytest.mark.parametrize("given", [{}, {"type": "", "labels": None, "annotations": None}])
 def test_defaults(app: t.Any, given: t.Any) -> None:
     toy = app()
-    made = build_service(toy, {"api": 80}, {"app": "a"}, given)
+    made = build_service(toy, {"api": 80}, {"app": "a"}, parse_expose({"service": given}))
     assert (made["metadata"]["name"], made["spec"]["type"]) == ("a", "ClusterIP")
     assert made["metadata"]["labels"] == toy.labels

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import typing as t
-from operator import attrgetter
+from dataclasses import replace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec import Spec
-
-GATEWAY = {"name": "g", "namespace": "gw"}
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec import PickerSpec, Spec
 
 
 def router(**fields: t.Any) -> dict[str, t.Any]:
@@ -20,39 +18,6 @@ def router(**fields: t.Any) -> dict[str, t.Any]:
 @pytest.mark.parametrize(
     ("predicate", "spec", "wanted"),
     [
-        pytest.param("expose.has_ingress", {}, False, id="no ingress"),
-        pytest.param(
-            "expose.has_ingress", router(ingress={"ingressClass": "x"}), True, id="ingress"
-        ),
-        pytest.param(
-            "expose.has_ingress",
-            {"expose": {"ingress": {"enabled": True}}},
-            True,
-            id="legacy ingress",
-        ),
-        pytest.param(
-            "expose.has_ingress",
-            {"expose": {"ingress": {"enabled": False, "spec": {}}}},
-            False,
-            id="legacy ingress off",
-        ),
-        pytest.param("expose.has_http_route", {}, False, id="no gateway"),
-        pytest.param("expose.has_http_route", router(gateway=GATEWAY), True, id="HTTP by default"),
-        pytest.param(
-            "expose.has_http_route",
-            router(gateway=GATEWAY | {"httpRoutesEnabled": False}),
-            False,
-            id="HTTP off",
-        ),
-        pytest.param(
-            "expose.has_grpc_route", router(gateway=GATEWAY), False, id="no gRPC by default"
-        ),
-        pytest.param(
-            "expose.has_grpc_route",
-            router(gateway=GATEWAY | {"grpcRoutesEnabled": True}),
-            True,
-            id="gRPC",
-        ),
         pytest.param("is_autoscaled", {"scale": {"hpa": {"minReplicas": 1}}}, False, id="no scale"),
         pytest.param("is_autoscaled", {"scale": {"enabled": True}}, True, id="scale"),
         pytest.param("is_monitored", {"metrics": {"serviceMonitor": {}}}, False, id="no metrics"),
@@ -77,39 +42,71 @@ def router(**fields: t.Any) -> dict[str, t.Any]:
     ],
 )
 def test_predicate(make: t.Any, predicate: str, spec: dict[str, t.Any], wanted: bool) -> None:
-    assert attrgetter(predicate)(Spec(make.cr(spec)["spec"])) is wanted
+    assert getattr(Spec(make.cr(spec)["spec"]), predicate) is wanted
 
 
-@pytest.mark.parametrize(
-    ("expose", "wanted"),
-    [
-        pytest.param(None, {"api": 8000}, id="no expose at all"),
-        pytest.param({}, {"api": 8000}, id="no service"),
-        pytest.param(
-            {"service": {"port": 80, "metricsPort": 82, "grpcPort": 81}},
-            {"api": 80, "grpc": 81, "metrics": 82},
-            id="all",
-        ),
-    ],
-)
-def test_ports(make: t.Any, expose: t.Any, wanted: dict[str, int]) -> None:
-    assert list(NIMServiceApp(make.cr({"expose": expose})).spec.expose.ports.items()) == list(
-        wanted.items()
+@pytest.mark.parametrize("expose", [None, {}, {"service": None, "router": None}])
+def test_expose_is_optional(make: t.Any, expose: t.Any) -> None:
+    found = Spec(make.cr({"expose": expose})["spec"])
+    assert (found.expose.ports, found.expose.kinds, found.picker.is_wanted) == (
+        {"api": 8000},
+        (),
+        False,
     )
+
+
+PICKER = {
+    "containerSpec": {
+        "image": {"repository": "r"},
+        "command": ["c"],
+        "args": ["a"],
+        "workingDir": "/w",
+        "env": [{"name": "A"}],
+    },
+    "livenessProbe": {"periodSeconds": 1},
+    "readinessProbe": {"periodSeconds": 2},
+    "startupProbe": {"periodSeconds": 3},
+    "ports": [{"containerPort": 1}],
+    "configMapRef": {"name": "mine", "key": "k"},
+}
+NO_PICKER = PickerSpec(False, {}, [], [], "", [], {}, {}, {}, (), None, "", "")
 
 
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [
-        pytest.param({}, {}, id="none"),
-        pytest.param(router(eppConfig={"ports": []}), {"ports": []}, id="one"),
+        pytest.param({}, NO_PICKER, id="none"),
         pytest.param(
-            router(eppConfig={"ports": []}) | {"inferencePlatform": "kserve"}, {}, id="KServe"
+            router(eppConfig={"config": {}}),
+            replace(NO_PICKER, is_wanted=True, config={}),
+            id="an empty configuration",
+        ),
+        pytest.param(
+            router(eppConfig=PICKER),
+            PickerSpec(
+                is_wanted=True,
+                image={"repository": "r"},
+                command=["c"],
+                args=["a"],
+                working_dir="/w",
+                env=[{"name": "A"}],
+                liveness_probe={"periodSeconds": 1},
+                readiness_probe={"periodSeconds": 2},
+                startup_probe={"periodSeconds": 3},
+                ports=[{"containerPort": 1}],
+                config=None,
+                config_map="mine",
+                config_key="k",
+            ),
+            id="all",
+        ),
+        pytest.param(
+            router(eppConfig=PICKER) | {"inferencePlatform": "kserve"}, NO_PICKER, id="KServe"
         ),
     ],
 )
-def test_picker(make: t.Any, spec: t.Any, wanted: t.Any) -> None:
-    assert NIMServiceApp(make.cr(spec)).spec.expose.picker == wanted
+def test_picker(make: t.Any, spec: t.Any, wanted: PickerSpec) -> None:
+    assert Spec(make.cr(spec)["spec"]).picker == wanted
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,12 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.expose.routing import (
-    build_grpc_route,
-    build_http_route,
-    build_ingress,
-    route_host,
+    ROUTING,
+    refused_by_knative,
 )
 
 GATEWAY = {"name": "g", "namespace": "gw", "grpcRoutesEnabled": True}
-BACKEND = {"group": "inference.networking.k8s.io", "kind": "InferencePool", "name": "llm"}
+FRONT = {"name": "front", "port": 80, "grpcPort": 81}
 
 
 def expose(service: t.Any = None, **router: t.Any) -> dict[str, t.Any]:
@@ -25,80 +23,53 @@ def expose(service: t.Any = None, **router: t.Any) -> dict[str, t.Any]:
     }
 
 
-def test_build_ingress_of_the_router(make: t.Any) -> None:
-    spec = expose(ingress={"ingressClass": "nginx", "tlsSecretName": "tls"}, annotations={"a": "1"})
-    made = build_ingress(NIMServiceApp(make.cr(spec), make.observe()))
-    host = "llm.ns.example.com"
-    assert made["spec"] == {
-        "ingressClassName": "nginx",
-        "rules": [
-            {
-                "host": host,
-                "http": {
-                    "paths": [
-                        {
-                            "path": "/",
-                            "pathType": "Prefix",
-                            "backend": {"service": {"name": "llm", "port": {"name": "api"}}},
-                        }
-                    ]
-                },
-            }
-        ],
-        "tls": [{"hosts": [host], "secretName": "tls"}],
-    }
-    assert made["metadata"]["annotations"]["a"] == "1"
+def build(make: t.Any, spec: t.Any) -> dict[str, t.Any]:
+    """kind → object, of those that are wanted."""
+    app = NIMServiceApp(make.cr(spec), make.observe())
+    return {kind: build(app) for kind, is_wanted, build in ROUTING if is_wanted(app.spec)}
 
 
-def test_build_ingress_prefers_the_legacy_one(make: t.Any) -> None:
+@pytest.mark.parametrize(
+    ("service", "name", "ports"),
+    [
+        pytest.param({"grpcPort": 81}, "llm", (8000, 81), id="the Service"),
+        pytest.param(FRONT, "front", (80, 81), id="its given name"),
+    ],
+)
+def test_routes_lead_to_the_service(
+    make: t.Any, service: t.Any, name: str, ports: tuple[int, int]
+) -> None:
+    made = build(make, expose(service, gateway=GATEWAY))
+    assert list(made) == ["HTTPRoute", "GRPCRoute"]
+    for route, port in zip(made.values(), ports, strict=True):
+        assert route["metadata"]["name"] == "llm"
+        assert route["spec"]["hostnames"] == ["llm.ns.example.com"]
+        assert route["spec"]["rules"][0]["backendRefs"] == [{"name": name, "port": port}]
+
+
+def test_ingress_leads_to_the_service(make: t.Any) -> None:
+    made = build(make, expose(FRONT, ingress={"ingressClass": "nginx"}))
+    assert list(made) == ["Ingress"]
+    (rule,) = made["Ingress"]["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    assert path["backend"] == {"service": {"name": "front", "port": {"name": "api"}}}
+
+
+def test_the_deprecated_ingress_is_written_as_it_stands(make: t.Any) -> None:
     spec = expose(ingress={"ingressClass": "nginx"}, annotations={"a": "1"})
     own = {"ingressClassName": "mine", "rules": [{"host": "h"}]}
     spec["expose"]["ingress"] = {"enabled": True, "spec": own, "annotations": {"b": "1"}}
-    made = build_ingress(NIMServiceApp(make.cr(spec), make.observe()))
+    made = build(make, spec)["Ingress"]
     assert made["spec"] == own
     assert set(made["metadata"]["annotations"]) == {"openshift.io/required-scc", "b"}
 
 
-@pytest.mark.parametrize(
-    ("spec", "backend"),
-    [
-        pytest.param(expose(gateway=GATEWAY), {"name": "llm", "port": 8000}, id="the Service"),
-        pytest.param(
-            expose({"name": "front", "port": 80}, gateway=GATEWAY),
-            {"name": "front", "port": 80},
-            id="its given name",
-        ),
-        pytest.param(
-            expose(gateway=GATEWAY | {"backendRef": BACKEND}), BACKEND, id="another backend"
-        ),
-    ],
-)
-def test_build_http_route(make: t.Any, spec: t.Any, backend: t.Any) -> None:
-    assert build_http_route(NIMServiceApp(make.cr(spec), make.observe()))["spec"] == {
-        "parentRefs": [{"name": "g", "namespace": "gw"}],
-        "hostnames": ["llm.ns.example.com"],
-        "rules": [
-            {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": [backend]}
-        ],
-    }
+def test_a_grpc_route_needs_the_port(make: t.Any) -> None:
+    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort"):
+        build(make, expose(gateway=GATEWAY))
 
 
-def test_build_grpc_route_ignores_the_other_backend(make: t.Any) -> None:
-    spec = expose({"grpcPort": 81}, gateway=GATEWAY | {"backendRef": BACKEND})
-    made = build_grpc_route(NIMServiceApp(make.cr(spec), make.observe()))
-    assert made["spec"]["rules"] == [{"backendRefs": [{"name": "llm", "port": 81}]}]
-
-
-def test_build_grpc_route_needs_the_port(make: t.Any) -> None:
-    with pytest.raises(NimError, match=r"spec\.expose\.service\.grpcPort") as raised:
-        build_grpc_route(NIMServiceApp(make.cr(expose(gateway=GATEWAY)), make.observe()))
-    assert raised.value.reason == "GRPCRouteFailed"
-
-
-def test_route_host(make: t.Any) -> None:
-    assert (
-        route_host(NIMServiceApp(make.cr(expose(hostDomainName="a.example."))))
-        == "llm.ns.a.example"
-    )
-    with pytest.raises(NimError, match=r"spec\.expose\.router\.hostDomainName"):
-        route_host(NIMServiceApp(make.cr(expose(hostDomainName=""))))
+def test_what_knative_refuses(make: t.Any) -> None:
+    given = NIMServiceApp(make.cr(expose(gateway=GATEWAY))).spec.expose
+    refused = [field for field, is_set in refused_by_knative(given).items() if is_set]
+    assert refused == ["spec.router.gateway"]
