@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from ..._base.types import Manifest
-from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
 from ..._engine.observed import Read, read_nodes, read_object
 from ..._engine.oversized import is_stub
+from ..cache_spec import parse_cache
 from ..profiles.manifest_pod import read_log_of
 from ..profiles.model_manifest import manifest_map_name
 from .app import NIMBuildApp
@@ -24,8 +24,8 @@ def reads(app: NIMBuildApp) -> list[Read]:
     ]
     if app.is_finished:
         return wanted
-    wanted.append(read_object("NIMCache", namespace, app.cache_name))
-    cache = app.live("NIMCache", app.cache_name)
+    wanted.append(read_object("NIMCache", namespace, app.spec.cache_name))
+    cache = app.live("NIMCache", app.spec.cache_name)
     return wanted + (
         _dependent_reads(
             app,
@@ -47,7 +47,8 @@ def _dependent_reads(
     )
     wanted: list[Read] = []
     if building or reading or app.is_built:
-        wanted.append(read_object("PersistentVolumeClaim", namespace, pvc_name(cache)))
+        claim = parse_cache(cache).claim
+        wanted.append(read_object("PersistentVolumeClaim", namespace, claim.name))
     if (cache.get("status") or {}).get("state") != READY:
         return wanted
     if not (reading if app.is_built else building):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..._base.errors import NimError
-from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
 from ..._engine.observed import Read, read_child, read_object, read_tanzu
 from .app import NIMServiceApp
@@ -40,10 +39,10 @@ def reads(app: NIMServiceApp) -> list[Read]:
     if service_name(app) != name:
         children.append(("Service", service_name(app)))
     found = [*read_tanzu(), *(read_child(kind, namespace, item) for kind, item in children)]
-    if app.spec.creates_pvc:
-        found.append(read_object("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
-    if app.spec.cache_name:
-        found.append(read_object("NIMCache", namespace, app.spec.cache_name))
+    if app.spec.storage.creates_claim:
+        found.append(read_object("PersistentVolumeClaim", namespace, app.spec.storage.claim.name))
+    if app.spec.storage.cache_name:
+        found.append(read_object("NIMCache", namespace, app.spec.storage.cache_name))
     found += platform_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)

@@ -10,7 +10,8 @@ import typing as t
 from ...._base.types import Manifest
 from ...._builders.deployment import build_deployment, pod_template
 from ...._builders.env import normalize_env
-from ...._builders.pod import image_reference, pull_secrets, without_empty
+from ...._builders.image import Image, parse_image
+from ...._builders.pod import pull_secrets, without_empty
 from ...._builders.rbac import build_role
 from ..app import NIMServiceApp
 from ..pod.containers import pull_policy
@@ -51,8 +52,8 @@ def build_picker(app: NIMServiceApp) -> Manifest:
 def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
     """The pod runs as the image's user, even root, unless the operator forbids it."""
     given = app.spec.expose.picker["containerSpec"]
-    images = (given["image"], app.spec.image)
-    secrets = dict.fromkeys(name for image in images for name in image.get("pullSecrets") or ())
+    images = (_image_of(given), app.spec.image)
+    secrets = dict.fromkeys(name for image in images for name in image.pull_secrets)
     return without_empty(
         {
             "serviceAccountName": picker_name(app),
@@ -64,12 +65,12 @@ def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
 
 
 def _build_container(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    image = given["image"]
+    image = _image_of(given)
     return without_empty(
         {
             "name": "epp",
-            "image": image_reference({**image, "tag": image.get("tag") or "latest"}),
-            "imagePullPolicy": pull_policy(app, given),
+            "image": image.reference,
+            "imagePullPolicy": pull_policy(app, image),
             "command": given.get("command"),
             "args": given.get("args") or _default_args(app),
             "workingDir": given.get("workingDir"),
@@ -81,6 +82,10 @@ def _build_container(app: NIMServiceApp, given: t.Mapping[str, t.Any]) -> dict[s
             "volumeMounts": [{"name": _VOLUME, "mountPath": _FOLDER, "readOnly": True}],
         }
     )
+
+
+def _image_of(given: t.Mapping[str, t.Any]) -> Image:
+    return parse_image({**given["image"], "tag": given["image"].get("tag") or "latest"})
 
 
 def _default_args(app: NIMServiceApp) -> list[str]:
