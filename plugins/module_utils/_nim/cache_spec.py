@@ -104,7 +104,7 @@ def parse_cache(cache: Fields) -> CacheSpec:
     )
 
 
-def name_cache(user: Fields) -> str:
+def named_cache(user: Fields) -> str:
     """The NIMCache that a NIMService, below `storage`, or a NIMBuild names; empty if none."""
     fields = user.get("spec") or {}
     given = fields.get("nimCache") or (fields.get("storage") or {}).get("nimCache") or {}

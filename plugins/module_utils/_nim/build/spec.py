@@ -12,7 +12,7 @@ from ..._base.types import Fields
 from ..._builders.env import EnvVar
 from ..._builders.gpu import Amounts, amounts_of
 from ..._builders.image import Image, parse_image
-from ..cache_spec import name_cache
+from ..cache_spec import named_cache
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def parse_spec(build: Fields) -> Spec:
     """The spec of a NIMBuild."""
     fields = build["spec"]
     return Spec(
-        cache_name=name_cache(build),
+        cache_name=named_cache(build),
         profile=(fields.get("nimCache") or {}).get("profile") or "",
         model_name=fields.get("modelName") or build["metadata"]["name"],
         image=parse_image(fields.get("image")),

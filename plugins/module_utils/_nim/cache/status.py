@@ -16,7 +16,7 @@ from ..._engine.conditions import find_condition
 from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.observed import LATER
 from ..._engine.status_builder import StatusBuilder
-from ..cache_spec import name_cache
+from ..cache_spec import named_cache
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
@@ -232,6 +232,6 @@ def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Annotation]
         Annotation(kind, user["metadata"]["name"], CACHE_STATE, value)
         for kind in USERS
         for user in app.listed(kind) or []
-        if name_cache(user) == app.name
+        if named_cache(user) == app.name
         and (user["metadata"].get("annotations") or {}).get(CACHE_STATE) != value
     ]

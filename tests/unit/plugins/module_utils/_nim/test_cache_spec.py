@@ -7,7 +7,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._nim.cache_spec import (
-    name_cache,
+    named_cache,
     parse_cache,
 )
 
@@ -84,4 +84,4 @@ def test_host_path(storage: Json, path: str) -> None:
     ],
 )
 def test_users(user: Json, name: str) -> None:
-    assert name_cache(user) == name
+    assert named_cache(user) == name
