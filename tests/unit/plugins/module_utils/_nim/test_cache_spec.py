@@ -25,11 +25,11 @@ def test_an_empty_spec() -> None:
     assert (spec.source, spec.claim.name, spec.claim.is_created) == (None, "c-pvc", False)
     assert (spec.user, spec.group, spec.host_path) == (1000, 2000, "")
     assert (spec.amounts, spec.node_selector) == ({"cpu": "0", "memory": "0"}, None)
-    assert not (spec.proxy.is_given)
-    assert not (spec.has_cert_config)
-    assert not (spec.env)
-    assert not (spec.init_containers)
-    assert not (spec.tolerations)
+    assert not spec.proxy.is_given
+    assert not spec.has_cert_config
+    assert not spec.env
+    assert not spec.init_containers
+    assert not spec.tolerations
 
 
 @pytest.mark.parametrize(

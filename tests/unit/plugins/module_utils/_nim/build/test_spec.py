@@ -37,9 +37,9 @@ def test_profile_and_model(
 def test_what_is_not_given_is_empty(build: t.Callable[..., t.Any]) -> None:
     spec = parse_spec(build())
     assert spec.image.reference == "nvcr.io/nim/meta/llama:1.12.0"
-    assert not (spec.env)
-    assert not (spec.tolerations)
-    assert not (spec.node_selector)
-    assert not (spec.labels)
-    assert not (spec.annotations)
-    assert not (any(spec.amounts.values()))
+    assert not spec.env
+    assert not spec.tolerations
+    assert not spec.node_selector
+    assert not spec.labels
+    assert not spec.annotations
+    assert not any(spec.amounts.values())

@@ -178,6 +178,6 @@ def test_fields_that_knative_ignores(make: t.Any, given: t.Any, wanted: list[str
 def test_a_spec_to_finalize_is_empty(make: t.Any) -> None:
     spec = parse_spec(make.cr() | {"spec": {}})
     assert (spec.image.reference, spec.storage.claim.name) == ("", "llm-pvc")
-    assert not (spec.storage.creates_claim)
-    assert not (spec.is_kserve)
-    assert not (spec.is_multi_node)
+    assert not spec.storage.creates_claim
+    assert not spec.is_kserve
+    assert not spec.is_multi_node
