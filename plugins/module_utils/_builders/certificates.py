@@ -29,11 +29,6 @@ _UPDATE_SCRIPT = "; ".join(
 )
 
 
-def cert_config_map(spec: t.Mapping[str, t.Any]) -> str:
-    """The name of the ConfigMap with the user's certificates, or an empty string."""
-    return (spec.get("proxy") or {}).get("certConfigMap") or ""
-
-
 def ca_volumes(config_map: str) -> list[dict[str, t.Any]]:
     """The two volumes that the CA needs; they come after all others."""
     return [

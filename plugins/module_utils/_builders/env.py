@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environment variables of containers: how lists are merged, and the proxy's variables."""
+"""Environment variables of containers, and how lists of them are merged."""
 
 from __future__ import annotations
 
@@ -55,19 +55,3 @@ def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
 def stored_env(item: t.Mapping[str, t.Any]) -> EnvVar:
     """A variable as the API server stores it: an empty value is the same as no value."""
     return {key: value for key, value in item.items() if (key, value) != ("value", "")}
-
-
-def proxy_env(proxy: t.Mapping[str, str] | None) -> list[EnvVar]:
-    """The variables of `spec.proxy`; they override the user's. Empty without a proxy."""
-    if proxy is None:
-        return []
-    https, http, no = (proxy.get(key, "") for key in ("httpsProxy", "httpProxy", "noProxy"))
-    return env(
-        NIM_SDK_USE_NATIVE_TLS="1",
-        HTTPS_PROXY=https,
-        HTTP_PROXY=http,
-        NO_PROXY=no,
-        https_proxy=https,
-        http_proxy=http,
-        no_proxy=no,
-    )

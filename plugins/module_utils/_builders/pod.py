@@ -39,23 +39,23 @@ def seccomp(orchestrator: str) -> dict[str, t.Any]:
     return {"seccompProfile": {"type": "RuntimeDefault"}} if orchestrator == TKGS else {}
 
 
-def container_security(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The security context of a container that works on a cache, from the spec of the NIMCache."""
+def container_security(user: int, group: int) -> dict[str, t.Any]:
+    """The security context of a container that works on a cache, with the ids of the NIMCache."""
     return {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
-        "runAsGroup": group_id(spec),
+        "runAsGroup": group,
         "runAsNonRoot": True,
-        "runAsUser": user_id(spec),
+        "runAsUser": user,
     }
 
 
-def pod_security(spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def pod_security(user: int, group: int) -> dict[str, t.Any]:
     """The security context of the pod of that container."""
     return {
-        "fsGroup": group_id(spec),
+        "fsGroup": group,
         "runAsNonRoot": True,
-        "runAsUser": user_id(spec),
+        "runAsUser": user,
     }
 
 

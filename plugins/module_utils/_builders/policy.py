@@ -96,10 +96,10 @@ def security_faults(observed: Observed, field: str, security: t.Mapping[str, t.A
     ]
 
 
-def root_user_faults(observed: Observed, spec: t.Mapping[str, t.Any], config_map: str) -> list[str]:
+def root_user_faults(observed: Observed, user: int | None, config_map: str) -> list[str]:
     """Why a root user, or certificates, which need a root container, are forbidden; else empty."""
     found = []
-    if spec.get("userID") == _ROOT:
+    if user == _ROOT:
         found += root_faults(observed, "spec.userID", _ROOT)
     if config_map:
         found += root_faults(observed, "spec.proxy.certConfigMap", config_map)

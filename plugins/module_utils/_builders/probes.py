@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._base.types import Fields
 from .pod import probe_times
 
 Handler = dict[str, t.Any]
@@ -20,18 +21,18 @@ def by_port_name(path: str) -> Handler:
 
 
 def build_probes(
-    given: t.Callable[[str], t.Mapping[str, t.Any]],
+    given: t.Mapping[str, Fields],
     defaults: Defaults,
     handle: t.Callable[[str], Handler] = by_port_name,
 ) -> dict[str, t.Any]:
     """The container's probe fields: the user's own unchanged, else the defaults.
 
-    ``given``: the user's settings of a field: `enabled`, if it is false, and the `probe` itself.
+    ``given``: field → the user's settings: `enabled`, if it is false, and the `probe` itself.
     ``handle`` builds the handler for a path.
     """
     probes = {}
     for field, (path, delay, failures) in defaults.items():
-        wanted = given(field)
+        wanted = given.get(field) or {}
         if wanted.get("enabled") is not False:
             probes[field] = wanted.get("probe") or {
                 **probe_times(delay, failures),

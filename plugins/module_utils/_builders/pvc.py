@@ -1,31 +1,49 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""PersistentVolumeClaims of `spec.storage.pvc`."""
+"""PersistentVolumeClaims that a spec describes."""
 
 from __future__ import annotations
 
 import typing as t
+from dataclasses import dataclass
 
 from .._base.errors import NimError
 from .._base.quantity import parse_quantity
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .._engine.api_resources import object_identity
 from .._engine.ownership import refuse_foreign
 from .._engine.references import references_of
 from .app import App
 
 
-def pvc_name(cr: t.Mapping[str, t.Any]) -> str:
-    """The name of the PVC: the given one, else derived from the custom resource's."""
-    pvc = (cr["spec"].get("storage") or {}).get("pvc") or {}
-    return pvc.get("name") or f"{cr['metadata']['name']}-pvc"
+@dataclass(frozen=True)
+class Claim:
+    """A PVC as the spec's ``field`` describes it; ``given`` is for `build_claim`.
+
+    ``name``: the one that the spec gives (``is_named``), else a derived one. ``is_created``:
+    whether we create it. ``sub_path``: the folder of its volume to mount; empty: all of it.
+    """
+
+    given: Fields
+    field: str
+    name: str
+    is_named: bool
+    is_created: bool
+    sub_path: str
 
 
-def build_pvc(app: App, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """The PVC for `create: true`; NimError if its size is not a valid quantity."""
-    pvc = app.resource["spec"]["storage"]["pvc"]
-    return build_claim(app, pvc, pvc_name(app.resource), labels, "spec.storage.pvc")
+def parse_claim(cr: Fields, given: Fields | None, field: str = "spec.storage.pvc") -> Claim:
+    """The PVC of a custom resource, from whose name the default name is derived."""
+    given = given or {}
+    return Claim(
+        given=given,
+        field=field,
+        name=given.get("name") or f"{cr['metadata']['name']}-pvc",
+        is_named=bool(given.get("name")),
+        is_created=bool(given.get("create")),
+        sub_path=given.get("subPath") or "",
+    )
 
 
 def build_claim(

@@ -115,7 +115,7 @@ def desired(app: NemoApp) -> Desired:
     check_not_reserved(app.resource)
     refuse(
         [
-            *root_user_faults(app.observed, {"userID": app.pod_security().get("runAsUser")}, ""),
+            *root_user_faults(app.observed, app.pod_security().get("runAsUser"), ""),
             *annotation_faults(app, app.expose),
             *label_faults(app, app.expose),
         ]

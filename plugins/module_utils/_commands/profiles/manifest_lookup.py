@@ -22,7 +22,7 @@ from ..._nim.cache.app import NIMCacheApp
 from ..._nim.cache.names import CONTAINER
 from ..._nim.cache.probe import Probe, probe_image, stored_manifest
 from ..._nim.cache.probe_pod import build_probe_pod
-from ..._nim.cache.source import wanted_model
+from ..._nim.cache.source import source_of
 from ..._nim.profiles.manifest_pod import read_log_of
 from ..._nim.profiles.model_manifest import ModelManifest
 from ..._nim.profiles.profile_selection import discover_gpus
@@ -88,7 +88,7 @@ def read_stored(client: Client, namespace: str, name: str) -> tuple[ModelManifes
             " model manifest, or needs none; use its image instead"
         )
     manifest = stored_manifest(app.at(Observed({read.key: found})), Probe())
-    return manifest, dict(wanted_model(app))
+    return manifest, dict(source_of(app).wanted_model)
 
 
 def find_products(client: Client) -> list[str]:

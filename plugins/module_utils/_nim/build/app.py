@@ -5,37 +5,22 @@
 
 from __future__ import annotations
 
-import typing as t
 from functools import cached_property
 
 from ..._builders.app import App
 from ..._engine.conditions import find_condition
 from ..._engine.metadata import Labels, operator_labels
 from .names import MANIFEST_READ, POD_COMPLETED
+from .spec import Spec, parse_spec
 
 
 class NIMBuildApp(App):
     """The context of a pass over a NIMBuild."""
 
     @cached_property
-    def spec(self) -> t.Mapping[str, t.Any]:
+    def spec(self) -> Spec:
         """The spec."""
-        return t.cast("t.Mapping[str, t.Any]", self.resource["spec"])
-
-    @property
-    def cache_name(self) -> str:
-        """The NIMCache that the engine is built on."""
-        return str(self.spec["nimCache"]["name"])
-
-    @property
-    def profile(self) -> str:
-        """The profile to build for, empty if the cache must have exactly one."""
-        return self.spec["nimCache"].get("profile") or ""
-
-    @property
-    def model_name(self) -> str:
-        """The name of the built engine."""
-        return self.spec.get("modelName") or self.name
+        return parse_spec(self.resource)
 
     @property
     def build_pod_name(self) -> str:

@@ -12,7 +12,6 @@ from ..._base.types import Json, Manifest
 from ..._builders.env import EnvVar, env, merge_env, normalize_env, secret_env
 from ..._builders.gpu import (
     GPU,
-    amounts_of,
     has_gpus,
     parallelism_of,
     parse_parallelism,
@@ -20,6 +19,7 @@ from ..._builders.gpu import (
 )
 from ..._builders.pod import http_probe, without_empty
 from ..._engine.metadata import Labels, merge_missing, operator_labels
+from ..cache_spec import parse_cache
 from .app import NIMBuildApp
 from .names import BUILD_CONTAINER
 from .pods import STORE, build_pod
@@ -48,8 +48,10 @@ def build_engine_pod(
         "terminationMessagePolicy": "FallbackToLogsOnError",
     } | without_empty({"resources": _resources(app, profile)})
     metadata = {
-        "labels": merge_missing(operator_labels(app.name), _given(app, "labels")),
-        "annotations": merge_missing(_annotations(orchestrator), _given(app, "annotations")),
+        "labels": merge_missing(operator_labels(app.name), _given(app, "labels", app.spec.labels)),
+        "annotations": merge_missing(
+            _annotations(orchestrator), _given(app, "annotations", app.spec.annotations)
+        ),
     }
     return build_pod(
         app, cache, orchestrator, app.build_pod_name, metadata=metadata, container=container
@@ -62,13 +64,13 @@ def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.An
         NIM_CACHE_PATH=STORE,
         NIM_SERVER_PORT=str(_PORT),
         NIM_HTTP_API_PORT=str(_PORT),
-        NIM_CUSTOM_MODEL_NAME=app.model_name,
+        NIM_CUSTOM_MODEL_NAME=app.spec.model_name,
         NIM_MODEL_PROFILE=profile["name"],
     )
-    secret = ((cache["spec"].get("source") or {}).get("ngc") or {}).get("authSecret")
-    if secret:
-        base.append(secret_env("NGC_API_KEY", secret))
-    merged = merge_env(base, app.spec.get("env") or [])
+    source = parse_cache(cache).source
+    if source and not source.is_hf and source.auth_secret:
+        base.append(secret_env("NGC_API_KEY", source.auth_secret))
+    merged = merge_env(base, app.spec.env)
     if (profile.get("config") or {}).get("feat_lora") == "true":
         merged = merge_env(merged, env(NIM_PEFT_SOURCE="/tmp"))
     return normalize_env(merged)
@@ -76,7 +78,7 @@ def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.An
 
 def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
     """The user's resources with the profile's GPUs: exactly one of the two must give the number."""
-    amounts, size = amounts_of(app.spec.get("resources")), parallelism_of(profile)
+    amounts, size = app.spec.amounts, parallelism_of(profile)
     if not size and not has_gpus(amounts):
         raise NimError(
             "tensorParallelism is not set in the profile tags or resources: set"
@@ -95,14 +97,14 @@ def _resources(app: NIMBuildApp, profile: t.Mapping[str, t.Any]) -> Json:
     return {key: named for key, named in amounts.items() if named}
 
 
-def _given(app: NIMBuildApp, what: str) -> Labels:
-    """Labels or annotations: those of the spec, then those of the NIMBuild itself."""
+def _given(app: NIMBuildApp, what: str, given: t.Mapping[str, str]) -> Labels:
+    """Labels or annotations: those that the spec gives, then those of the NIMBuild itself."""
     own = {
         key: value
         for key, value in (app.resource["metadata"].get(what) or {}).items()
         if not key.startswith(_TOOL_ANNOTATIONS)
     }
-    return merge_missing(app.spec.get(what), own)
+    return merge_missing(given, own)
 
 
 def _annotations(orchestrator: str) -> Labels:

@@ -58,7 +58,7 @@ def add_manifest(app: NIMBuildApp, live: Manifest, built: ModelManifest) -> Mani
         meta["name"],
         meta["namespace"],
         metadata={
-            "labels": {**(meta.get("labels") or {}), "app": app.cache_name},
+            "labels": {**(meta.get("labels") or {}), "app": app.spec.cache_name},
             "ownerReferences": meta.get("ownerReferences") or None,
         },
         data=data,

@@ -10,15 +10,14 @@ import typing as t
 from ..._base.types import Json, Manifest
 from ..._builders.pod import (
     container_security,
-    image_reference,
     pod_security,
     pull_secrets,
     seccomp,
     without_empty,
 )
-from ..._builders.pvc import pvc_name
 from ..._engine.api_resources import manifest
 from ..._engine.metadata import owner_reference
+from ..cache_spec import CacheSpec, parse_cache
 from .app import NIMBuildApp
 
 STORE = "/model-store"
@@ -35,8 +34,8 @@ def build_pod(
     container: t.Mapping[str, t.Any],
 ) -> Manifest:
     """A pod that runs ``container`` on the cache, once; ``metadata``: labels and annotations."""
-    spec, cached = app.spec, cache["spec"]
-    claim = {"claimName": pvc_name(cache)}
+    spec, cached = app.spec, parse_cache(cache)
+    claim = {"claimName": cached.claim.name}
     return manifest(
         "Pod",
         name,
@@ -44,27 +43,26 @@ def build_pod(
         metadata={**metadata, "ownerReferences": [owner_reference(app.resource)]},
         spec={
             "restartPolicy": "Never",
-            "securityContext": pod_security(cached) | seccomp(orchestrator),
-            "containers": [_complete(app, cache, container)],
+            "securityContext": pod_security(cached.user, cached.group) | seccomp(orchestrator),
+            "containers": [_complete(app, cached, container)],
             "volumes": [{"name": _VOLUME, "persistentVolumeClaim": claim}],
         }
         | without_empty(
             {
-                "imagePullSecrets": pull_secrets(spec["image"].get("pullSecrets")),
-                "runtimeClassName": cached.get("runtimeClassName"),
-                "tolerations": spec.get("tolerations"),
-                "nodeSelector": spec.get("nodeSelector"),
+                "imagePullSecrets": pull_secrets(spec.image.pull_secrets),
+                "runtimeClassName": cached.runtime_class,
+                "tolerations": spec.tolerations,
+                "nodeSelector": spec.node_selector,
             }
         ),
     )
 
 
-def _complete(app: NIMBuildApp, cache: Manifest, container: t.Mapping[str, t.Any]) -> Json:
-    pvc = (cache["spec"].get("storage") or {}).get("pvc") or {}
-    sub_path = without_empty({"subPath": pvc.get("subPath")})
+def _complete(app: NIMBuildApp, cached: CacheSpec, container: t.Mapping[str, t.Any]) -> Json:
+    sub_path = without_empty({"subPath": cached.claim.sub_path})
     return {
         **container,
-        "image": image_reference(app.spec["image"]),
-        "securityContext": container_security(cache["spec"]),
+        "image": app.spec.image.reference,
+        "securityContext": container_security(cached.user, cached.group),
         "volumeMounts": [{"name": _VOLUME, "mountPath": STORE} | sub_path],
     }

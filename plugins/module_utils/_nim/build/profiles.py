@@ -25,7 +25,7 @@ _PROFILE_VARIABLE = "NIM_MODEL_PROFILE"
 
 def list_buildable(app: NIMBuildApp, cache: Manifest) -> list[Manifest]:
     """The candidates among the cache's profiles: only the named one, if one is named."""
-    named = app.spec["nimCache"].get("profile")
+    named = app.spec.profile
     return [
         profile
         for profile in profiles_of(cache)
@@ -52,7 +52,7 @@ def profile_of(pod: Manifest, cache: Manifest) -> Manifest | None:
 
 def find_built(app: NIMBuildApp, manifest: ModelManifest) -> Profile | None:
     """The profile of the engine, from the manifest of the build."""
-    wanted = app.model_name
+    wanted = app.spec.model_name
     return next((item for item in manifest.profiles if item.tags.get(_MODEL_TAG) == wanted), None)
 
 

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from ..._base.types import Manifest
-from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
 from ..._engine.oversized import is_stub
 from ..._engine.reads import Read, ReadNodes, ReadObject
+from ..cache_spec import parse_cache
 from ..profiles.manifest_pod import read_log_of
 from ..profiles.model_manifest import manifest_map_name
 from .app import NIMBuildApp
@@ -23,8 +23,8 @@ def reads(app: NIMBuildApp) -> list[Read]:
     wanted: list[Read] = [ReadObject("Pod", namespace, name) for name in names]
     if app.is_finished:
         return wanted
-    wanted.append(ReadObject("NIMCache", namespace, app.cache_name))
-    cache = app.live("NIMCache", app.cache_name)
+    wanted.append(ReadObject("NIMCache", namespace, app.spec.cache_name))
+    cache = app.live("NIMCache", app.spec.cache_name)
     if cache and not is_stub(cache):
         wanted += _dependent_reads(app, cache)
     return wanted
@@ -38,7 +38,8 @@ def _dependent_reads(app: NIMBuildApp, cache: Manifest) -> list[Read]:
     )
     wanted: list[Read] = []
     if building or reading or app.is_built:
-        wanted.append(ReadObject("PersistentVolumeClaim", namespace, pvc_name(cache)))
+        claim = parse_cache(cache).claim
+        wanted.append(ReadObject("PersistentVolumeClaim", namespace, claim.name))
     if (cache.get("status") or {}).get("state") != READY:
         return wanted
     if not (reading if app.is_built else building):

@@ -100,7 +100,7 @@ def _without_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> Non
     reason = "NIMCacheNotFound"
     _choose(builder, _OF_CACHE, CACHE_NOT_FOUND, reason, "Not able to get NIMCache for NIMBuild")
     builder.set_field("state", FAILED)
-    _stop(builder, reason, f"NIMCache {app.cache_name} not found")
+    _stop(builder, reason, f"NIMCache {app.spec.cache_name} not found")
 
 
 def _with_failed_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
@@ -108,7 +108,7 @@ def _with_failed_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) ->
     message = "NIMCache is failed. NIMBuild can not progress"
     _choose(builder, _OF_CACHE, CACHE_FAILED, reason, message)
     builder.set_field("state", FAILED)
-    _stop(builder, reason, f"NIMCache {app.cache_name} failed: see its conditions")
+    _stop(builder, reason, f"NIMCache {app.spec.cache_name} failed: see its conditions")
 
 
 def _await_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
@@ -116,7 +116,7 @@ def _await_cache(builder: StatusBuilder, app: NIMBuildApp, _step: Step) -> None:
     message = "Waiting for NIMCache to be ready before building engines"
     _choose(builder, _OF_CACHE, WAITING_FOR_CACHE, reason, message)
     builder.set_field("state", PENDING)
-    builder.reconciling = (reason, f"NIMCache {app.cache_name} not ready")
+    builder.reconciling = (reason, f"NIMCache {app.spec.cache_name} not ready")
 
 
 def _without_volume(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
@@ -149,7 +149,7 @@ def _fail_for_profiles(builder: StatusBuilder, kind: str, reason: str, message: 
 
 
 def _names_profile(app: NIMBuildApp) -> bool:
-    return bool(app.spec["nimCache"].get("profile"))
+    return bool(app.spec.profile)
 
 
 def _start(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
@@ -209,7 +209,7 @@ def _end(builder: StatusBuilder, app: NIMBuildApp, step: Step) -> None:
     builder.status[_OUTPUT] = step.built.to_status() if step.built else {}
     if step.listing:
         builder.patches.append(step.listing)
-        message = f"waiting for NIMCache {app.cache_name} to list the built profile"
+        message = f"waiting for NIMCache {app.spec.cache_name} to list the built profile"
         builder.set_field("state", IN_PROGRESS)
         builder.reconciling = ("ListingProfile", message)
         return

@@ -18,11 +18,11 @@ from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import has_ended, is_pod_ready
 from ..._builders.pod_faults import why_ended, why_not_ready
 from ..._builders.policy import POD_LABELS, key_faults, refuse, root_faults
-from ..._builders.pvc import pvc_name
 from ..._engine.desired import StatusPatch
 from ..._engine.observed import Observed
 from ..._engine.oversized import is_stub
 from ..._engine.ownership import ownership_of, refuse_foreign
+from ..cache_spec import parse_cache
 from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import Profile, manifest_map_name, parse_manifest
 from .app import NIMBuildApp
@@ -77,12 +77,14 @@ def next_step(app: NIMBuildApp) -> Step:
     """The next step; raises nothing, as a problem is a step."""
     if app.is_finished:
         return Step("finished")
-    cache = app.live("NIMCache", app.cache_name)
+    cache = app.live("NIMCache", app.spec.cache_name)
     pods = (app.build_pod_name, app.manifest_pod_name)
     if cache is None or cache["metadata"].get("deletionTimestamp"):
         return Step("cache missing")
     if is_pvc_lost(app, cache):
-        message = f"waiting for PersistentVolumeClaim {pvc_name(cache)} to be recreated"
+        message = (
+            f"waiting for PersistentVolumeClaim {parse_cache(cache).claim.name} to be recreated"
+        )
         return Step("volume lost", ("WaitingForPVC", message))
     state = (cache.get("status") or {}).get("state")
     if state != READY:
@@ -104,7 +106,7 @@ def is_pvc_lost(app: NIMBuildApp, cache: Manifest) -> bool:
     """Whether the volume of our pods is gone or terminating; the pods would block its deletion."""
     if is_stub(cache):
         return False
-    name = pvc_name(cache)
+    name = parse_cache(cache).claim.name
     if not app.was_read("PersistentVolumeClaim", name):
         return False
     claim = app.live("PersistentVolumeClaim", name)
@@ -134,7 +136,7 @@ def _start(
     """NimError if a build is pointless: the operator forbids it, or the cache is full."""
     refuse(
         [
-            *key_faults(app.observed, POD_LABELS, "spec.labels", app.spec.get("labels")),
+            *key_faults(app.observed, POD_LABELS, "spec.labels", app.spec.labels),
             *_root_faults(cache, app.observed),
         ]
     )
@@ -149,7 +151,7 @@ def _start(
 
 def _root_faults(cache: Manifest, observed: Observed) -> list[str]:
     """Pods run as the user of the cache."""
-    if cache["spec"].get("userID") != 0:
+    if parse_cache(cache).user != 0:
         return []
     return root_faults(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
 
@@ -189,8 +191,8 @@ def _read_manifest(
         return Step("reading", ("WaitingForManifest", f"waiting for {found.waiting}"), pod, kept)
     if not found.log.text:
         raise NimError(
-            f"the build left no {LOCAL_MANIFEST} on the volume of NIMCache {app.cache_name}, so"
-            " there is no engine: recreate the NIMBuild to build again",
+            f"the build left no {LOCAL_MANIFEST} on the volume of NIMCache {app.spec.cache_name},"
+            " so there is no engine: recreate the NIMBuild to build again",
             reason=NO_ENGINE,
         )
     manifest = parse_manifest(found.log.text)

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import typing as t
 from functools import cached_property
 
 from ..._builders.app import App
 from ..._engine.metadata import Labels, operator_labels
+from ..cache_spec import CacheSpec, parse_cache
 from ..profiles.model_manifest import manifest_map_name
 
 
@@ -19,9 +19,9 @@ class NIMCacheApp(App):
     part_of = "nim-cache"
 
     @cached_property
-    def spec(self) -> t.Mapping[str, t.Any]:
+    def spec(self) -> CacheSpec:
         """The spec."""
-        return t.cast("t.Mapping[str, t.Any]", self.resource["spec"])
+        return parse_cache(self.resource)
 
     @property
     def state(self) -> str:

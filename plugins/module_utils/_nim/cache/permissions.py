@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from ..._builders.certificates import cert_config_map
 from ..._builders.policy import refuse, root_user_faults
 from .app import NIMCacheApp
 
 
 def refuse_forbidden(app: NIMCacheApp) -> None:
     """NimError if the spec contains something that the operator forbids."""
-    refuse(root_user_faults(app.observed, app.spec, cert_config_map(app.spec)))
+    refuse(root_user_faults(app.observed, app.spec.user, app.spec.proxy.config_map))

@@ -16,22 +16,21 @@ _GPU_NODES = {"feature.node.kubernetes.io/pci-10de.present": "true"}
 
 def resources_of(app: NIMCacheApp) -> Json:
     """Requests and limits: `spec.resources`, zero where unset."""
-    given = app.spec.get("resources") or {}
-    amounts = {name: str(given.get(name) or "0") for name in ("cpu", "memory")}
-    return {"limits": amounts, "requests": dict(amounts)}
+    amounts = app.spec.amounts
+    return {"limits": dict(amounts), "requests": dict(amounts)}
 
 
 def placement(app: NIMCacheApp) -> Json:
     """ServiceAccount, pull Secret and scheduling. An empty `spec.nodeSelector` means any node."""
     spec = app.spec
-    selector = spec.get("nodeSelector")
+    selector = spec.node_selector
     return {
         "serviceAccountName": SERVICE_ACCOUNT,
-        "imagePullSecrets": [{"name": source_of(app).get("pullSecret") or ""}],
+        "imagePullSecrets": [{"name": source_of(app).pull_secret}],
     } | without_empty(
         {
-            "runtimeClassName": spec.get("runtimeClassName"),
-            "tolerations": spec.get("tolerations"),
+            "runtimeClassName": spec.runtime_class,
+            "tolerations": spec.tolerations,
             "nodeSelector": _GPU_NODES if selector is None else dict(selector),
         }
     )

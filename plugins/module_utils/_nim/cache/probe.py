@@ -14,7 +14,7 @@ from ..profiles.manifest_pod import LOG, follow_pod
 from ..profiles.model_manifest import NOT_FOUND, ModelManifest, dump_manifest, parse_manifest
 from .app import NIMCacheApp
 from .names import MANIFEST_KEY, MODEL_FREE, NATIVE, READY
-from .source import is_hf_style, is_optimized
+from .source import source_of
 
 PROTOCOL = "protocol"
 
@@ -67,7 +67,7 @@ def needs_probe(app: NIMCacheApp) -> bool:
     if ownership_of(config_map, app.resource) == "ours":
         return False
     decided = app.live("Job", app.job_name) is not None or app.state == READY
-    return is_optimized(app) or not decided
+    return source_of(app).is_optimized or not decided
 
 
 def needs_protocol(app: NIMCacheApp) -> bool:
@@ -76,7 +76,7 @@ def needs_protocol(app: NIMCacheApp) -> bool:
     Not while the pod works: a slow registry would slow each pass.
     """
     started = app.state == READY or app.live("Job", app.job_name) is not None
-    if not is_optimized(app) or started or not needs_probe(app):
+    if not source_of(app).is_optimized or started or not needs_probe(app):
         return False
     if app.live("Pod", app.pod_name) is None:
         return True
@@ -112,7 +112,7 @@ def _probe_by_pod(app: NIMCacheApp) -> Probe:
     if found.waiting:
         return Probe(pod=found.is_wanted, waiting=found.waiting)
     if not found.log.text:
-        is_plain = is_hf_style(app) and not found.log.has_puller
+        is_plain = source_of(app).is_hf and not found.log.has_puller
         return Probe("" if is_plain else MODEL_FREE)
     fresh = parse_manifest(found.log.text)
     dump_manifest(fresh)  # a manifest that is too large is a problem of the probe

@@ -28,17 +28,18 @@ fi
 
 def build_probe_pod(app: NIMCacheApp, orchestrator: str) -> Manifest:
     """The pod."""
+    user, group = app.spec.user, app.spec.group
     container = {
         "name": CONTAINER,
-        "image": source_of(app)["modelPuller"],
+        "image": source_of(app).puller,
         "command": print_command(_FIND),
         "resources": resources_of(app),
-        "securityContext": container_security(app.spec) | seccomp(orchestrator),
+        "securityContext": container_security(user, group) | seccomp(orchestrator),
     }
     annotations = {"openshift.io/required-scc": "nonroot"} if orchestrator == "OpenShift" else {}
     spec = {
         "containers": [container],
-        "securityContext": pod_security(app.spec),
+        "securityContext": pod_security(user, group),
         **placement(app),
     }
     return app.child(

@@ -55,7 +55,7 @@ def _build_role(app: NIMCacheApp, live: Manifest | None, *, is_root: bool) -> Ma
 
     The rules are one atomic list, so another cache's addition since the read must not be lost.
     """
-    needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.get("proxy") is not None else set())
+    needed = {_NON_ROOT} | ({_ANY_USER} if app.spec.proxy.is_given else set())
     grantable = {_NON_ROOT, _ANY_USER} if is_root else {_NON_ROOT}
     rule = {
         "apiGroups": [_SCC_GROUP],

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
 from ..._engine.reads import Read, ReadNodes, ReadObject, ReadObjects, ReadProtocol
 from ..profiles.manifest_pod import read_log_of
@@ -25,7 +24,7 @@ def reads(app: NIMCacheApp) -> list[Read]:
     wanted: list[Read] = [
         ReadObject(kind, namespace, name)
         for kind, name in (
-            ("PersistentVolumeClaim", pvc_name(app.resource)),
+            ("PersistentVolumeClaim", app.spec.claim.name),
             ("ConfigMap", app.config_map_name),
             ("Job", app.job_name),
             ("Pod", app.pod_name),
@@ -54,6 +53,6 @@ def _dependent_reads(app: NIMCacheApp) -> list[Read]:
         wanted += read_log_of(app.resource, app.live("Pod", app.pod_name), CONTAINER)
     if needs_protocol(app):
         source = source_of(app)
-        secrets = (source["pullSecret"],) if source.get("pullSecret") else ()
-        wanted.append(ReadProtocol(PROTOCOL, source["modelPuller"], namespace, secrets))
+        secrets = (source.pull_secret,) if source.pull_secret else ()
+        wanted.append(ReadProtocol(PROTOCOL, source.puller, namespace, secrets))
     return wanted

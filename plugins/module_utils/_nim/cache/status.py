@@ -11,12 +11,12 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import CACHE_STATE, state_note
-from ..._builders.pvc import pvc_name
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
 from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.reads import LATER
 from ..._engine.status_builder import StatusBuilder
+from ..cache_spec import named_cache
 from ..profiles.model_manifest import INPUT_TAG, list_profiles
 from ..profiles.profile_selection import summarize
 from .app import NIMCacheApp
@@ -80,7 +80,7 @@ def assumed_status(app: NIMCacheApp) -> Manifest | None:
     """The status that a simulation assumes: the download will succeed. None if it is settled."""
     if app.status.get("state") in (READY, FAILED):
         return None
-    return {**app.status, "state": READY, "pvc": pvc_name(app.resource)}
+    return {**app.status, "state": READY, "pvc": app.spec.claim.name}
 
 
 def _note_steps(builder: StatusBuilder, steps: Steps, outcome: Outcome) -> None:
@@ -169,7 +169,7 @@ def _complete(builder: StatusBuilder, app: NIMCacheApp, steps: Steps) -> None:
         message += f"; status.profiles only has room for the first {counts} profiles"
     builder.set_condition(JOB_COMPLETED, True, "JobCompleted", message)
     builder.set_field("state", READY)
-    builder.set_field("pvc", pvc_name(app.resource))
+    builder.set_field("pvc", app.spec.claim.name)
     _preserve_built(builder, listed)
 
 
@@ -232,13 +232,6 @@ def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Annotation]
         Annotation(kind, user["metadata"]["name"], CACHE_STATE, value)
         for kind in USERS
         for user in app.listed(kind) or []
-        if _uses(user, app)
+        if named_cache(user) == app.name
         and (user["metadata"].get("annotations") or {}).get(CACHE_STATE) != value
     ]
-
-
-def _uses(user: Manifest, app: NIMCacheApp) -> bool:
-    """A NIMService names its cache below `storage`, a NIMBuild directly in the spec."""
-    spec = user.get("spec") or {}
-    cache = spec.get("nimCache") or (spec.get("storage") or {}).get("nimCache") or {}
-    return bool(cache.get("name") == app.name)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..._builders.pvc import build_pvc, pvc_name, refuse_foreign_claim
+from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._engine.conditions import find_condition
 from ..._engine.ownership import belongs_to_namesake, ownership_of
 from ..profiles.model_manifest import Profile
@@ -24,7 +24,7 @@ from .app import NIMCacheApp
 from .job import build_job, profiles_of
 from .names import NATIVE, READY, RECONCILE_FAILED, SELECTED_PROFILES
 from .probe import Probe, probe_image, stored_manifest, stored_type
-from .source import ALL_PROFILES, is_native, is_optimized, wanted_model
+from .source import ALL_PROFILES, is_native, source_of
 
 PVC_LOST = "PVCLost"
 
@@ -92,24 +92,23 @@ def has_pvc(app: NIMCacheApp) -> bool:
 
 
 def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
-    storage = app.spec.get("storage") or {}
-    if storage.get("hostPath") and not storage.get("pvc"):
+    claim = app.spec.claim
+    if app.spec.host_path:
         raise NimError(
             "spec.storage.hostPath is not supported for a NIMCache: use spec.storage.pvc",
             reason="HostPathNotSupported",
         )
-    pvc = storage.get("pvc") or {}
-    live = app.live("PersistentVolumeClaim", pvc_name(app.resource))
+    live = app.live("PersistentVolumeClaim", claim.name)
     job = app.live("Job", app.job_name)
     if live is None:
         return _replace_pvc(app, steps, job)
     is_idle = job is None and app.state != READY
-    if is_idle and pvc.get("create"):
-        refuse_foreign_claim(app, pvc, pvc_name(app.resource), None, "spec.storage.pvc")
+    if is_idle and claim.is_created:
+        refuse_foreign_claim(app, claim.given, claim.name, None, claim.field)
     if belongs_to_namesake(live, app.resource) or (
         is_idle and live["metadata"].get("deletionTimestamp")
     ):
-        message = f"waiting for PersistentVolumeClaim {pvc_name(app.resource)} to be deleted"
+        message = f"waiting for PersistentVolumeClaim {claim.name} to be deleted"
         return replace(steps, waiting=("WaitingForPVC", message))
     return steps
 
@@ -120,19 +119,18 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     So a lost PVC is recreated only when the status no longer says that the cache is Ready, and the
     Job that filled it is gone.
     """
-    name = pvc_name(app.resource)
-    pvc = (app.spec.get("storage") or {}).get("pvc") or {}
+    claim = app.spec.claim
     is_stale = job is not None and ownership_of(job, app.resource) != "foreign"
     steps = replace(steps, is_job_stale=is_stale)
-    if not pvc.get("create"):
-        message = f'PersistentVolumeClaim "{name}" not found'
+    if not claim.is_created:
+        message = f'PersistentVolumeClaim "{claim.name}" not found'
         return replace(steps, problem=Problem(message, "PVCNotFound", is_requeued=True))
     if is_stale or app.state == READY:
-        message = f"PersistentVolumeClaim {name} is lost: the model will be cached again"
+        message = f"PersistentVolumeClaim {claim.name} is lost: the model will be cached again"
         return replace(steps, is_pvc_lost=True, waiting=(PVC_LOST, message))
-    steps = replace(steps, pvc=build_pvc(app, app.labels))
+    steps = replace(steps, pvc=build_claim(app, claim.given, claim.name, app.labels, claim.field))
     if _has_failed(app):
-        message = f"waiting for PersistentVolumeClaim {name} to be created"
+        message = f"waiting for PersistentVolumeClaim {claim.name} to be created"
         return replace(steps, waiting=("WaitingForPVC", message))
     return steps
 
@@ -167,7 +165,7 @@ def _job_step(app: NIMCacheApp, steps: Steps) -> Steps:
 
 def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
     profiles: list[str] = []
-    if is_optimized(app) and not is_native(app, steps.probe.cache_type):
+    if source_of(app).is_optimized and not is_native(app, steps.probe.cache_type):
         profiles, steps = _choose_profiles(app, steps)
     if steps.problem:
         return steps
@@ -179,13 +177,14 @@ def _start_job(app: NIMCacheApp, steps: Steps) -> Steps:
 
 def _choose_profiles(app: NIMCacheApp, steps: Steps) -> tuple[list[str], Steps]:
     """The ids to download: those given, else those selected."""
-    given = list(wanted_model(app).get("profiles") or []) or _annotated_profiles(app)
+    source = source_of(app)
+    given = list(source.profiles) or _annotated_profiles(app)
     if given:
         return given, steps
     manifest = stored_manifest(app, steps.probe)
     selection = select_profiles(
         manifest.profiles,
-        wanted_model(app),
+        source.wanted_model,
         discover_gpus(app.observed.node_labels),
         manifest.version,
     )
@@ -218,7 +217,7 @@ def _list_cached(app: NIMCacheApp, steps: Steps, job: Manifest) -> list[Profile]
     The Job's list counts: the nodes on which a selection depends may have changed since.
     """
     ids = set(profiles_of(job))
-    if not ids or not is_optimized(app) or steps.probe.cache_type == NATIVE:
+    if not ids or not source_of(app).is_optimized or steps.probe.cache_type == NATIVE:
         return []
     if ALL_PROFILES in ids or not has_succeeded(job):
         return []

@@ -5,20 +5,20 @@
 
 from __future__ import annotations
 
-import typing as t
 from functools import cached_property
 
 from ..._builders.app import App
 from ..._engine.metadata import Labels
+from .spec import Spec, parse_spec
 
 
 class NIMPipelineApp(App):
     """The context of a pass over a NIMPipeline."""
 
     @cached_property
-    def entries(self) -> t.Sequence[t.Mapping[str, t.Any]]:
-        """`spec.services`."""
-        return (self.resource.get("spec") or {}).get("services") or []
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
 
     @property
     def labels(self) -> Labels:

@@ -5,48 +5,14 @@
 
 from __future__ import annotations
 
-import re
-import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import TOO_LARGE, NimError
 from ..._engine.oversized import stub_error
 from .app import NIMPipelineApp
-
-Resource = t.Mapping[str, t.Any]
+from .spec import Entry
 
 SERVICE = "NIMService"
-
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_NAME = 253
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry, by its index in the list."""
-
-    index: int
-    fields: t.Mapping[str, t.Any]
-
-    @property
-    def where(self) -> str:
-        """Its path in the custom resource."""
-        return f"spec.services[{self.index}]"
-
-    @property
-    def name(self) -> str:
-        """The name of its NIMService, empty if it has none."""
-        return str(self.fields.get("name") or "")
-
-    @property
-    def is_enabled(self) -> bool:
-        """Whether the NIMService should exist."""
-        return bool(self.fields.get("enabled"))
-
-    @property
-    def has_valid_name(self) -> bool:
-        """Whether the name is valid for an object; it becomes part of a request's path."""
-        return len(self.name) <= _MAX_NAME and bool(_NAME.fullmatch(self.name))
 
 
 @dataclass(frozen=True)
@@ -58,15 +24,9 @@ class Problem:
     message: str
 
 
-def entries_of(app: NIMPipelineApp) -> list[Entry]:
-    """All entries, in order."""
-    services = (app.resource.get("spec") or {}).get("services") or []
-    return [Entry(index, fields) for index, fields in enumerate(services)]
-
-
 def enabled_entries(app: NIMPipelineApp) -> dict[str, Entry]:
     """The enabled entries by name; of several with the same name, the last one counts."""
-    last = {entry.name: entry for entry in entries_of(app)}
+    last = {entry.name: entry for entry in app.spec.entries}
     return {name: entry for name, entry in last.items() if name and entry.is_enabled}
 
 
@@ -83,8 +43,8 @@ def find_service_excess(app: NIMPipelineApp, name: str) -> NimError | None:
 
 def find_problems(app: NIMPipelineApp) -> list[Problem]:
     """Problems with names, and NIMServices that are too large."""
-    last = {entry.name: entry for entry in entries_of(app)}
-    found = (_problem_of(entry, last[entry.name]) for entry in entries_of(app))
+    last = {entry.name: entry for entry in app.spec.entries}
+    found = (_problem_of(entry, last[entry.name]) for entry in app.spec.entries)
     large = (
         Problem(entry, f"{SERVICE}{TOO_LARGE}", f"{entry.where}: {SERVICE} {name}: {excess}")
         for name, entry in served_entries(app).items()

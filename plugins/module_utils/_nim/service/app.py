@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..._builders.app import App
-from ..._builders.certificates import cert_config_map
-from .spec import Spec
+from .spec import Spec, parse_spec
 
 
 class NIMServiceApp(App):
@@ -20,7 +19,7 @@ class NIMServiceApp(App):
     @cached_property
     def spec(self) -> Spec:
         """The spec."""
-        return Spec(self.resource["spec"])
+        return parse_spec(self.resource)
 
     @property
     def is_served(self) -> bool:
@@ -33,6 +32,6 @@ class NIMServiceApp(App):
     @property
     def security_constraint(self) -> str:
         """The OpenShift SCC that the pods need and are granted."""
-        if cert_config_map(self.spec.fields):
+        if self.spec.proxy.config_map:
             return "anyuid"
-        return "hostmount-anyuid" if self.spec.host_path else "nonroot"
+        return "hostmount-anyuid" if self.spec.storage.host_path else "nonroot"

@@ -22,12 +22,12 @@ READY, NOT_READY = "Ready", "NotReady"
 
 def creates_domain(app: NIMServiceApp) -> bool:
     """Whether we create the ComputeDomain."""
-    return bool(app.spec.compute_domain.get("create"))
+    return app.spec.multi_node.creates_domain
 
 
 def domain_name(app: NIMServiceApp) -> str:
     """The ComputeDomain that the pods join, or an empty string."""
-    return app.name if creates_domain(app) else str(app.spec.compute_domain.get("name") or "")
+    return app.name if creates_domain(app) else app.spec.multi_node.domain_name
 
 
 def build_domain(app: NIMServiceApp) -> Manifest:
@@ -36,7 +36,7 @@ def build_domain(app: NIMServiceApp) -> Manifest:
         "resourceClaimTemplate": {"name": _template_name(app)},
         "allocationMode": "Single",
     }
-    spec = {"numNodes": app.spec.pipeline_size, "channel": channel}
+    spec = {"numNodes": app.spec.multi_node.pipeline_size, "channel": channel}
     domain = app.child("ComputeDomain", annotations=app.annotations, spec=spec)
     return keep_hash(domain, app.live("ComputeDomain"))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..._base.errors import TOO_LARGE, NimError
 from ..._builders.autoscaler import keep_aimed
 from ..._builders.names import check_name
-from ..._builders.pvc import build_pvc, pvc_name, refuse_foreign_claim
+from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._builders.rbac import (
     build_role,
     build_role_binding,
@@ -98,12 +98,13 @@ def _workload(app: NIMServiceApp) -> list[Child]:
     Device templates come before the pods. NimError if the workload cannot be built from the spec.
     """
     store, children = select_store(app), []
-    if app.spec.creates_pvc:
-        name, pvc = pvc_name(app.resource), app.spec.storage["pvc"]
-        refuse_foreign_claim(app, pvc, name, live_workload(app), "spec.storage.pvc")
-        if app.live("PersistentVolumeClaim", name) is None:
-            claim = build_pvc(app, operator_labels(app.name))
-            children.append(Child(claim, create_only=True))
+    if app.spec.storage.creates_claim:
+        claim = app.spec.storage.claim
+        refuse_foreign_claim(app, claim.given, claim.name, live_workload(app), claim.field)
+        if app.live("PersistentVolumeClaim", claim.name) is None:
+            labels = operator_labels(app.name)
+            built = build_claim(app, claim.given, claim.name, labels, claim.field)
+            children.append(Child(built, create_only=True))
     if isinstance(store, Unusable) or is_layout_awaited(app):
         return children
     children.extend(Child(item) for item in build_templates(app))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..._builders.pod import find_container, image_reference
+from ..._builders.pod import find_container
 from ..._builders.rollout import is_past_deadline
 from ..._engine.reads import LATER, Read, ReadProtocol
 from .app import NIMServiceApp
@@ -26,20 +26,20 @@ def is_native(app: NIMServiceApp, store: Store) -> bool:
 
 def is_layout_awaited(app: NIMServiceApp) -> bool:
     """Whether the registry's answer is pending: do not decide a layout without it."""
-    return not app.spec.cache_name and app.observed.get(_key(app)) == LATER
+    return not app.spec.storage.cache_name and app.observed.get(_key(app)) == LATER
 
 
 def layout_reads(app: NIMServiceApp) -> list[Read]:
     """Queries the registry only if nothing else shows the layout; read the workload first."""
-    if app.spec.cache_name or _live_layout(app) is not None:
+    if app.spec.storage.cache_name or _live_layout(app) is not None:
         return []
     image = app.spec.image
-    secrets = tuple(image.get("pullSecrets") or ())
-    return [ReadProtocol(_key(app), image_reference(image), app.namespace, secrets)]
+    secrets = tuple(image.pull_secrets)
+    return [ReadProtocol(_key(app), image.reference, app.namespace, secrets)]
 
 
 def _key(app: NIMServiceApp) -> str:
-    return f"protocol/{image_reference(app.spec.image)}"
+    return f"protocol/{app.spec.image.reference}"
 
 
 def _live_layout(app: NIMServiceApp) -> bool | None:
@@ -50,7 +50,7 @@ def _live_layout(app: NIMServiceApp) -> bool | None:
     """
     live = live_workload(app)
     container = find_container(live_template(app), container_of(app))
-    if live is None or container.get("image") != image_reference(app.spec.image):
+    if live is None or container.get("image") != app.spec.image.reference:
         return None
     if any(
         mount.get("name") == MODEL_VOLUME and mount.get("mountPath") == NATIVE_PATH

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import without_empty
-from ..._builders.pvc import claim_at_deletion, pvc_name
+from ..._builders.pvc import claim_at_deletion
 from ..._engine.conditions import find_condition
+from ..cache_spec import Source, parse_cache
 from .app import NIMServiceApp
 
 
@@ -30,30 +32,26 @@ class Store:
     cache: t.Mapping[str, t.Any] | None = None
     profile: str = ""
 
-    @property
-    def cache_source(self) -> t.Mapping[str, t.Any]:
-        """The part of the cache's `spec.source` that is set, empty without a cache."""
-        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
-        return next((value for value in source.values() if value), {})
+    @cached_property
+    def cache_source(self) -> Source | None:
+        """The part of the cache's `spec.source` that is given, None without a cache."""
+        return parse_cache(self.cache).source if self.cache else None
 
     @property
     def is_hf(self) -> bool:
         """Whether the cache was filled through the Hugging Face protocol."""
-        source = ((self.cache or {}).get("spec") or {}).get("source") or {}
-        return bool(source.get("hf") or source.get("dataStore"))
+        return bool(self.cache_source and self.cache_source.is_hf)
 
     @property
     def is_universal(self) -> bool:
         """Whether the cache holds a model for the multi-LLM NIM, not profiles of an image."""
-        return self.is_hf or bool(self.cache_source.get("modelEndpoint"))
+        return bool(self.cache_source and self.cache_source.is_universal)
 
     @property
     def model_uri(self) -> str:
         """The model's `hf://` address, empty if it has none."""
-        if not self.is_hf:
-            return ""
         source = self.cache_source
-        return f"hf://{source.get('namespace', '')}/{source.get('modelName', '')}"
+        return f"hf://{source.namespace}/{source.model_name}" if source and source.is_hf else ""
 
 
 @dataclass(frozen=True)
@@ -68,15 +66,14 @@ class Unusable:
 def select_store(app: NIMServiceApp) -> Store | Unusable:
     """The first store that the spec names; NimError if it names none."""
     given = app.spec.storage
-    pvc = given.get("pvc") or {}
-    if app.spec.cache_name:
+    if given.cache_name:
         return _cache_store(app)
-    if app.spec.creates_pvc or pvc.get("name"):
-        return Store(_pvc_source(app, pvc_name(app.resource)), pvc.get("subPath") or "")
-    if given.get("emptyDir") is not None:
-        return Store({"emptyDir": without_empty({"sizeLimit": given["emptyDir"].get("sizeLimit")})})
-    if given.get("hostPath"):
-        return Store({"hostPath": {"path": given["hostPath"], "type": "DirectoryOrCreate"}})
+    if given.creates_claim or given.claim.is_named:
+        return Store(_pvc_source(app, given.claim.name), given.claim.sub_path)
+    if given.has_empty_dir:
+        return Store({"emptyDir": without_empty({"sizeLimit": given.empty_dir_limit})})
+    if given.host_path:
+        return Store({"hostPath": {"path": given.host_path, "type": "DirectoryOrCreate"}})
     raise NimError(
         "neither external PVC name, NIMCache volume, empty dir or local host path should be"
         " provided (set one of spec.storage.nimCache.name, spec.storage.pvc, spec.storage.emptyDir"
@@ -86,18 +83,18 @@ def select_store(app: NIMServiceApp) -> Store | Unusable:
 
 def pvc_at_deletion(app: NIMServiceApp) -> str:
     """What happens to the PVC when the service is deleted; empty if it was not to create one."""
-    if not app.spec.creates_pvc:
+    if not app.spec.storage.creates_claim:
         return ""
-    return claim_at_deletion(app, pvc_name(app.resource), "the models")
+    return claim_at_deletion(app, app.spec.storage.claim.name, "the models")
 
 
 def _pvc_source(app: NIMServiceApp, name: str) -> Json:
-    fields = {"claimName": name, "readOnly": app.spec.storage.get("readOnly")}
+    fields = {"claimName": name, "readOnly": app.spec.storage.is_read_only}
     return {"persistentVolumeClaim": without_empty(fields)}
 
 
 def _cache_store(app: NIMServiceApp) -> Store | Unusable:
-    name = app.spec.cache_name
+    name = app.spec.storage.cache_name
     cache = app.live("NIMCache", name)
     if cache is None:
         return Unusable("NIMCacheNotFound", f"NIMCache {name} not found", failed=True)
@@ -105,19 +102,20 @@ def _cache_store(app: NIMServiceApp) -> Store | Unusable:
         return Unusable(excess.reason, str(excess), failed=True)
     if unusable := _why_unusable(name, cache):
         return unusable
-    pvc = ((cache["spec"].get("storage") or {}).get("pvc")) or {}
-    claim_name = pvc.get("name") or cache["status"].get("pvc")
+    spec = parse_cache(cache)
+    claim_name = spec.claim.name if spec.claim.is_named else cache["status"].get("pvc")
     if not claim_name:
         raise NimError(
             f"missing PVC for the nimcache instance {name} (its status.pvc is empty: look at the"
             " NIMCache, or recreate it)"
         )
-    profile = app.spec.storage["nimCache"].get("profile") or ""
-    return Store(_pvc_source(app, claim_name), pvc.get("subPath") or "", cache, profile)
+    profile = app.spec.storage.profile
+    return Store(_pvc_source(app, claim_name), spec.claim.sub_path, cache, profile)
 
 
 def _why_unusable(name: str, cache: t.Mapping[str, t.Any]) -> Unusable | None:
-    if any((source or {}).get("datasetName") for source in cache["spec"]["source"].values()):
+    source = parse_cache(cache).source
+    if source and source.dataset:
         return Unusable(
             "NIMCacheFailed",
             f"NIMCache {name} holds a dataset, which no NIM can serve: name a NIMCache of a model"

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from ..._builders.certificates import cert_config_map
 from ..._builders.expose import annotation_faults, label_faults
 from ..._builders.names import check_not_reserved
 from ..._builders.policy import (
@@ -26,8 +25,8 @@ def refuse_forbidden(app: NIMServiceApp) -> None:
     check_not_reserved(app.resource)
     refuse(
         [
-            *host_path_faults(app.observed, "spec.storage.hostPath", app.spec.host_path),
-            *root_user_faults(app.observed, app.spec.fields, cert_config_map(app.spec.fields)),
+            *host_path_faults(app.observed, "spec.storage.hostPath", app.spec.storage.host_path),
+            *root_user_faults(app.observed, app.spec.user, app.spec.proxy.config_map),
             *_annotation_faults(app),
             *label_faults(app, None if app.spec.is_kserve else app.spec.expose),
         ]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._builders.pvc import pvc_name
 from ..._builders.traffic import selector_reads
 from ..._engine.observed import tanzu_reads
 from ..._engine.reads import Read, ReadChild, ReadObject
@@ -40,10 +39,11 @@ def reads(app: NIMServiceApp) -> list[Read]:
         children.append(("Service", service_name(app)))
     found: list[Read] = [*tanzu_reads()]
     found += [ReadChild(kind, namespace, item) for kind, item in children]
-    if app.spec.creates_pvc:
-        found.append(ReadObject("PersistentVolumeClaim", namespace, pvc_name(app.resource)))
-    if app.spec.cache_name:
-        found.append(ReadObject("NIMCache", namespace, app.spec.cache_name))
+    storage = app.spec.storage
+    if storage.creates_claim:
+        found.append(ReadObject("PersistentVolumeClaim", namespace, storage.claim.name))
+    if storage.cache_name:
+        found.append(ReadObject("NIMCache", namespace, storage.cache_name))
     found += platform_reads(app)
     found += group_reads(app)
     found += strategy_reads(app)

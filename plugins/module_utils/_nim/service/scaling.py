@@ -12,10 +12,11 @@ from .app import NIMServiceApp
 
 def build_autoscaler(app: NIMServiceApp) -> Manifest:
     """The HorizontalPodAutoscaler of `spec.scale.hpa`."""
-    return autoscaler.build_autoscaler(app, app.spec.hpa, app.spec.scale.get("annotations"))
+    return autoscaler.build_autoscaler(
+        app, app.spec.autoscaler or {}, app.spec.autoscaler_annotations
+    )
 
 
 def count_replicas(app: NIMServiceApp, live: Manifest | None) -> int | None:
     """The `spec.replicas` of the workload to apply; None to leave the field to others."""
-    given = app.spec.hpa if app.spec.is_autoscaled else None
-    return autoscaler.choose_replicas(live, app.spec.replicas, given)
+    return autoscaler.choose_replicas(live, app.spec.replicas, app.spec.autoscaler)

@@ -15,4 +15,4 @@ _PATHS = {"api": "/v1/metrics", "metrics": "/metrics"}
 def build_scraping(app: NIMServiceApp) -> Manifest:
     """Scrapes the model's metrics, and Triton's if it has a port for them."""
     paths = {port: _PATHS[port] for port in app.spec.expose.ports if port in _PATHS}
-    return build_service_monitor(app, paths, app.spec.service_monitor)
+    return build_service_monitor(app, paths, app.spec.service_monitor or {})

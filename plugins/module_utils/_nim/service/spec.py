@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..._base.types import Fields
+from ..._builders.env import EnvVar
 from ..._builders.expose import Expose, parse_expose
+from ..._builders.gpu import Amounts, amounts_of
+from ..._builders.image import Image, parse_image
+from ..._builders.pod import group_id, user_id
+from ..._builders.proxy import Proxy, parse_proxy
+from ..._builders.pvc import Claim, parse_claim
+from ..._builders.side_container import SideContainer, parse_side_containers
 
 Items = t.Sequence[Fields]
 
@@ -25,6 +31,8 @@ _SCHEDULING = (
     "tolerations",
     "affinity",
 )
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_OF_KNATIVE = ("replicas", "userID", "groupID")
 
 
 @dataclass(frozen=True)
@@ -32,11 +40,11 @@ class PickerSpec:
     """`eppConfig`: the endpoint picker; without one, all fields are empty."""
 
     is_wanted: bool
-    image: Fields
+    image: Image
     command: list[str]
     args: list[str]
     working_dir: str
-    env: list[dict[str, t.Any]]
+    env: t.Sequence[EnvVar]
     liveness_probe: Fields
     readiness_probe: Fields
     startup_probe: Fields
@@ -49,11 +57,170 @@ class PickerSpec:
     config_key: str
 
 
+@dataclass(frozen=True)
+class Storage:
+    """`spec.storage`; strings that are not given are empty.
+
+    ``cache_name``: the NIMCache that the model comes from, and ``profile`` the one of it to serve.
+    ``creates_claim``: whether we create the PVC; a named NIMCache takes precedence.
+    ``memory_limit``: the size of the shared memory.
+    """
+
+    claim: Claim
+    creates_claim: bool
+    cache_name: str
+    profile: str
+    has_empty_dir: bool
+    empty_dir_limit: str
+    host_path: str
+    is_read_only: bool
+    memory_limit: str
+
+
+@dataclass(frozen=True)
+class MultiNode:
+    """`spec.multiNode`: the nodes that one replica spans, and what connects them.
+
+    ``is_given``: even for only one node. ``pipeline_size``: the number of nodes. ``tensor_size``:
+    the number of GPUs that a replica uses on each. ``ray_port``: of Ray on the leader; 0 if MPI
+    connects the nodes, which is the default. ``mpi_seconds``: how long the leader waits for its
+    workers. A ComputeDomain has no effect on one node: then it is neither created nor named.
+    """
+
+    is_given: bool
+    pipeline_size: int
+    tensor_size: int
+    ray_port: int
+    mpi_seconds: int
+    creates_domain: bool
+    domain_name: str
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The spec; missing fields are empty, or have the documented default.
+
+    ``auth_secret``: the Secret with the credentials of NGC or Hugging Face. ``amounts``: requests
+    and limits of the model container. ``probes``: field of that container → the user's settings.
+    ``scheduling``: the fields that have the same name in the pod spec. ``for_knative``: the given
+    fields that Knative ignores. ``autoscaler``, ``service_monitor``: None if not enabled.
+    """
+
+    image: Image
+    auth_secret: str
+    env: t.Sequence[EnvVar]
+    command: t.Sequence[str]
+    args: t.Sequence[str]
+    amounts: Amounts
+    dra_resources: Items
+    probes: t.Mapping[str, Fields]
+    scheduling: Fields
+    user: int
+    group: int
+    for_knative: t.Sequence[str]
+    init_containers: t.Sequence[SideContainer]
+    sidecars: t.Sequence[SideContainer]
+    proxy: Proxy
+    annotations: t.Mapping[str, str]
+    storage: Storage
+    replicas: int | None
+    autoscaler: Fields | None
+    autoscaler_annotations: t.Mapping[str, str]
+    service_monitor: Fields | None
+    multi_node: MultiNode
+    is_kserve: bool
+    expose: Expose
+    picker: PickerSpec
+    """KServe has its own endpoint picker."""
+
+    @property
+    def is_autoscaled(self) -> bool:
+        """Whether a HorizontalPodAutoscaler is wanted."""
+        return self.autoscaler is not None
+
+    @property
+    def is_monitored(self) -> bool:
+        """Whether a ServiceMonitor is wanted."""
+        return self.service_monitor is not None
+
+    @property
+    def is_multi_node(self) -> bool:
+        """Whether one replica spans several nodes; one pipeline stage is a plain Deployment."""
+        return self.multi_node.pipeline_size > 1
+
+
+def parse_spec(service: Fields) -> Spec:
+    """The spec of a NIMService."""
+    fields = service["spec"]
+    scale, metrics = fields.get("scale") or {}, fields.get("metrics") or {}
+    is_kserve = fields.get("inferencePlatform") == "kserve"
+    expose = parse_expose(fields.get("expose") or {})
+    return Spec(
+        image=parse_image(fields.get("image")),
+        auth_secret=fields.get("authSecret") or "",
+        env=fields.get("env") or [],
+        command=fields.get("command") or [],
+        args=fields.get("args") or [],
+        amounts=amounts_of(fields.get("resources")),
+        dra_resources=fields.get("draResources") or (),
+        probes={name: fields.get(name) or {} for name in _PROBES},
+        scheduling={name: fields.get(name) for name in _SCHEDULING},
+        user=user_id(fields),
+        group=group_id(fields),
+        for_knative=[name for name in _OF_KNATIVE if name in fields],
+        init_containers=parse_side_containers(fields.get("initContainers")),
+        sidecars=parse_side_containers(fields.get("sidecarContainers")),
+        proxy=parse_proxy(fields.get("proxy")),
+        annotations=fields.get("annotations") or {},
+        storage=_parse_storage(service, fields.get("storage") or {}),
+        replicas=fields.get("replicas"),
+        autoscaler=(scale.get("hpa") or {}) if scale.get("enabled") else None,
+        autoscaler_annotations=scale.get("annotations") or {},
+        service_monitor=(metrics.get("serviceMonitor") or {}) if metrics.get("enabled") else None,
+        multi_node=_parse_multi_node(fields.get("multiNode") or {}),
+        is_kserve=is_kserve,
+        expose=expose,
+        picker=_parse_picker({} if is_kserve else expose.picker),
+    )
+
+
+def _parse_storage(service: Fields, given: Fields) -> Storage:
+    cache, empty_dir = given.get("nimCache") or {}, given.get("emptyDir")
+    claim = parse_claim(service, given.get("pvc"))
+    return Storage(
+        claim=claim,
+        creates_claim=claim.is_created and not cache.get("name"),
+        cache_name=cache.get("name") or "",
+        profile=cache.get("profile") or "",
+        has_empty_dir=empty_dir is not None,
+        empty_dir_limit=(empty_dir or {}).get("sizeLimit") or "",
+        host_path=given.get("hostPath") or "",
+        is_read_only=bool(given.get("readOnly")),
+        memory_limit=given.get("sharedMemorySizeLimit") or "",
+    )
+
+
+def _parse_multi_node(given: Fields) -> MultiNode:
+    parallelism, ray = given.get("parallelism") or {}, given.get("ray")
+    size = parallelism.get("pipeline") or 1
+    domain = (given.get("computeDomain") or {}) if size > 1 else {}
+    return MultiNode(
+        is_given=bool(given),
+        pipeline_size=size,
+        tensor_size=parallelism.get("tensor") or 1,
+        ray_port=0 if ray is None else int(ray.get("rayPort") or DEFAULT_RAY_PORT),
+        mpi_seconds=int((given.get("mpi") or {}).get("mpiStartTimeout") or DEFAULT_MPI_SECONDS),
+        creates_domain=bool(domain.get("create")),
+        domain_name=domain.get("name") or "",
+    )
+
+
 def _parse_picker(fields: Fields) -> PickerSpec:
     container, config_map = fields.get("containerSpec") or {}, fields.get("configMapRef") or {}
+    image = container.get("image") or {}
     return PickerSpec(
         is_wanted=bool(fields),
-        image=container.get("image") or {},
+        image=parse_image({**image, "tag": image.get("tag") or "latest"}),
         command=container.get("command") or [],
         args=container.get("args") or [],
         working_dir=container.get("workingDir") or "",
@@ -66,212 +233,3 @@ def _parse_picker(fields: Fields) -> PickerSpec:
         config_map=config_map.get("name") or "",
         config_key=config_map.get("key") or "",
     )
-
-
-class Spec:
-    """The spec; missing fields are empty, or have the documented default."""
-
-    def __init__(self, fields: Fields) -> None:
-        self.fields = fields
-
-    # The model and its container
-
-    @property
-    def image(self) -> Fields:
-        """`spec.image`."""
-        return t.cast(Fields, self.fields["image"])
-
-    @property
-    def auth_secret(self) -> str:
-        """`spec.authSecret`: the Secret with the credentials of NGC or Hugging Face."""
-        return self.fields.get("authSecret") or ""
-
-    @property
-    def env(self) -> list[dict[str, t.Any]]:
-        """`spec.env`."""
-        return self.fields.get("env") or []
-
-    @property
-    def command(self) -> t.Sequence[str] | None:
-        """`spec.command`."""
-        return self.fields.get("command")
-
-    @property
-    def args(self) -> t.Sequence[str] | None:
-        """`spec.args`."""
-        return self.fields.get("args")
-
-    @property
-    def resources(self) -> Fields | None:
-        """`spec.resources`: requests and limits of the model container."""
-        return self.fields.get("resources")
-
-    @property
-    def dra_resources(self) -> Items:
-        """`spec.draResources`."""
-        return self.fields.get("draResources") or ()
-
-    def probe(self, field: str) -> Fields:
-        """`spec.livenessProbe` and the like, with ``enabled`` and the ``probe`` itself."""
-        return self.fields.get(field) or {}
-
-    # The pod
-
-    @property
-    def scheduling(self) -> dict[str, t.Any]:
-        """The fields that have the same name in the pod spec."""
-        return {field: self.fields.get(field) for field in _SCHEDULING}
-
-    @property
-    def user_id(self) -> int | None:
-        """`spec.userID`."""
-        return self.fields.get("userID")
-
-    @property
-    def init_containers(self) -> Items:
-        """`spec.initContainers`."""
-        return self.fields.get("initContainers") or []
-
-    @property
-    def sidecars(self) -> Items:
-        """`spec.sidecarContainers`."""
-        return self.fields.get("sidecarContainers") or []
-
-    @property
-    def proxy(self) -> t.Mapping[str, str] | None:
-        """`spec.proxy`; None differs from an empty one."""
-        return self.fields.get("proxy")
-
-    @property
-    def labels(self) -> t.Mapping[str, str]:
-        """`spec.labels`."""
-        return self.fields.get("labels") or {}
-
-    @property
-    def annotations(self) -> t.Mapping[str, str]:
-        """`spec.annotations`."""
-        return self.fields.get("annotations") or {}
-
-    # Storage
-
-    @property
-    def storage(self) -> Fields:
-        """`spec.storage`."""
-        return self.fields.get("storage") or {}
-
-    @property
-    def pvc(self) -> Fields:
-        """`spec.storage.pvc`."""
-        return self.storage.get("pvc") or {}
-
-    @property
-    def creates_pvc(self) -> bool:
-        """Whether we create the PVC; a named NIMCache takes precedence."""
-        return bool(self.pvc.get("create")) and not self.cache_name
-
-    @property
-    def host_path(self) -> str:
-        """`spec.storage.hostPath`."""
-        return self.storage.get("hostPath") or ""
-
-    @property
-    def cache_name(self) -> str:
-        """`spec.storage.nimCache.name`: the NIMCache that the model comes from."""
-        return (self.storage.get("nimCache") or {}).get("name") or ""
-
-    # Scaling and metrics
-
-    @property
-    def replicas(self) -> int | None:
-        """`spec.replicas`."""
-        return self.fields.get("replicas")
-
-    @property
-    def is_autoscaled(self) -> bool:
-        """Whether a HorizontalPodAutoscaler is wanted."""
-        return bool(self.scale.get("enabled"))
-
-    @property
-    def scale(self) -> Fields:
-        """`spec.scale`."""
-        return self.fields.get("scale") or {}
-
-    @property
-    def hpa(self) -> Fields:
-        """`spec.scale.hpa`."""
-        return self.scale.get("hpa") or {}
-
-    @property
-    def is_monitored(self) -> bool:
-        """Whether a ServiceMonitor is wanted."""
-        return bool((self.fields.get("metrics") or {}).get("enabled"))
-
-    @property
-    def service_monitor(self) -> Fields:
-        """`spec.metrics.serviceMonitor`."""
-        return (self.fields.get("metrics") or {}).get("serviceMonitor") or {}
-
-    # Platform and nodes
-
-    @property
-    def is_kserve(self) -> bool:
-        """Whether the service runs on KServe."""
-        return bool(self.fields.get("inferencePlatform") == "kserve")
-
-    @property
-    def has_multi_node(self) -> bool:
-        """Whether `spec.multiNode` is set, even for only one node."""
-        return bool(self._multi_node)
-
-    @property
-    def is_multi_node(self) -> bool:
-        """Whether one replica spans several nodes; one pipeline stage is a plain Deployment."""
-        return self.pipeline_size > 1
-
-    @property
-    def pipeline_size(self) -> int:
-        """The number of nodes that one replica spans."""
-        return self._parallelism.get("pipeline") or 1
-
-    @property
-    def tensor_size(self) -> int:
-        """The number of GPUs that a replica uses on each of its nodes."""
-        return self._parallelism.get("tensor") or 1
-
-    @property
-    def ray_port(self) -> int:
-        """The port of Ray on the leader; 0 if MPI connects the nodes, which is the default."""
-        ray = self._multi_node.get("ray")
-        return 0 if ray is None else int(ray.get("rayPort") or DEFAULT_RAY_PORT)
-
-    @property
-    def mpi_seconds(self) -> int:
-        """How long the leader waits for its workers, in seconds."""
-        return int(
-            (self._multi_node.get("mpi") or {}).get("mpiStartTimeout") or DEFAULT_MPI_SECONDS
-        )
-
-    @property
-    def compute_domain(self) -> Fields:
-        """`spec.multiNode.computeDomain`, empty if unset or without effect."""
-        return (self._multi_node.get("computeDomain") or {}) if self.is_multi_node else {}
-
-    @property
-    def _multi_node(self) -> Fields:
-        return self.fields.get("multiNode") or {}
-
-    @property
-    def _parallelism(self) -> Fields:
-        return self._multi_node.get("parallelism") or {}
-
-    # How it is reached
-
-    @cached_property
-    def expose(self) -> Expose:
-        """`spec.expose`."""
-        return parse_expose(self.fields.get("expose") or {})
-
-    @cached_property
-    def picker(self) -> PickerSpec:
-        """The endpoint picker; KServe has its own."""
-        return _parse_picker({} if self.is_kserve else self.expose.picker)

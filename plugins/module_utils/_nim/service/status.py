@@ -11,7 +11,6 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
 from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, state_note
-from ..._builders.pod import image_reference
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.verdict import (
     NOT_READY,
@@ -113,7 +112,7 @@ def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
     service that is just being created, so requeue occasionally.
     """
     told = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
-    is_behind = told == state_note(app.spec.cache_name, READY)
+    is_behind = told == state_note(app.spec.storage.cache_name, READY)
     if store.failed:
         return replace(failed(store.reason, store.message), requeue=Requeue(after=is_behind))
     verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
@@ -121,7 +120,7 @@ def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
 
 
 def _without_layout(app: NIMServiceApp) -> Verdict:
-    image = image_reference(app.spec.image)
+    image = app.spec.image.reference
     message = f"Waiting for the registry of {image}, which is slow to answer"
     return Verdict(NOT_READY, WAITING_FOR_REGISTRY, message, requeue=Requeue(after=True, slow=True))
 

@@ -95,7 +95,7 @@ def count_pods(app: NIMServiceApp) -> int:
     if app.spec.is_kserve:
         return int((spec.get("predictor") or {}).get("minReplicas", 1))
     replicas = int(spec.get("replicas", 1))
-    return replicas * app.spec.pipeline_size if app.spec.is_multi_node else replicas
+    return replicas * app.spec.multi_node.pipeline_size if app.spec.is_multi_node else replicas
 
 
 def is_known(app: NIMServiceApp) -> bool:

@@ -44,6 +44,7 @@ OF_FOLDERS = {
     "test_secret_documents.py": "documents of random shape, in which gather leaves no secret",
     "test_secret_formats.py": "the formats in which gather finds secrets",
     "test_secret_snippets.py": "texts as programs print them, in which gather leaves no secret",
+    "test_spec_reads.py": "where specs are read",
     "test_takeover.py": "a kind takes over objects of the reference operator",
 }
 """Test file -> what it tests, instead of one module."""

@@ -10,7 +10,7 @@ import typing as t
 from ...._base.types import Manifest
 from ...._builders.deployment import build_deployment, pod_template
 from ...._builders.env import normalize_env
-from ...._builders.pod import image_reference, pull_secrets, without_empty
+from ...._builders.pod import pull_secrets, without_empty
 from ...._builders.rbac import build_role
 from ..app import NIMServiceApp
 from ..pod.containers import pull_policy
@@ -51,7 +51,7 @@ def build_picker(app: NIMServiceApp) -> Manifest:
 def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
     """The pod runs as the image's user, even root, unless the operator forbids it."""
     images = (app.spec.picker.image, app.spec.image)
-    secrets = dict.fromkeys(name for image in images for name in image.get("pullSecrets") or ())
+    secrets = dict.fromkeys(name for image in images for name in image.pull_secrets)
     return without_empty(
         {
             "serviceAccountName": picker_name(app),
@@ -64,12 +64,11 @@ def _build_pod(app: NIMServiceApp) -> dict[str, t.Any]:
 
 def _build_container(app: NIMServiceApp) -> dict[str, t.Any]:
     picker = app.spec.picker
-    image = picker.image
     return without_empty(
         {
             "name": "epp",
-            "image": image_reference({**image, "tag": image.get("tag") or "latest"}),
-            "imagePullPolicy": pull_policy(app, image),
+            "image": picker.image.reference,
+            "imagePullPolicy": pull_policy(app, picker.image),
             "command": picker.command,
             "args": picker.args or _default_args(app),
             "workingDir": picker.working_dir,

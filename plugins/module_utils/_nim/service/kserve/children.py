@@ -19,7 +19,7 @@ def kserve_children(app: NIMServiceApp, store: Store) -> list[Child]:
 
     NimError if its mode is unknown, or incompatible with the spec.
     """
-    if app.spec.has_multi_node:
+    if app.spec.multi_node.is_given:
         raise NimError(
             "nimservice.spec.multiNode cannot be set when the inferencePlatform is KServe"
         )

@@ -104,9 +104,7 @@ def ignored_fields(app: NIMServiceApp) -> list[str]:
     """Fields that are set but have no effect in the mode of the InferenceService."""
     if _settled_mode(app) in ("", *_STANDARD):
         return []
-    return [
-        f"spec.{field}" for field in ("replicas", "userID", "groupID") if field in app.spec.fields
-    ]
+    return [f"spec.{field}" for field in app.spec.for_knative]
 
 
 def _settled_mode(app: NIMServiceApp) -> str:

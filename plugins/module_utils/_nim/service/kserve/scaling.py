@@ -27,10 +27,10 @@ def build_scaling(app: NIMServiceApp) -> dict[str, t.Any]:
 
     It supports one target, for CPU or memory. NimError if that is not a number.
     """
-    if not app.spec.is_autoscaled:
+    given = app.spec.autoscaler
+    if given is None:
         replicas = app.spec.replicas
         return {} if replicas is None else {"minReplicas": replicas, "maxReplicas": replicas}
-    given = app.spec.hpa
     limits = {
         "minReplicas": given.get("minReplicas"),
         "maxReplicas": given.get("maxReplicas") or None,

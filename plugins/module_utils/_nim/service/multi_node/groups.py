@@ -23,7 +23,7 @@ def group_children(app: NIMServiceApp, store: Store) -> list[Child]:
     children = []
     if creates_domain(app):
         children.append(Child(build_domain(app)))
-    if not app.spec.ray_port:
+    if not app.spec.multi_node.ray_port:
         children += [
             Child(mpi.build_hostfiles(app, count_groups(app))),
             Child(mpi.build_start_script(app)),
@@ -39,7 +39,7 @@ def group_reads(app: NIMServiceApp) -> list[Read]:
     """
     namespace = app.namespace
     if app.spec.is_multi_node:
-        wanted = [] if app.spec.ray_port else _config_maps(app)
+        wanted = [] if app.spec.multi_node.ray_port else _config_maps(app)
         wanted += [("ComputeDomain", domain_name(app))] if domain_name(app) else []
     elif has_leftovers(app):
         wanted = group_leftovers(app)[:-1]
@@ -50,7 +50,7 @@ def group_reads(app: NIMServiceApp) -> list[Read]:
         return []
     names = (*wanted, groups_of(app))
     reads: list[Read] = [ReadObject(kind, namespace, name) for kind, name in names]
-    if app.spec.is_multi_node and not app.spec.ray_port:
+    if app.spec.is_multi_node and not app.spec.multi_node.ray_port:
         reads.append(ReadPresence("Secret", namespace, mpi.key_name(app)))
     return reads
 

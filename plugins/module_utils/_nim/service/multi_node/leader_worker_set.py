@@ -41,7 +41,7 @@ def build_groups(app: NIMServiceApp, store: Store) -> Manifest:
     variants = (_leader(app), _worker(app))
     templates = [build_template(app, store, variant) for variant in variants]
     groups = {
-        "size": app.spec.pipeline_size,
+        "size": app.spec.multi_node.pipeline_size,
         "restartPolicy": "RecreateGroupOnPodRestart",
         **dict(zip(_TEMPLATES, templates, strict=True)),
     }
@@ -75,7 +75,7 @@ def _leader(app: NIMServiceApp) -> PodVariant:
         model_probes(app.spec),
         env=leader_env(app),
     )
-    if port := app.spec.ray_port:
+    if port := app.spec.multi_node.ray_port:
         args = ["nim-serve-ray", "--head", "--port", str(port)]
         return replace(frame, args=args, ports={"ray": port})
     return replace(frame, volumes=mpi.leader_volumes(app), mounts=mpi.leader_mounts())
@@ -89,7 +89,7 @@ def _worker(app: NIMServiceApp) -> PodVariant:
         is_selected=False,
         env=worker_env(),
     )
-    if port := app.spec.ray_port:
+    if port := app.spec.multi_node.ray_port:
         args = ["nim-serve-ray", "--head-address", f"$(LWS_LEADER_ADDRESS):{port}"]
         probes = {"startupProbe": _RAY_WORKER_PROBE}
         return replace(frame, args=args, ports={"ray": port}, probes=probes)

@@ -42,10 +42,11 @@ def build_hostfiles(app: NIMServiceApp, groups: int) -> Manifest:
 
     NimError if they do not fit into a ConfigMap.
     """
-    if groups * app.spec.pipeline_size * len(_worker_line(app, 0, 0)) > _MAX_CONFIG_MAP:
+    nodes = app.spec.multi_node.pipeline_size
+    if groups * nodes * len(_worker_line(app, 0, 0)) > _MAX_CONFIG_MAP:
         raise NimError(
-            f"spec.replicas: the hostfiles of {groups} replicas on {app.spec.pipeline_size} nodes"
-            " each (spec.multiNode.parallelism.pipeline) do not fit into a ConfigMap: use fewer, or"
+            f"spec.replicas: the hostfiles of {groups} replicas on {nodes} nodes each"
+            " (spec.multiNode.parallelism.pipeline) do not fit into a ConfigMap: use fewer, or"
             " spec.multiNode.ray"
         )
     files = {f"hostfile-{group}": _hostfile(app, group) for group in range(groups)}
@@ -89,14 +90,15 @@ def worker_mounts() -> Items:
 
 
 def _hostfile(app: NIMServiceApp, group: int) -> str:
-    workers = (_worker_line(app, group, worker) for worker in range(1, app.spec.pipeline_size))
-    return "".join((f"localhost slots={app.spec.tensor_size}\n", *workers))
+    nodes = app.spec.multi_node
+    workers = (_worker_line(app, group, worker) for worker in range(1, nodes.pipeline_size))
+    return "".join((f"localhost slots={nodes.tensor_size}\n", *workers))
 
 
 def _worker_line(app: NIMServiceApp, group: int, worker: int) -> str:
     groups = groups_of(app).name
     host = f"{groups}-{group}-{worker}.{groups}.{app.namespace}.svc"
-    return f"{host} slots={app.spec.tensor_size}\n"
+    return f"{host} slots={app.spec.multi_node.tensor_size}\n"
 
 
 def _build_config_map(app: NIMServiceApp, name: str, data: t.Mapping[str, str]) -> Manifest:

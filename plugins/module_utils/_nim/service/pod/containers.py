@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._builders.certificates import ca_init_container, cert_config_map
+from ...._builders.certificates import ca_init_container
 from ...._builders.copies import refuse_copies
-from ...._builders.env import proxy_env
-from ...._builders.pod import find_container, image_reference, without_empty
+from ...._builders.image import Image
+from ...._builders.pod import find_container, without_empty
+from ...._builders.side_container import SideContainer, build_side_container
 from ...dra.pod_claims import PodClaim, with_claims
 from ..app import NIMServiceApp
 from ..dra import pod_claims
@@ -33,8 +34,8 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> I
     mounts = [*build_main_mounts(app, store, native=native), *variant.mounts]
     model = {
         "name": variant.container,
-        "image": image_reference(spec.image),
-        "imagePullPolicy": spec.image.get("pullPolicy"),
+        "image": spec.image.reference,
+        "imagePullPolicy": spec.image.pull_policy,
         "command": spec.command,
         "args": spec.args or list(variant.args),
         "ports": [
@@ -55,16 +56,15 @@ def build_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> I
 def build_init_containers(app: NIMServiceApp, store: Store, variant: PodVariant) -> Items:
     """The init container for certificates, if any, then the user's."""
     mounts = build_init_mounts(app, store, native=is_native(app, store))
-    first = [_ca_container(app, mounts, variant)] if cert_config_map(app.spec.fields) else []
+    first = [_ca_container(app, mounts, variant)] if app.spec.proxy.config_map else []
     users = app.spec.init_containers
     _refuse_copies(app, "spec.initContainers", len(users), mounts)
     return first + [_side_container(app, item, mounts) for item in users]
 
 
-def pull_policy(app: NIMServiceApp, own: t.Mapping[str, t.Any]) -> str:
+def pull_policy(app: NIMServiceApp, own: Image) -> str:
     """The pull policy of a container with an image of its own: else the model's, or neither."""
-    images = (own, app.spec.image)
-    return next((str(image["pullPolicy"]) for image in images if image.get("pullPolicy")), "")
+    return own.pull_policy or app.spec.image.pull_policy
 
 
 def _refuse_copies(
@@ -74,29 +74,17 @@ def _refuse_copies(
     shared = {
         "spec.env": app.spec.env,
         "spec.authSecret": app.spec.auth_secret,
-        "spec.image": app.spec.image.get("pullPolicy"),
-        "spec.proxy": proxy_env(app.spec.proxy),
+        "spec.image": app.spec.image.pull_policy,
+        "spec.proxy": app.spec.proxy.env,
         "spec.storage": mounts,
         "spec.draResources": [[claim.name, claim.requests] for claim in claims],
     }
     refuse_copies(shared, into, copies)
 
 
-def _side_container(
-    app: NIMServiceApp, given: t.Mapping[str, t.Any], mounts: Items
-) -> dict[str, t.Any]:
-    return without_empty(
-        {
-            "name": given["name"],
-            "image": image_reference(given["image"]),
-            "imagePullPolicy": pull_policy(app, given["image"]),
-            "command": given.get("command"),
-            "args": given.get("args"),
-            "workingDir": given.get("workingDir"),
-            "env": side_env(app, given.get("env")),
-            "volumeMounts": mounts,
-        }
-    )
+def _side_container(app: NIMServiceApp, given: SideContainer, mounts: Items) -> dict[str, t.Any]:
+    env = side_env(app, given.env)
+    return build_side_container(given, env, mounts, pull_policy(app, given.image))
 
 
 def _ca_container(app: NIMServiceApp, mounts: Items, variant: PodVariant) -> dict[str, t.Any]:
@@ -105,9 +93,9 @@ def _ca_container(app: NIMServiceApp, mounts: Items, variant: PodVariant) -> dic
     The script of a live one of the same image is kept: that of the reference, or of another release
     of ours, does the same, and changing it would restart the pods for nothing.
     """
-    image = image_reference(app.spec.image)
-    container = ca_init_container(image, side_env(app, None), mounts)
-    if policy := app.spec.image.get("pullPolicy"):
+    image = app.spec.image.reference
+    container = ca_init_container(image, side_env(app), mounts)
+    if policy := app.spec.image.pull_policy:
         container["imagePullPolicy"] = policy
     live = find_container(variant.live, container["name"], "initContainers")
     if live.get("image") == image and live.get("command"):

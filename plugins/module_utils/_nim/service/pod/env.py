@@ -13,7 +13,6 @@ from ...._builders.env import (
     env,
     merge_env,
     normalize_env,
-    proxy_env,
     secret_env,
 )
 from ..app import NIMServiceApp
@@ -32,13 +31,13 @@ def base_env(app: NIMServiceApp) -> list[EnvVar]:
     In groups of pods, the variables about the group come last.
     """
     merged = merge_env(_standard_env(app), app.spec.env)
-    merged = merge_env(merged, proxy_env(app.spec.proxy))
+    merged = merge_env(merged, app.spec.proxy.env)
     return merge_env(group_env(app), merged) if app.spec.is_multi_node else merged
 
 
-def side_env(app: NIMServiceApp, own: t.Sequence[EnvVar] | None) -> list[EnvVar]:
+def side_env(app: NIMServiceApp, own: t.Sequence[EnvVar] = ()) -> list[EnvVar]:
     """The environment of an init container or sidecar; its own variables win and come first."""
-    return normalize_env(merge_env(base_env(app), own or []))
+    return normalize_env(merge_env(base_env(app), own))
 
 
 def main_env(

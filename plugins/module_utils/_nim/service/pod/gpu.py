@@ -9,7 +9,6 @@ import typing as t
 
 from ...._builders.gpu import (
     GPU,
-    amounts_of,
     has_gpus,
     parallelism_of,
     parse_parallelism,
@@ -26,7 +25,7 @@ def build_resources(app: NIMServiceApp, store: Store) -> dict[str, t.Any]:
 
     Raises NimError if the profile's GPU count is not a positive number.
     """
-    amounts = amounts_of(app.spec.resources)
+    amounts = app.spec.amounts
     profile = None if app.spec.dra_resources else _profile(store)
     if profile is not None and not has_gpus(amounts):
         amounts = with_gpus(amounts, _gpu_count(app, profile))
@@ -42,8 +41,8 @@ def _profile(store: Store) -> dict[str, t.Any] | None:
 
 
 def _gpu_count(app: NIMServiceApp, profile: t.Mapping[str, t.Any]) -> str:
-    if app.spec.has_multi_node:
-        return str(app.spec.tensor_size)
+    if app.spec.multi_node.is_given:
+        return str(app.spec.multi_node.tensor_size)
     return parse_parallelism(
         parallelism_of(profile) or "1",
         f"{profile['name']} of spec.storage.nimCache.profile",

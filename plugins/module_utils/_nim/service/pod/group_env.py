@@ -16,10 +16,10 @@ def group_env(app: NIMServiceApp) -> list[EnvVar]:
     return [
         *env(
             NIM_MPI_ALLOW_RUN_AS_ROOT="0",
-            NIM_NUM_COMPUTE_NODES=str(app.spec.pipeline_size),
+            NIM_NUM_COMPUTE_NODES=str(app.spec.multi_node.pipeline_size),
             NIM_MULTI_NODE="1",
-            NIM_TENSOR_PARALLEL_SIZE=str(app.spec.tensor_size),
-            NIM_PIPELINE_PARALLEL_SIZE=str(app.spec.pipeline_size),
+            NIM_TENSOR_PARALLEL_SIZE=str(app.spec.multi_node.tensor_size),
+            NIM_PIPELINE_PARALLEL_SIZE=str(app.spec.multi_node.pipeline_size),
         ),
         field_env("NIM_NODE_RANK", f"metadata.labels['{_GROUPS}/worker-index']"),
     ]
@@ -32,8 +32,8 @@ def leader_env(app: NIMServiceApp) -> list[EnvVar]:
             NIM_LEADER_ROLE="1",
             OMPI_MCA_orte_keep_fqdn_hostnames="true",
             OMPI_MCA_plm_rsh_args="-o ConnectionAttempts=20",
-            GPUS_PER_NODE=str(app.spec.tensor_size),
-            CLUSTER_START_TIMEOUT=str(app.spec.mpi_seconds),
+            GPUS_PER_NODE=str(app.spec.multi_node.tensor_size),
+            CLUSTER_START_TIMEOUT=str(app.spec.multi_node.mpi_seconds),
         ),
         field_env("CLUSTER_SIZE", f"metadata.annotations['{_GROUPS}/size']"),
         field_env("GROUP_INDEX", f"metadata.labels['{_GROUPS}/group-index']"),

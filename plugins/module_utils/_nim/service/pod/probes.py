@@ -25,4 +25,4 @@ def model_probes(
         "readinessProbe": ("/v1/health/ready", 15, 3),
         "startupProbe": ("/v1/health/ready", 30, startup_failures),
     }
-    return build_probes(spec.probe, defaults, handle)
+    return build_probes(spec.probes, defaults, handle)

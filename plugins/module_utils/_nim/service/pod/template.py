@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._builders.pod import group_id, pull_secrets, seccomp, user_id, without_empty
+from ...._builders.pod import pull_secrets, seccomp, without_empty
 from ...._engine.metadata import Labels
 from ...dra.pod_claims import build_pod_claims
 from ..app import NIMServiceApp
@@ -39,11 +39,11 @@ def _build_spec(app: NIMServiceApp, store: Store, variant: PodVariant) -> dict[s
         {
             **spec.scheduling,
             "serviceAccountName": app.name,
-            "imagePullSecrets": pull_secrets(dict.fromkeys(spec.image.get("pullSecrets") or ())),
+            "imagePullSecrets": pull_secrets(dict.fromkeys(spec.image.pull_secrets)),
             "securityContext": {
-                "runAsUser": user_id(spec.fields),
-                "runAsGroup": group_id(spec.fields),
-                "fsGroup": group_id(spec.fields),
+                "runAsUser": spec.user,
+                "runAsGroup": spec.group,
+                "fsGroup": spec.group,
                 **seccomp(app.observed.orchestrator),
             },
             "initContainers": build_init_containers(app, store, variant),

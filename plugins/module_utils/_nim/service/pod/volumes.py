@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...._builders.certificates import ca_init_mounts, ca_main_mount, ca_volumes, cert_config_map
+from ...._builders.certificates import ca_init_mounts, ca_main_mount, ca_volumes
 from ...._builders.pod import without_empty
 from ..app import NIMServiceApp
 from ..model_layout import MODEL_VOLUME, NATIVE_PATH
@@ -21,13 +21,13 @@ _SCRATCH = "scratch"
 
 def build_volumes(app: NIMServiceApp, store: Store) -> Items:
     """The pod's volumes, in order."""
-    limit = app.spec.storage.get("sharedMemorySizeLimit")
+    limit = app.spec.storage.memory_limit
     memory = {"medium": "Memory", **without_empty({"sizeLimit": limit})}
     volumes: Items = [{"name": "dshm", "emptyDir": memory}]
     if _needs_scratch(app):
         volumes.append({"name": _SCRATCH, "emptyDir": {}})
     volumes.append({"name": MODEL_VOLUME, **store.source})
-    config_map = cert_config_map(app.spec.fields)
+    config_map = app.spec.proxy.config_map
     return volumes + (ca_volumes(config_map) if config_map else [])
 
 
@@ -38,13 +38,13 @@ def build_main_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Item
         {"name": "dshm", "mountPath": "/dev/shm"},
         *_scratch_mounts(app),
     ]
-    return mounts + ([ca_main_mount()] if cert_config_map(app.spec.fields) else [])
+    return mounts + ([ca_main_mount()] if app.spec.proxy.config_map else [])
 
 
 def build_init_mounts(app: NIMServiceApp, store: Store, *, native: bool) -> Items:
     """The mounts of every init container, the one for certificates included."""
     mounts = [*_model_mounts(store, native=native), *_scratch_mounts(app)]
-    return mounts + (ca_init_mounts() if cert_config_map(app.spec.fields) else [])
+    return mounts + (ca_init_mounts() if app.spec.proxy.config_map else [])
 
 
 def _model_mounts(store: Store, *, native: bool) -> Items:

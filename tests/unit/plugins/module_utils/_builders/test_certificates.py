@@ -3,27 +3,12 @@
 
 from __future__ import annotations
 
-import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.certificates import (
     ca_init_container,
     ca_init_mounts,
     ca_main_mount,
     ca_volumes,
-    cert_config_map,
 )
-
-
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
-        ({}, ""),
-        ({"proxy": None}, ""),
-        ({"proxy": {}}, ""),
-        ({"proxy": {"certConfigMap": "ca"}}, "ca"),
-    ],
-)
-def test_the_config_map(spec, name):
-    assert cert_config_map(spec) == name
 
 
 def test_mounts_and_volumes_fit():

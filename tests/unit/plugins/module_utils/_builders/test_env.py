@@ -10,7 +10,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.env import (
     field_env,
     merge_env,
     normalize_env,
-    proxy_env,
     secret_env,
 )
 
@@ -52,26 +51,3 @@ def test_drop():
 def test_tidy_keeps_the_last_of_a_name():
     items = [*env(A="1", B=""), {"name": "A", "valueFrom": {}}]
     assert normalize_env(items) == [{"name": "B"}, {"name": "A", "valueFrom": {}}]
-
-
-@pytest.mark.parametrize(
-    ("proxy", "expected"),
-    [
-        pytest.param(None, {}, id="none"),
-        pytest.param(
-            {"httpsProxy": "s"},
-            {"HTTPS_PROXY": "s", "https_proxy": "s", "HTTP_PROXY": ""},
-            id="https only",
-        ),
-        pytest.param({}, {"NIM_SDK_USE_NATIVE_TLS": "1", "no_proxy": ""}, id="empty"),
-        pytest.param(
-            {"noProxy": "a,b", "httpProxy": "h"},
-            {"NO_PROXY": "a,b", "http_proxy": "h"},
-            id="others",
-        ),
-    ],
-)
-def test_proxy(proxy, expected):
-    found = {item["name"]: item["value"] for item in proxy_env(proxy)}
-    assert expected.items() <= found.items()
-    assert len(found) == (7 if expected else 0)

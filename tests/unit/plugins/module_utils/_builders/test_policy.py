@@ -102,18 +102,18 @@ def test_root_user(value: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "config_map", "fields"),
+    ("user", "config_map", "fields"),
     [
-        ({}, "", []),
-        ({"userID": 1}, "", []),
-        ({"userID": 0}, "", ["spec.userID"]),
-        ({"userID": 0}, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
+        (None, "", []),
+        (1, "", []),
+        (0, "", ["spec.userID"]),
+        (0, "ca", ["spec.userID", "spec.proxy.certConfigMap"]),
     ],
 )
-def test_root_in_a_spec(spec: t.Any, config_map: str, fields: list[str]) -> None:
-    faults = root_user_faults(told(NIMOPS_ROOT_USER="forbid"), spec, config_map)
+def test_root_in_a_spec(user: int | None, config_map: str, fields: list[str]) -> None:
+    faults = root_user_faults(told(NIMOPS_ROOT_USER="forbid"), user, config_map)
     assert [fault.partition(":")[0] for fault in faults] == fields
-    assert root_user_faults(told(), spec, config_map) == []
+    assert root_user_faults(told(), user, config_map) == []
 
 
 @pytest.mark.parametrize(

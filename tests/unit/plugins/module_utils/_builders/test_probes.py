@@ -38,14 +38,13 @@ def default(path: str, delay: int, failures: int) -> dict[str, t.Any]:
     ],
 )
 def test_probe_of_the_user(given: t.Any, wanted: t.Any) -> None:
-    fields = {"livenessProbe": given}
-    made = build_probes(lambda field: fields.get(field, {}), DEFAULTS)
+    made = build_probes({"livenessProbe": given}, DEFAULTS)
     assert made.get("livenessProbe") == wanted
     assert made["startupProbe"] == default("/ready", 30, 120)
 
 
 def test_handler() -> None:
-    made = build_probes(lambda field: {}, DEFAULTS, lambda path: {"exec": {"command": [path]}})
+    made = build_probes({}, DEFAULTS, lambda path: {"exec": {"command": [path]}})
     assert made["livenessProbe"]["exec"] == {"command": ["/live"]}
     assert all("httpGet" not in probe for probe in made.values())
 

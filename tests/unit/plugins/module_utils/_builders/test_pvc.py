@@ -6,26 +6,37 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
-from ansible_collections.nimops.nim.plugins.module_utils._builders.pvc import build_pvc, pvc_name
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pvc import (
+    build_claim,
+    parse_claim,
+)
+
+CR = {
+    "apiVersion": "apps.nvidia.com/v1alpha1",
+    "kind": "NIMCache",
+    "metadata": {"name": "c", "namespace": "nim", "uid": "1"},
+    "spec": {},
+}
 
 
-def cr(**pvc):
-    return {
-        "apiVersion": "apps.nvidia.com/v1alpha1",
-        "kind": "NIMCache",
-        "metadata": {"name": "c", "namespace": "nim", "uid": "1"},
-        "spec": {"storage": {"pvc": pvc}},
-    }
+def build(labels, **pvc):
+    claim = parse_claim(CR, pvc)
+    return build_claim(App(CR), claim.given, claim.name, labels, claim.field)
 
 
-def app(**pvc):
-    return App(cr(**pvc))
-
-
-def test_names():
-    assert pvc_name(cr(name="mine")) == "mine"
-    assert pvc_name(cr()) == "c-pvc"
-    assert pvc_name({"metadata": {"name": "c"}, "spec": {}}) == "c-pvc"
+@pytest.mark.parametrize(
+    ("given", "name", "is_named", "is_created", "sub_path"),
+    [
+        (None, "c-pvc", False, False, ""),
+        ({}, "c-pvc", False, False, ""),
+        ({"create": True, "subPath": "a/b"}, "c-pvc", False, True, "a/b"),
+        ({"name": "mine"}, "mine", True, False, ""),
+    ],
+)
+def test_names(given, name, is_named, is_created, sub_path):
+    claim = parse_claim(CR, given)
+    assert (claim.name, claim.field) == (name, "spec.storage.pvc")
+    assert (claim.is_named, claim.is_created, claim.sub_path) == (is_named, is_created, sub_path)
 
 
 def test_a_claim():
@@ -35,7 +46,7 @@ def test_a_claim():
         "volumeAccessMode": "ReadWriteMany",
         "annotations": {"a": "1"},
     }
-    made = build_pvc(app(**pvc), {"app": "x"})
+    made = build({"app": "x"}, **pvc)
     assert made["spec"] == {
         "accessModes": ["ReadWriteMany"],
         "resources": {"requests": {"storage": "50Gi"}},
@@ -47,7 +58,7 @@ def test_a_claim():
 
 
 def test_what_is_not_given_is_left_out():
-    made = build_pvc(app(size="1Gi"), {})
+    made = build({}, size="1Gi")
     assert "storageClassName" not in made["spec"]
     assert set(made["metadata"]) == {"name", "namespace", "ownerReferences"}
 
@@ -58,4 +69,4 @@ def test_sizes_that_are_no_quantity(size):
         NimError,
         match=r"failed to parse size for pvc creation c-pvc, err .*spec\.storage\.pvc\.size",
     ):
-        build_pvc(app(size=size), {})
+        build({}, size=size)

@@ -16,29 +16,8 @@ READ = "NIM_BUILD_MODEL_MANIFEST_POD_COMPLETED"
 
 def test_names(build: Make) -> None:
     app = NIMBuildApp(build())
-    assert (app.cache_name, app.model_name) == ("llama", "engine")
     assert app.build_pod_name == "engine-engine-build-pod"
     assert app.manifest_pod_name == "engine-local-manifest-pod"
-
-
-@pytest.mark.parametrize(
-    ("spec", "profile", "model"),
-    [
-        pytest.param({}, "", "engine", id="unset"),
-        pytest.param(
-            {"modelName": "", "nimCache": {"name": "c", "profile": None}}, "", "engine", id="empty"
-        ),
-        pytest.param(
-            {"modelName": "m", "nimCache": {"name": "c", "profile": "aaaa"}},
-            "aaaa",
-            "m",
-            id="given",
-        ),
-    ],
-)
-def test_profile_and_model(build: Make, spec: t.Any, profile: str, model: str) -> None:
-    app = NIMBuildApp(build(**spec))
-    assert (app.profile, app.model_name) == (profile, model)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_pod(build: Make, cache: Make) -> None:
     assert container == {
         "name": "nim-build-manifest-ctr",
         "image": "nvcr.io/nim/meta/llama:1.12.0",
-        "securityContext": container_security(on["spec"]),
+        "securityContext": container_security(1000, 2000),
         "volumeMounts": [{"name": "nim-cache-volume", "mountPath": "/model-store"}],
     }
 

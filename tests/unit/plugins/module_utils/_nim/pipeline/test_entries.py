@@ -82,7 +82,7 @@ def test_entries(make: t.Any, entries: t.Any, served: t.Any, problems: t.Any) ->
 
 def test_the_last_of_a_name_counts(make: t.Any) -> None:
     cr = make.pipeline(make.entry("a", spec={"first": 1}), make.entry("a", spec={"last": 1}))
-    assert served_entries(NIMPipelineApp(cr))["a"].fields["spec"] == {"last": 1}
+    assert served_entries(NIMPipelineApp(cr))["a"].service_spec == {"last": 1}
 
 
 def test_what_cannot_be_served_is_enabled_all_the_same(make: t.Any) -> None:

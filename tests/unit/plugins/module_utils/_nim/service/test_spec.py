@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import replace
+from dataclasses import astuple, replace
+from operator import attrgetter
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
-from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec import PickerSpec, Spec
+from ansible_collections.nimops.nim.plugins.module_utils._builders.image import parse_image
+from ansible_collections.nimops.nim.plugins.module_utils._nim.service.spec import (
+    PickerSpec,
+    parse_spec,
+)
 
 
 def router(**fields: t.Any) -> dict[str, t.Any]:
@@ -22,10 +26,14 @@ def router(**fields: t.Any) -> dict[str, t.Any]:
         pytest.param("is_autoscaled", {"scale": {"enabled": True}}, True, id="scale"),
         pytest.param("is_monitored", {"metrics": {"serviceMonitor": {}}}, False, id="no metrics"),
         pytest.param("is_monitored", {"metrics": {"enabled": True}}, True, id="metrics"),
-        pytest.param("creates_pvc", {"storage": {"pvc": {"name": "x"}}}, False, id="own claim"),
-        pytest.param("creates_pvc", {"storage": {"pvc": {"create": True}}}, True, id="claim"),
         pytest.param(
-            "creates_pvc",
+            "storage.creates_claim", {"storage": {"pvc": {"name": "x"}}}, False, id="own claim"
+        ),
+        pytest.param(
+            "storage.creates_claim", {"storage": {"pvc": {"create": True}}}, True, id="claim"
+        ),
+        pytest.param(
+            "storage.creates_claim",
             {"storage": {"pvc": {"create": True}, "nimCache": {"name": "c"}}},
             False,
             id="a cache comes before the claim",
@@ -42,12 +50,12 @@ def router(**fields: t.Any) -> dict[str, t.Any]:
     ],
 )
 def test_predicate(make: t.Any, predicate: str, spec: dict[str, t.Any], wanted: bool) -> None:
-    assert getattr(Spec(make.cr(spec)["spec"]), predicate) is wanted
+    assert attrgetter(predicate)(parse_spec(make.cr(spec))) is wanted
 
 
 @pytest.mark.parametrize("expose", [None, {}, {"service": None, "router": None}])
 def test_expose_is_optional(make: t.Any, expose: t.Any) -> None:
-    found = Spec(make.cr({"expose": expose})["spec"])
+    found = parse_spec(make.cr({"expose": expose}))
     assert (found.expose.ports, found.expose.kinds, found.picker.is_wanted) == (
         {"api": 8000},
         (),
@@ -69,7 +77,9 @@ PICKER = {
     "ports": [{"containerPort": 1}],
     "configMapRef": {"name": "mine", "key": "k"},
 }
-NO_PICKER = PickerSpec(False, {}, [], [], "", [], {}, {}, {}, (), None, "", "")
+NO_PICKER = PickerSpec(
+    False, parse_image({"tag": "latest"}), [], [], "", [], {}, {}, {}, (), None, "", ""
+)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +95,7 @@ NO_PICKER = PickerSpec(False, {}, [], [], "", [], {}, {}, {}, (), None, "", "")
             router(eppConfig=PICKER),
             PickerSpec(
                 is_wanted=True,
-                image={"repository": "r"},
+                image=parse_image({"repository": "r", "tag": "latest"}),
                 command=["c"],
                 args=["a"],
                 working_dir="/w",
@@ -106,51 +116,70 @@ NO_PICKER = PickerSpec(False, {}, [], [], "", [], {}, {}, {}, (), None, "", "")
     ],
 )
 def test_picker(make: t.Any, spec: t.Any, wanted: PickerSpec) -> None:
-    assert Spec(make.cr(spec)["spec"]).picker == wanted
+    assert parse_spec(make.cr(spec)).picker == wanted
 
 
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        pytest.param(None, (1, 1, 0, 300, {}), id="one node"),
-        pytest.param({"parallelism": {}}, (1, 1, 0, 300, {}), id="nothing said"),
+        pytest.param(None, (False, 1, 1, 0, 300, False, ""), id="one node"),
+        pytest.param({"parallelism": {}}, (True, 1, 1, 0, 300, False, ""), id="nothing said"),
         pytest.param(
             {"parallelism": {"pipeline": 3, "tensor": 8}, "mpi": {"mpiStartTimeout": 0}},
-            (3, 8, 0, 300, {}),
+            (True, 3, 8, 0, 300, False, ""),
             id="MPI, zero of the reference",
         ),
         pytest.param(
             {"parallelism": {"pipeline": 3}, "mpi": {"mpiStartTimeout": 6000}},
-            (3, 1, 0, 6000, {}),
+            (True, 3, 1, 0, 6000, False, ""),
             id="MPI, tensor unset",
         ),
         pytest.param(
-            {"parallelism": {"pipeline": 2}, "ray": {}}, (2, 1, 6379, 300, {}), id="Ray by default"
+            {"parallelism": {"pipeline": 2}, "ray": {}},
+            (True, 2, 1, 6379, 300, False, ""),
+            id="Ray by default",
         ),
         pytest.param(
             {"parallelism": {"pipeline": 2}, "ray": {"rayPort": 7000}},
-            (2, 1, 7000, 300, {}),
+            (True, 2, 1, 7000, 300, False, ""),
             id="Ray",
         ),
         pytest.param(
             {"parallelism": {"pipeline": 2}, "computeDomain": {"create": True}},
-            (2, 1, 0, 300, {"create": True}),
+            (True, 2, 1, 0, 300, True, ""),
             id="ComputeDomain",
         ),
         pytest.param(
+            {"parallelism": {"pipeline": 2}, "computeDomain": {"name": "d"}},
+            (True, 2, 1, 0, 300, False, "d"),
+            id="ComputeDomain of the user",
+        ),
+        pytest.param(
             {"parallelism": {"pipeline": 1}, "computeDomain": {"create": True}},
-            (1, 1, 0, 300, {}),
+            (True, 1, 1, 0, 300, False, ""),
             id="ComputeDomain without effect",
         ),
     ],
 )
 def test_multi_node_fields(make: t.Any, given: t.Any, wanted: t.Any) -> None:
-    cr = make.cr({"multiNode": given})
-    found = (
-        NIMServiceApp(cr).spec.pipeline_size,
-        NIMServiceApp(cr).spec.tensor_size,
-        NIMServiceApp(cr).spec.ray_port,
-        NIMServiceApp(cr).spec.mpi_seconds,
-        NIMServiceApp(cr).spec.compute_domain,
-    )
-    assert found == wanted
+    assert astuple(parse_spec(make.cr({"multiNode": given})).multi_node) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param({}, [], id="none"),
+        pytest.param({"groupID": 0, "userID": 1}, ["userID", "groupID"], id="in order"),
+        pytest.param({"replicas": 2, "command": ["c"]}, ["replicas"], id="beside others"),
+    ],
+)
+def test_fields_that_knative_ignores(make: t.Any, given: t.Any, wanted: list[str]) -> None:
+    assert parse_spec(make.cr({"replicas": None} | given)).for_knative == wanted
+
+
+def test_a_spec_to_finalize_is_empty(make: t.Any) -> None:
+    spec = parse_spec(make.cr() | {"spec": {}})
+    assert (spec.image.reference, spec.storage.claim.name) == ("", "llm-pvc")
+    assert not spec.storage.creates_claim
+    assert not spec.is_kserve
+    assert not spec.is_multi_node

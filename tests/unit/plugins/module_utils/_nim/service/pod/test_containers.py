@@ -6,6 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._builders.image import parse_image
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.model_store import (
     Store,
@@ -125,7 +126,7 @@ def test_live_certificate_script_is_kept(make: t.Any, image: str, kept: bool) ->
 def test_pull_policy(make: t.Any, model: str | None, own: str | None, policy: str) -> None:
     image = {"repository": "r", "tag": "1"}
     app = NIMServiceApp(make.cr({"image": image | {"pullPolicy": model}}))
-    assert pull_policy(app, image | {"pullPolicy": own}) == policy
+    assert pull_policy(app, parse_image(image | {"pullPolicy": own})) == policy
 
 
 def test_arguments_of_the_user_replace_the_variants(make: t.Any) -> None:

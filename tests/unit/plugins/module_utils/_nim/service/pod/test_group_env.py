@@ -97,7 +97,7 @@ def test_layers_stand_in_order_and_the_user_wins(make: t.Any) -> None:
 
 def test_side_containers_know_the_group_but_no_role(make: t.Any) -> None:
     cr = make.cr({"multiNode": GROUP})
-    assert side_env(NIMServiceApp(cr), None) == base_env(NIMServiceApp(cr))
+    assert side_env(NIMServiceApp(cr)) == base_env(NIMServiceApp(cr))
     assert "NIM_NODE_RANK" in told(base_env(NIMServiceApp(cr)))
     assert "NIM_LEADER_ROLE" not in told(base_env(NIMServiceApp(cr)))
 

@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parsed spec of a NIMCache, which NIMBuilds and NIMServices read too."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from .._base.types import Fields
+from .._builders.env import EnvVar
+from .._builders.pod import group_id, user_id
+from .._builders.proxy import Proxy, parse_proxy
+from .._builders.pvc import Claim, parse_claim
+from .._builders.side_container import SideContainer, parse_side_containers
+
+SourceKind = t.Literal["ngc", "dataStore", "hf"]
+
+_SOURCES: t.Sequence[SourceKind] = ("ngc", "dataStore", "hf")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The part of `spec.source` that is given; strings that are not given are empty.
+
+    ``puller``: the image that downloads. From NGC, ``model_endpoint`` is the model that it serves,
+    or ``profiles`` are the ids of those to download, or ``wanted_model`` says how to select them.
+    The fields from ``endpoint`` on are those of Hugging Face or a compatible service.
+    """
+
+    kind: SourceKind
+    puller: str
+    auth_secret: str
+    pull_secret: str
+    model_endpoint: str
+    profiles: t.Sequence[str]
+    wanted_model: Fields
+    endpoint: str
+    namespace: str
+    model_name: str
+    dataset: str
+    revision: str
+
+    @property
+    def is_hf(self) -> bool:
+        """Whether the model comes from Hugging Face or a compatible service."""
+        return self.kind != "ngc"
+
+    @property
+    def is_optimized(self) -> bool:
+        """Whether the image is for one model, with several profiles."""
+        return not self.is_hf and not self.model_endpoint
+
+    @property
+    def is_universal(self) -> bool:
+        """Whether the model is for an image that serves any, not one of an image's profiles."""
+        return self.is_hf or bool(self.model_endpoint)
+
+
+@dataclass(frozen=True)
+class CacheSpec:
+    """The spec of a NIMCache.
+
+    ``source``: None if none is given. ``host_path``: if there is no `spec.storage.pvc`.
+    ``amounts``: CPU and memory, zero where unset. ``node_selector``: an empty one means any node,
+    None the default. ``has_cert_config``: whether the deprecated `spec.certConfig` is used.
+    """
+
+    source: Source | None
+    claim: Claim
+    host_path: str
+    user: int
+    group: int
+    env: t.Sequence[EnvVar]
+    proxy: Proxy
+    init_containers: t.Sequence[SideContainer]
+    amounts: t.Mapping[str, str]
+    runtime_class: str
+    tolerations: t.Sequence[Fields]
+    node_selector: t.Mapping[str, str] | None
+    has_cert_config: bool
+
+
+def parse_cache(cache: Fields) -> CacheSpec:
+    """The spec of a NIMCache."""
+    fields = cache["spec"]
+    storage, amounts = fields.get("storage") or {}, fields.get("resources") or {}
+    pvc = storage.get("pvc")
+    return CacheSpec(
+        source=_parse_source(fields.get("source") or {}),
+        claim=parse_claim(cache, pvc),
+        host_path="" if pvc else storage.get("hostPath") or "",
+        user=user_id(fields),
+        group=group_id(fields),
+        env=fields.get("env") or [],
+        proxy=parse_proxy(fields.get("proxy")),
+        init_containers=parse_side_containers(fields.get("initContainers")),
+        amounts={name: str(amounts.get(name) or "0") for name in ("cpu", "memory")},
+        runtime_class=fields.get("runtimeClassName") or "",
+        tolerations=fields.get("tolerations") or [],
+        node_selector=fields.get("nodeSelector"),
+        has_cert_config=bool(fields.get("certConfig")),
+    )
+
+
+def named_cache(user: Fields) -> str:
+    """The NIMCache that a NIMService, below `storage`, or a NIMBuild names; empty if none."""
+    fields = user.get("spec") or {}
+    given = fields.get("nimCache") or (fields.get("storage") or {}).get("nimCache") or {}
+    return given.get("name") or ""
+
+
+def _parse_source(given: Fields) -> Source | None:
+    kind = next((kind for kind in _SOURCES if given.get(kind)), None)
+    if kind is None:
+        return None
+    fields = given[kind]
+    model = fields.get("model") or {}
+    return Source(
+        kind=kind,
+        puller=fields.get("modelPuller") or "",
+        auth_secret=fields.get("authSecret") or "",
+        pull_secret=fields.get("pullSecret") or "",
+        model_endpoint=fields.get("modelEndpoint") or "",
+        profiles=model.get("profiles") or [],
+        wanted_model=model,
+        endpoint=fields.get("endpoint") or "",
+        namespace=fields.get("namespace") or "",
+        model_name=fields.get("modelName") or "",
+        dataset=fields.get("datasetName") or "",
+        revision=fields.get("revision") or "",
+    )

@@ -1,0 +1,45 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.build.spec import parse_spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile", "model"),
+    [
+        pytest.param({}, "", "engine", id="unset"),
+        pytest.param(
+            {"modelName": "", "nimCache": {"name": "llama", "profile": None}},
+            "",
+            "engine",
+            id="empty",
+        ),
+        pytest.param(
+            {"modelName": "m", "nimCache": {"name": "llama", "profile": "aaaa"}},
+            "aaaa",
+            "m",
+            id="given",
+        ),
+    ],
+)
+def test_profile_and_model(
+    build: t.Callable[..., t.Any], spec: t.Any, profile: str, model: str
+) -> None:
+    found = parse_spec(build(**spec))
+    assert (found.cache_name, found.profile, found.model_name) == ("llama", profile, model)
+
+
+def test_what_is_not_given_is_empty(build: t.Callable[..., t.Any]) -> None:
+    spec = parse_spec(build())
+    assert spec.image.reference == "nvcr.io/nim/meta/llama:1.12.0"
+    assert not spec.env
+    assert not spec.tolerations
+    assert not spec.node_selector
+    assert not spec.labels
+    assert not spec.annotations
+    assert not any(spec.amounts.values())

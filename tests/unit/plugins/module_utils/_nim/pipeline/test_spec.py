@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._nim.pipeline.spec import parse_spec
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"services": None}, {"services": []}])
+def test_no_entries(make: t.Any, spec: t.Any) -> None:
+    assert parse_spec(make.pipeline() | {"spec": spec}).entries == []
+
+
+def test_entries_are_in_order(make: t.Any) -> None:
+    cr = make.pipeline("b", {"name": "a"}, {})
+    found = parse_spec(cr).entries
+    assert [(item.where, item.name, item.is_enabled) for item in found] == [
+        ("spec.services[0]", "b", True),
+        ("spec.services[1]", "a", False),
+        ("spec.services[2]", "", False),
+    ]
+    assert found[0].service_spec == cr["spec"]["services"][0]["spec"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_valid"), [("a", True), ("a.b-c", True), ("", False), ("A", False), ("a/b", False)]
+)
+def test_names(make: t.Any, name: str, is_valid: bool) -> None:
+    (entry,) = parse_spec(make.pipeline({"name": name})).entries
+    assert entry.has_valid_name is is_valid
