@@ -39,7 +39,6 @@ from .._engine.observed import Read, read_child, read_object, read_presence, rea
 from .app import PORT_API, NemoApp
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
-_SCHEDULING = ("nodeSelector", "tolerations", "affinity")
 
 
 def _build_ingress(app: NemoApp) -> Manifest:
@@ -51,13 +50,12 @@ def _build_http_route(app: NemoApp) -> Manifest:
 
 
 def _build_autoscaler(app: NemoApp) -> Manifest:
-    given = app.autoscaler or {}
-    return autoscaler.build_autoscaler(app, given, app.block("scale").get("annotations"))
+    spec = app.spec
+    return autoscaler.build_autoscaler(app, spec.autoscaler or {}, spec.autoscaler_annotations)
 
 
 def _build_monitor(app: NemoApp) -> Manifest:
-    given = app.block("metrics").get("serviceMonitor") or {}
-    return build_service_monitor(app, {PORT_API: ""}, given)
+    return build_service_monitor(app, {PORT_API: ""}, app.spec.service_monitor or {})
 
 
 FEATURES: tuple[
@@ -66,8 +64,8 @@ FEATURES: tuple[
 ] = (
     ("Ingress", lambda app: app.expose.has_ingress, _build_ingress),
     ("HTTPRoute", lambda app: app.expose.has_http_route, _build_http_route),
-    ("HorizontalPodAutoscaler", lambda app: app.autoscaler is not None, _build_autoscaler),
-    ("ServiceMonitor", lambda app: app.is_monitored, _build_monitor),
+    ("HorizontalPodAutoscaler", lambda app: app.spec.autoscaler is not None, _build_autoscaler),
+    ("ServiceMonitor", lambda app: app.spec.service_monitor is not None, _build_monitor),
 )
 """kind, whether it is wanted, how to build it; each object has the custom resource's name"""
 
@@ -79,8 +77,8 @@ def reads(app: NemoApp) -> list[Read]:
     ]
     found = [read_child(kind, app.namespace, app.name) for kind in [*_ALWAYS, *features]]
     found += _secret_reads(app)
-    if app.claim:
-        found.append(read_object("PersistentVolumeClaim", app.namespace, app.claim.name))
+    if app.spec.claim:
+        found.append(read_object("PersistentVolumeClaim", app.namespace, app.spec.claim.name))
     found += [*app.more_reads(), *input_reads(app, app.inputs())]
     if app.was_read("Deployment"):
         live = app.live("Deployment")
@@ -121,7 +119,13 @@ def desired(app: NemoApp) -> Desired:
     )
     made = [
         build_service_account(app),
-        build_role(app, [constraint_rule(app.security_constraint), *app.rules()]),
+        build_role(
+            app,
+            [
+                constraint_rule(app.security_constraint),
+                *(grant.role_rule() for grant in app.grants()),
+            ],
+        ),
         build_role_binding(app),
         build_service(
             app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.expose.service
@@ -147,8 +151,8 @@ def desired(app: NemoApp) -> Desired:
 
 def find_missing(app: NemoApp) -> Missing | None:
     """What the pods need and does not exist, if anything."""
-    claim = app.claim
-    if claim and not claim.given.get("create"):
+    claim = app.spec.claim
+    if claim and not claim.is_created:
         kind = "PersistentVolumeClaim"
         if app.was_read(kind, claim.name) and app.live(kind, claim.name) is None:
             return Missing(
@@ -176,7 +180,9 @@ def build_deployment(app: NemoApp) -> Manifest:
         app,
         template,
         selector,
-        replicas=app.replicas,
+        replicas=autoscaler.choose_replicas(
+            app.live("Deployment"), app.spec.replicas, app.spec.autoscaler
+        ),
         annotations={**app.annotations, **record_annotation(record)},
     )
 
@@ -189,15 +195,11 @@ def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> La
 
 
 def _pod(app: NemoApp) -> dict[str, t.Any]:
-    fields = app.fields
     return without_empty(
         {
-            **{name: fields.get(name) for name in _SCHEDULING},
-            "runtimeClassName": fields.get("runtimeClass"),
+            **app.spec.scheduling,
             "serviceAccountName": app.name,
-            "imagePullSecrets": pull_secrets(
-                dict.fromkeys(fields["image"].get("pullSecrets") or ())
-            ),
+            "imagePullSecrets": pull_secrets(dict.fromkeys(app.spec.image.pull_secrets)),
             "securityContext": app.pod_security(),
             "initContainers": [_container(item) for item in app.init_containers()],
             "containers": [_container(_main(app))],
@@ -207,17 +209,17 @@ def _pod(app: NemoApp) -> dict[str, t.Any]:
 
 
 def _main(app: NemoApp) -> dict[str, t.Any]:
-    fields = app.fields
+    spec = app.spec
     return {
         **app.like_main(f"{app.name}-ctr"),
-        "command": fields.get("command"),
-        "args": fields.get("args"),
+        "command": spec.command,
+        "args": spec.args,
         "ports": [
             {"name": name, "containerPort": number, "protocol": "TCP"}
             for name, number in app.ports.items()
         ],
-        "env": merge_env(app.env(), fields.get("env") or []),
-        "resources": fields.get("resources"),
+        "env": merge_env(app.env(), spec.env),
+        "resources": spec.resources,
         "volumeMounts": app.mounts(),
         **app.probes,
     }
@@ -229,8 +231,8 @@ def _container(fields: Fields) -> dict[str, t.Any]:
 
 def _claims(app: NemoApp) -> list[Child]:
     """The claim, unless one of its name exists. NimError if its size is not a quantity."""
-    claim = app.claim
-    if not claim or not claim.given.get("create"):
+    claim = app.spec.claim
+    if not claim or not claim.is_created:
         return []
     refuse_foreign_claim(app, claim.given, claim.name, app.live("Deployment"), claim.field)
     if app.live("PersistentVolumeClaim", claim.name) is not None:
