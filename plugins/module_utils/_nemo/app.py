@@ -11,28 +11,18 @@ from __future__ import annotations
 import typing as t
 from functools import cached_property
 
-from .._base.types import Fields, Manifest
+from .._base.types import Manifest
 from .._builders.app import App
-from .._builders.autoscaler import choose_replicas
-from .._builders.env import EnvVar
-from .._builders.expose import Expose, parse_expose
+from .._builders.env import EnvVar, secret_env
 from .._builders.inputs import Input, Missing, missing_input
-from .._builders.pod import group_id, image_reference, user_id
 from .._engine.metadata import Labels
 from .._engine.reads import Read
-from .database import Database, url_secret
+from .grants import Grant
+from .spec import Spec, shared_fields
 
 Items = list[dict[str, t.Any]]
 
 PORT_API = "api"
-
-
-class Claim(t.NamedTuple):
-    """A claim that the spec describes; ``field`` is where."""
-
-    given: Fields
-    name: str
-    field: str
 
 
 class NemoApp(App):
@@ -55,6 +45,11 @@ class NemoApp(App):
         """The OpenShift SCC that its pods need and are granted."""
         return "nonroot"
 
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec; a kind parses all that it has."""
+        return Spec(**shared_fields(self.resource))
+
     # What kinds override
 
     def env(self) -> list[EnvVar]:
@@ -73,13 +68,14 @@ class NemoApp(App):
         """Where the container mounts them."""
         return []
 
-    def rules(self) -> list[dict[str, t.Any]]:
-        """Rules of the Role, beside the one for the SCC."""
-        return []
+    def grants(self) -> t.Sequence[Grant]:
+        """What the Role grants, beside the use of the SCC."""
+        return ()
 
     def inputs(self) -> list[Input]:
         """The Secrets and ConfigMaps that pods need at their start."""
-        return [self.database.input(is_copied=bool(self.url_key))] if self.database else []
+        database = self.spec.database
+        return [database.input(is_copied=bool(self.url_key))] if database else []
 
     def missing(self) -> Missing | None:
         """What others must make before the Deployment, if any of it does not exist."""
@@ -93,86 +89,34 @@ class NemoApp(App):
         """The ConfigMaps that pods read, if nothing is `missing`; `more_reads` reads them."""
         return []
 
-    def secret(self) -> Manifest | None:
-        """The Secret with the URL of the database, if pods need it."""
-        if not self.url_key or not self.database:
-            return None
-        return url_secret(self, self.database, self.url_key)
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim that must exist before the Deployment."""
-        return None
-
     def pod_security(self) -> dict[str, t.Any]:
         """The security context of the pod."""
-        group = group_id(self.fields)
-        return {"runAsUser": user_id(self.fields), "runAsGroup": group, "fsGroup": group}
+        user, group = self.spec.user, self.spec.group
+        return {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
 
     def rendered(self) -> Labels:
         """Annotation of the pods → hash of what is rendered for them to read at their start."""
         return {}
 
-    # The spec
+    # What kinds use
 
-    @property
-    def fields(self) -> Fields:
-        """The spec."""
-        return t.cast("Fields", self.resource["spec"])
+    def secret(self) -> Manifest | None:
+        """The Secret with the URL of the database, to which pods refer, if they need it."""
+        if not self.url_key or not self.spec.database:
+            return None
+        url = self.spec.database.url.placeholder
+        return self.child("Secret", annotations={}, data={self.url_key: url})
 
-    def block(self, name: str) -> Fields:
-        """A block of the spec, empty if it is absent."""
-        return self.fields.get(name) or {}
-
-    @cached_property
-    def expose(self) -> Expose:
-        """`spec.expose`."""
-        return parse_expose(self.block("expose"))
-
-    @cached_property
-    def database(self) -> Database | None:
-        """`spec.databaseConfig`."""
-        given = self.fields.get("databaseConfig")
-        return Database(given) if given else None
-
-    @property
-    def needed_database(self) -> Database:
-        """`spec.databaseConfig` of a kind that requires it."""
-        return t.cast("Database", self.database)
-
-    @property
-    def image(self) -> str:
-        """The reference of the image."""
-        return image_reference(self.fields["image"])
-
-    @property
-    def autoscaler(self) -> Fields | None:
-        """`spec.scale.hpa`, None if it is not enabled."""
-        scale = self.block("scale")
-        return (scale.get("hpa") or {}) if scale.get("enabled") else None
-
-    @property
-    def replicas(self) -> int | None:
-        """The `spec.replicas` of the Deployment to apply; None to leave the field to others."""
-        return choose_replicas(
-            self.live("Deployment"), self.fields.get("replicas"), self.autoscaler
-        )
-
-    @property
-    def is_monitored(self) -> bool:
-        """Whether a ServiceMonitor is wanted."""
-        return bool(self.block("metrics").get("enabled"))
-
-    def endpoint(self, service: str) -> str:
-        """The `endpoint` of another service that the spec names."""
-        return str(self.block(service)["endpoint"])
+    def url_env(self, name: str) -> EnvVar:
+        """A variable with the URL of the database."""
+        return secret_env(name, self.name, self.url_key)
 
     def like_main(self, name: str, **fields: t.Any) -> dict[str, t.Any]:
-        """An init container with the image of the main one."""
-        image = self.fields["image"]
+        """A container with the image of the main one."""
+        image = self.spec.image
         return {
             "name": name,
-            "image": self.image,
-            "imagePullPolicy": image.get("pullPolicy"),
+            "image": image.reference,
+            "imagePullPolicy": image.pull_policy,
             **fields,
         }

@@ -39,35 +39,33 @@ from .._engine.reads import Read, ReadChild, ReadObject, ReadPresence, ReadSeale
 from .app import PORT_API, NemoApp
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
-_SCHEDULING = ("nodeSelector", "tolerations", "affinity")
 
 
 def _build_ingress(app: NemoApp) -> Manifest:
-    return build_ingress(app, app.expose, app.name, _legacy_spec)
+    return build_ingress(app, app.spec.expose, app.name, _legacy_spec)
 
 
 def _build_http_route(app: NemoApp) -> Manifest:
-    return build_http_route(app, app.expose, app.name)
+    return build_http_route(app, app.spec.expose, app.name)
 
 
 def _build_autoscaler(app: NemoApp) -> Manifest:
-    given = app.autoscaler or {}
-    return autoscaler.build_autoscaler(app, given, app.block("scale").get("annotations"))
+    spec = app.spec
+    return autoscaler.build_autoscaler(app, spec.autoscaler or {}, spec.autoscaler_annotations)
 
 
 def _build_monitor(app: NemoApp) -> Manifest:
-    given = app.block("metrics").get("serviceMonitor") or {}
-    return build_service_monitor(app, {PORT_API: ""}, given)
+    return build_service_monitor(app, {PORT_API: ""}, app.spec.service_monitor or {})
 
 
 FEATURES: tuple[
     tuple[str, t.Callable[[NemoApp], bool], t.Callable[[NemoApp], Manifest]],
     ...,
 ] = (
-    ("Ingress", lambda app: "Ingress" in app.expose.kinds, _build_ingress),
-    ("HTTPRoute", lambda app: "HTTPRoute" in app.expose.kinds, _build_http_route),
-    ("HorizontalPodAutoscaler", lambda app: app.autoscaler is not None, _build_autoscaler),
-    ("ServiceMonitor", lambda app: app.is_monitored, _build_monitor),
+    ("Ingress", lambda app: "Ingress" in app.spec.expose.kinds, _build_ingress),
+    ("HTTPRoute", lambda app: "HTTPRoute" in app.spec.expose.kinds, _build_http_route),
+    ("HorizontalPodAutoscaler", lambda app: app.spec.autoscaler is not None, _build_autoscaler),
+    ("ServiceMonitor", lambda app: app.spec.service_monitor is not None, _build_monitor),
 )
 """kind, whether it is wanted, how to build it; each object has the custom resource's name"""
 
@@ -80,8 +78,8 @@ def reads(app: NemoApp) -> list[Read]:
     kinds = [*_ALWAYS, *features]
     found: list[Read] = [ReadChild(kind, app.namespace, app.name) for kind in kinds]
     found += _secret_reads(app)
-    if app.claim:
-        found.append(ReadObject("PersistentVolumeClaim", app.namespace, app.claim.name))
+    if app.spec.claim:
+        found.append(ReadObject("PersistentVolumeClaim", app.namespace, app.spec.claim.name))
     found += [*app.more_reads(), *input_reads(app, app.inputs())]
     if app.was_read("Deployment"):
         live = app.live("Deployment")
@@ -116,16 +114,22 @@ def desired(app: NemoApp) -> Desired:
     refuse(
         [
             *root_user_faults(app.observed, app.pod_security().get("runAsUser"), ""),
-            *annotation_faults(app, app.expose),
-            *label_faults(app, app.expose),
+            *annotation_faults(app, app.spec.expose),
+            *label_faults(app, app.spec.expose),
         ]
     )
     made = [
         build_service_account(app),
-        build_role(app, [constraint_rule(app.security_constraint), *app.rules()]),
+        build_role(
+            app,
+            [
+                constraint_rule(app.security_constraint),
+                *(grant.role_rule() for grant in app.grants()),
+            ],
+        ),
         build_role_binding(app),
         build_service(
-            app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.expose
+            app, _service_ports(app), dict.fromkeys(app.selected_by, app.name), app.spec.expose
         ),
     ]
     made += [build(app) for _kind, is_wanted, build in FEATURES if is_wanted(app)]
@@ -148,8 +152,8 @@ def desired(app: NemoApp) -> Desired:
 
 def find_missing(app: NemoApp) -> Missing | None:
     """What the pods need and does not exist, if anything."""
-    claim = app.claim
-    if claim and not claim.given.get("create"):
+    claim = app.spec.claim
+    if claim and not claim.is_created:
         kind = "PersistentVolumeClaim"
         if app.was_read(kind, claim.name) and app.live(kind, claim.name) is None:
             return Missing(
@@ -177,7 +181,9 @@ def build_deployment(app: NemoApp) -> Manifest:
         app,
         template,
         selector,
-        replicas=app.replicas,
+        replicas=autoscaler.choose_replicas(
+            app.live("Deployment"), app.spec.replicas, app.spec.autoscaler
+        ),
         annotations={**app.annotations, **record_annotation(record)},
     )
 
@@ -190,15 +196,11 @@ def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> La
 
 
 def _pod(app: NemoApp) -> dict[str, t.Any]:
-    fields = app.fields
     return without_empty(
         {
-            **{name: fields.get(name) for name in _SCHEDULING},
-            "runtimeClassName": fields.get("runtimeClass"),
+            **app.spec.scheduling,
             "serviceAccountName": app.name,
-            "imagePullSecrets": pull_secrets(
-                dict.fromkeys(fields["image"].get("pullSecrets") or ())
-            ),
+            "imagePullSecrets": pull_secrets(dict.fromkeys(app.spec.image.pull_secrets)),
             "securityContext": app.pod_security(),
             "initContainers": [_container(item) for item in app.init_containers()],
             "containers": [_container(_main(app))],
@@ -208,17 +210,17 @@ def _pod(app: NemoApp) -> dict[str, t.Any]:
 
 
 def _main(app: NemoApp) -> dict[str, t.Any]:
-    fields = app.fields
+    spec = app.spec
     return {
         **app.like_main(f"{app.name}-ctr"),
-        "command": fields.get("command"),
-        "args": fields.get("args"),
+        "command": spec.command,
+        "args": spec.args,
         "ports": [
             {"name": name, "containerPort": number, "protocol": "TCP"}
             for name, number in app.ports.items()
         ],
-        "env": merge_env(app.env(), fields.get("env") or []),
-        "resources": fields.get("resources"),
+        "env": merge_env(app.env(), spec.env),
+        "resources": spec.resources,
         "volumeMounts": app.mounts(),
         **app.probes,
     }
@@ -230,8 +232,8 @@ def _container(fields: Fields) -> dict[str, t.Any]:
 
 def _claims(app: NemoApp) -> list[Child]:
     """The claim, unless one of its name exists. NimError if its size is not a quantity."""
-    claim = app.claim
-    if not claim or not claim.given.get("create"):
+    claim = app.spec.claim
+    if not claim or not claim.is_created:
         return []
     refuse_foreign_claim(app, claim.given, claim.name, app.live("Deployment"), claim.field)
     if app.live("PersistentVolumeClaim", claim.name) is not None:
@@ -241,7 +243,7 @@ def _claims(app: NemoApp) -> list[Child]:
 
 
 def _service_ports(app: NemoApp) -> dict[str, int]:
-    return {**app.ports, PORT_API: app.expose.ports[PORT_API]}
+    return {**app.ports, PORT_API: app.spec.expose.ports[PORT_API]}
 
 
 def _legacy_spec(given: Fields, service: str) -> Fields:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from .._builders.rbac import SCC_GROUP, SCC_RESOURCE
 from .._builders.traffic import SELECTOR_ACCESS
 from .._engine.kind import Access, Kind, Rule
 from .app import NemoApp
 from .children import desired, reads
+from .grants import Grant
 from .status import assess, refuse
 
 _CHILD = "read write delete"
@@ -21,9 +24,9 @@ def nemo_kind(
     *,
     finalizer_name: str = "",
     access: tuple[Access, ...] = (),
-    rules: tuple[Rule, ...] = (),
+    grants: t.Iterable[Grant] = (),
 ) -> Kind[NemoApp]:
-    """A NeMo kind; ``access`` and ``rules`` are what it has beyond the others."""
+    """A NeMo kind; ``access``: what it has beyond others; ``grants``: what its Role may have."""
     return Kind(
         name=name,
         plural=f"{name.lower()}s",
@@ -53,6 +56,6 @@ def nemo_kind(
         ),
         rules=(
             Rule(SCC_GROUP, SCC_RESOURCE, "use", "the Roles of pods grant it", "nonroot"),
-            *rules,
+            *(rule for grant in grants for rule in grant.operator_rules(name)),
         ),
     )

@@ -1,17 +1,40 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The init container that brings the tables of a database up to date."""
+"""The init containers that bring the tables of a database up to date."""
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 
-from .app import NemoApp
+from .app import Items, NemoApp
+from .database import Database
 
 _LIMITS = {"cpu": "1", "memory": "1Gi"}
 
 
-def migration(app: NemoApp, service: str, **fields: t.Any) -> dict[str, t.Any]:
-    """The init container; ``fields`` are its command, variables and the like."""
-    return app.like_main(f"{service}-db-migration", **fields, resources={"limits": _LIMITS})
+def migrate(
+    app: NemoApp, database: Database, service: str, *, wait_end: str = "", **fields: t.Any
+) -> Items:
+    """Wait until the database accepts connections, then change its tables.
+
+    ``fields`` are the command of the second container, its variables and the like. ``wait_end``:
+    what follows the loop of the first, which is part of how pods of the reference operator look.
+    """
+    migration = app.like_main(f"{service}-db-migration", **fields, resources={"limits": _LIMITS})
+    return [_wait(app, database, wait_end), migration]
+
+
+def _wait(app: NemoApp, database: Database, end: str) -> dict[str, t.Any]:
+    host = shlex.quote(database.host)
+    loop = (
+        f'until nc -z {host} {database.port}; do echo "Waiting for Postgres to start "; sleep 5;'
+        f" done{end}"
+    )
+    return {
+        "name": "wait-for-postgres",
+        "image": app.observed.wait_image,
+        "imagePullPolicy": app.spec.image.pull_policy,
+        "command": ["sh", "-c", loop],
+    }

@@ -116,7 +116,7 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
 
 
 def _at_deletion(app: NemoApp) -> str:
-    claim = app.claim
-    if not claim or not claim.given.get("create"):
+    claim = app.spec.claim
+    if not claim or not claim.is_created:
         return ""
     return claim_at_deletion(app, claim.name, "its data")

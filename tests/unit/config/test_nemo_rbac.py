@@ -139,15 +139,13 @@ def granted_by_services() -> Verbs:
 def granted_by_nemo(names: list[str]) -> Verbs:
     """The Roles of all NeMo kinds, with each scheduler."""
     found: Verbs = {}
-    for name in names:
+    samples = [yaml.safe_load(file.read_text()) for file in CONFIG.glob("samples/nemo_*.yaml")]
+    assert {sample["kind"] for sample in samples} == set(names)
+    for resource in samples:
         for scheduler in ("volcano", "runai"):
-            resource = {
-                "kind": name,
-                "metadata": {"name": "x", "namespace": "ns"},
-                "spec": {"image": IMAGE, "scheduler": {"type": scheduler}},
-            }
-            rules = kind_of({"kind": name}).app(resource, Observed({})).rules()
-            found = union(found, verbs_of(rules))
+            resource["spec"]["scheduler"] = {"type": scheduler}
+            grants = kind_of(resource).app(resource, Observed({})).grants()
+            found = union(found, verbs_of([grant.role_rule() for grant in grants]))
     return found
 
 

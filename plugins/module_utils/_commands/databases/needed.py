@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..._base.errors import NimError
 from ..._base.types import Json
 from ..._kinds import kind_names
-from ..._nemo.database import Database
+from ..._nemo.spec import parse_database
 from ..schema import schema_of
 
 _MAX_BYTES = 63  # PostgreSQL cuts off what is longer
@@ -67,7 +67,7 @@ def needed_databases(resources: t.Iterable[Json], hosts: t.Collection[str]) -> l
 def _needed(resource: Json) -> NeededDatabase:
     metadata = resource["metadata"]
     where = f"{resource['kind']} {metadata['namespace']}/{metadata['name']}"
-    database = Database(resource["spec"]["databaseConfig"])
+    database = parse_database(resource["spec"]["databaseConfig"])
     for field, name in (("databaseName", database.name), ("credentials.user", database.user)):
         if fault := _fault_of(name):
             raise NimError(f"{where}: spec.databaseConfig.{field}: {name[:100]!r} {fault}")

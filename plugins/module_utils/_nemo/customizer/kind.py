@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import typing as t
 from functools import cached_property
 
@@ -13,16 +14,16 @@ from ..._base.types import Manifest
 from ..._base.yaml_text import is_same_data
 from ..._builders.env import EnvVar, env, field_env, secret_env
 from ..._builders.inputs import Input, Missing
-from ..._engine.kind import Access, Rule
+from ..._engine.kind import Access
 from ..._engine.metadata import Labels
 from ..._engine.reads import Read, ReadObject
-from ..app import Claim, Items, NemoApp
-from ..database import url_env
-from ..fields import text_of
+from ..app import Items, NemoApp
+from ..grants import Grant
 from ..kind import nemo_kind
 from ..probes import probe, startup
 from ..telemetry import telemetry_env
 from .config import TRAINING_KEY, config_text
+from .spec import Spec, parse_spec
 
 HASH_ANNOTATION = "apps.nvidia.com/training-config-hash"
 """Of pods: SHA-256 of the `config.yaml` that they were started with."""
@@ -32,27 +33,26 @@ _CALLBACK_PORT = 9009
 
 _ALL = "create get list watch update delete patch"
 _READ = "get list watch"
-_RULES: tuple[tuple[str, str, str], ...] = (
-    ("batch", "jobs", _ALL),
-    ("batch", "jobs/status", _READ),
-    ("", "pods persistentvolumeclaims services configmaps", "create get list watch delete"),
-    ("", "events", "create get list watch"),
-    ("nvidia.com", "nemotrainingjobs nemotrainingjobs/status nemoentityhandlers", _ALL),
+_GRANTS = (
+    Grant("batch", "jobs", _ALL),
+    Grant("batch", "jobs/status", _READ),
+    Grant("", "pods persistentvolumeclaims services configmaps", "create get list watch delete"),
+    Grant("", "events", "create get list watch"),
+    Grant("nvidia.com", "nemotrainingjobs nemotrainingjobs/status nemoentityhandlers", _ALL),
 )
-_SCHEDULER_RULES: dict[str, tuple[tuple[str, str, str], ...]] = {
+_SCHEDULER_GRANTS = {
     "volcano": (
-        ("batch.volcano.sh", "jobs", _ALL),
-        ("batch.volcano.sh", "jobs/status", _READ),
-        ("nodeinfo.volcano.sh", "numatopologies", _READ),
-        (
+        Grant("batch.volcano.sh", "jobs", _ALL),
+        Grant("batch.volcano.sh", "jobs/status", _READ),
+        Grant("nodeinfo.volcano.sh", "numatopologies", _READ),
+        Grant(
             "scheduling.incubator.k8s.io scheduling.volcano.sh",
             "queues queues/status podgroups",
             _READ,
         ),
     ),
-    "runai": (("run.ai", "trainingworkloads runaijobs", _ALL),),
+    "runai": (Grant("run.ai", "trainingworkloads runaijobs", _ALL),),
 }
-"""Rules of the Role: API groups, resources, verbs; without groups, the core group."""
 
 
 class CustomizerApp(NemoApp):
@@ -67,43 +67,35 @@ class CustomizerApp(NemoApp):
         "startupProbe": startup("/v1/health/ready"),
     }
 
-    def rules(self) -> list[dict[str, t.Any]]:
-        """It starts the jobs of trainings, and follows them."""
-        scheduler = self.block("scheduler").get("type") or "volcano"
-        return [
-            {
-                "apiGroups": groups.split() or [""],
-                "resources": resources.split(),
-                "verbs": verbs.split(),
-            }
-            for groups, resources, verbs in [*_RULES, *_SCHEDULER_RULES[scheduler]]
-        ]
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
 
-    @property
-    def claim(self) -> Claim:
-        """The claim for models, which only the jobs mount."""
-        found = self._training["modelPVC"]
-        return Claim(found, found.get("name") or f"{self.name}-pvc", f"{_TRAINING}.modelPVC")
+    def grants(self) -> t.Sequence[Grant]:
+        """It starts the jobs of trainings, and follows them."""
+        return (*_GRANTS, *_SCHEDULER_GRANTS[self.spec.scheduler])
 
     def inputs(self) -> list[Input]:
         """The password, and the keys of Weights & Biases."""
-        keys = (self._encryption_key, self._api_key)
-        return [*super().inputs(), Input("Secret", self._wandb_secret, "spec.wandb", keys)]
+        wandb = self.spec.wandb
+        keys = (wandb.encryption_key, wandb.api_key)
+        return [*super().inputs(), Input("Secret", wandb.secret, "spec.wandb", keys)]
 
     def more_reads(self) -> list[Read]:
         """The ConfigMaps of users that `config.yaml` is made of, and the one that has it."""
-        names = [self.name, self._models_name, self._training_name]
-        return [ReadObject("ConfigMap", self.namespace, name) for name in names if name]
+        names = [self.name, *(item.name for item in self._sources())]
+        return [ReadObject("ConfigMap", self.namespace, name) for name in names]
 
     def missing(self) -> Missing | None:
         """A ConfigMap that is missing is named before a Secret."""
-        return (
-            self._missing_config_map(self._models_name, "spec.modelConfig.name")
-            or self._missing_config_map(
-                self._training_name, f"{_TRAINING}.configMap.name", TRAINING_KEY
-            )
-            or super().missing()
-        )
+        for item in self._sources():
+            if self.live("ConfigMap", item.name) is None:
+                return item.absent()
+            texts = self._texts(item.name)
+            if lacking := [key for key in item.keys if key not in texts]:
+                return item.lacking(lacking)
+        return super().missing()
 
     def config_maps(self) -> list[Manifest]:
         """The ConfigMap with `config.yaml`."""
@@ -115,7 +107,7 @@ class CustomizerApp(NemoApp):
 
     def env(self) -> list[EnvVar]:
         """The variables of the container."""
-        database = self.needed_database
+        database, wandb = self.spec.database, self.spec.wandb
         callback = f"http://{self.name}.{self.namespace}.svc.cluster.local:{_CALLBACK_PORT}"
         return [
             *env(NAMESPACE=self.namespace),
@@ -125,12 +117,12 @@ class CustomizerApp(NemoApp):
                 CUSTOMIZATIONS_CALLBACK_URL=callback,
                 LOG_LEVEL="INFO",
             ),
-            secret_env("WANDB_ENCRYPTION_KEY", self._wandb_secret, self._encryption_key),
-            *env(WANDB_SECRET_NAME=self._wandb_secret, WANDB_SECRET_KEY=self._api_key),
+            secret_env("WANDB_ENCRYPTION_KEY", wandb.secret, wandb.encryption_key),
+            *env(WANDB_SECRET_NAME=wandb.secret, WANDB_SECRET_KEY=wandb.api_key),
             database.password_env(),
-            url_env(self, "POSTGRES_DB_DSN", self.url_key),
+            self.url_env("POSTGRES_DB_DSN"),
             *env(POSTGRES_SECRET_NAME=database.secret),
-            *telemetry_env(self.fields.get("otel")),
+            *telemetry_env(self.spec.telemetry),
         ]
 
     def volumes(self) -> Items:
@@ -145,8 +137,9 @@ class CustomizerApp(NemoApp):
     @cached_property
     def _config(self) -> str:
         """`config.yaml`; a live one that says the same keeps its text, and so its hash."""
-        training = self._texts(self._training_name).get(TRAINING_KEY, "")
-        text = config_text(self, self.claim.name, self._texts(self._models_name), training)
+        models = self._texts(self.spec.models)
+        training = self._texts(self.spec.training.config_map).get(TRAINING_KEY, "")
+        text = config_text(self.spec, self.namespace, models, training)
         live = self._texts(self.name).get(_CONFIG_FILE, text)
         return live if live == text or is_same_data(live, text) else text
 
@@ -155,42 +148,15 @@ class CustomizerApp(NemoApp):
         found = self.live("ConfigMap", name) if name else None
         return (found or {}).get("data") or {}
 
-    def _missing_config_map(self, name: str, field: str, *keys: str) -> Missing | None:
-        if not name:
-            return None
-        needed = Input("ConfigMap", name, field, keys, is_copied=True)
-        if self.live("ConfigMap", name) is None:
-            return needed.absent()
-        lacking = [key for key in keys if key not in self._texts(name)]
-        return needed.lacking(lacking) if lacking else None
+    def _sources(self) -> list[Input]:
+        """The ConfigMaps of users that `config.yaml` is made of."""
+        training, field = self.spec.training.config_map, "spec.trainingConfig.configMap.name"
+        found = [
+            Input("ConfigMap", self.spec.models, "spec.modelConfig.name", is_copied=True),
+            Input("ConfigMap", training, field, (TRAINING_KEY,), is_copied=True),
+        ]
+        return [item for item in found if item.name]
 
-    @property
-    def _training(self) -> t.Mapping[str, t.Any]:
-        return self.block("trainingConfig")
-
-    @property
-    def _training_name(self) -> str:
-        return str((self._training.get("configMap") or {}).get("name") or "")
-
-    @property
-    def _models_name(self) -> str:
-        return str(self.block("modelConfig")["name"])
-
-    @property
-    def _wandb_secret(self) -> str:
-        return str(self.block("wandb")["secretName"])
-
-    @property
-    def _encryption_key(self) -> str:
-        return text_of(self.block("wandb"), "encryptionKey", "encryptionKey")
-
-    @property
-    def _api_key(self) -> str:
-        return text_of(self.block("wandb"), "apiKeyKey", "apiKey")
-
-
-_TRAINING = "spec.trainingConfig"
-_GRANTED = "the Role of a NemoCustomizer grants it, so the operator needs it too"
 
 KIND = nemo_kind(
     CustomizerApp,
@@ -200,10 +166,5 @@ KIND = nemo_kind(
         Access("PersistentVolumeClaim", "read write", "the models"),
         Access("Secret", "write", "the URL of the database"),
     ),
-    rules=tuple(
-        Rule(group, resources, verbs, _GRANTED)
-        for granted in (_RULES, *_SCHEDULER_RULES.values())
-        for groups, resources, verbs in granted
-        for group in groups.split() or [""]
-    ),
+    grants=(*_GRANTS, *itertools.chain(*_SCHEDULER_GRANTS.values())),
 )

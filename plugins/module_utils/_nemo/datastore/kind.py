@@ -6,27 +6,24 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 from ..._builders.env import EnvVar, env, secret_env
 from ..._builders.inputs import Input
 from ..._builders.pod import without_empty
 from ..._engine.kind import Access
-from ..app import Claim, Items, NemoApp
+from ..app import Items, NemoApp
 from ..kind import nemo_kind
 from ..probes import probe, startup
+from .spec import Spec, parse_spec
 
-_GROUP = 1000
 _SCRIPT_MODE, _FILE_MODE = 110, 420
 """Permission bits of mounted Secrets, as decimal numbers: 0156 and 0644."""
 
 _ADMIN_KEYS = ("GITEA_ADMIN_USERNAME", "GITEA_ADMIN_PASSWORD")
 _JWT_KEY = "jwtSecret"
-_SCRIPTS = {
-    "datastoreInitSecret": ("init_directory_structure.sh", "configure_gitea.sh"),
-    "datastoreConfigSecret": ("config_environment.sh",),
-    "datastoreInlineConfigSecret": (),
-}
-"""Secret → the files that it must have"""
+_INIT_SCRIPTS = ("init_directory_structure.sh", "configure_gitea.sh")
+_CONFIG_SCRIPTS = ("config_environment.sh",)
 
 
 class DatastoreApp(NemoApp):
@@ -41,34 +38,32 @@ class DatastoreApp(NemoApp):
         "startupProbe": startup("/v1/health"),
     }
 
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
+
     def pod_security(self) -> dict[str, t.Any]:
         """The image has a user of its own."""
-        given = self.fields.get("groupID")
-        return {"fsGroup": _GROUP if given is None else given}
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim for the repositories."""
-        given = self.fields.get("pvc")
-        if given is None:
-            return None
-        return Claim(given, given.get("name") or f"{self.name}-pvc", "spec.pvc")
+        return {"fsGroup": self.spec.group}
 
     def inputs(self) -> list[Input]:
         """The Secrets with passwords and scripts."""
-        needed = {
-            "giteaAdminSecret": _ADMIN_KEYS,
-            "lfsJwtSecret": (_JWT_KEY,),
-            **_SCRIPTS,
-        }
-        found = [
-            Input("Secret", self._secret(name), f"spec.secrets.{name}", keys)
-            for name, keys in needed.items()
+        secrets = self.spec.secrets
+        needed: list[tuple[str, str, tuple[str, ...]]] = [
+            ("giteaAdminSecret", secrets.admin, _ADMIN_KEYS),
+            ("lfsJwtSecret", secrets.jwt, (_JWT_KEY,)),
+            ("datastoreInitSecret", secrets.init, _INIT_SCRIPTS),
+            ("datastoreConfigSecret", secrets.config, _CONFIG_SCRIPTS),
+            ("datastoreInlineConfigSecret", secrets.inline_config, ()),
         ]
-        if store := self._object_store:
-            given = store["credentials"]
+        found = [
+            Input("Secret", name, f"spec.secrets.{field}", keys) for field, name, keys in needed
+        ]
+        if store := self.spec.object_store:
+            password = store.password
             field = "spec.objectStoreConfig.credentials"
-            found.append(Input("Secret", given["secretName"], field, (given["passwordKey"],)))
+            found.append(Input("Secret", password.secret, field, (password.key,)))
         return [*super().inputs(), *found]
 
     def env(self) -> list[EnvVar]:
@@ -91,12 +86,12 @@ class DatastoreApp(NemoApp):
 
     def volumes(self) -> Items:
         """The scripts, and the data."""
-        claim = self.claim
+        claim, secrets = self.spec.claim, self.spec.secrets
         data = {"persistentVolumeClaim": {"claimName": claim.name}} if claim else {"emptyDir": {}}
         return [
-            self._secret_volume("init", "datastoreInitSecret", _SCRIPT_MODE),
-            self._secret_volume("config", "datastoreConfigSecret", _SCRIPT_MODE),
-            self._secret_volume("inline-config-sources", "datastoreInlineConfigSecret", _FILE_MODE),
+            _secret_volume("init", secrets.init, _SCRIPT_MODE),
+            _secret_volume("config", secrets.config, _SCRIPT_MODE),
+            _secret_volume("inline-config-sources", secrets.inline_config, _FILE_MODE),
             {"name": "temp", "emptyDir": {}},
             {"name": "data", **data},
         ]
@@ -105,19 +100,8 @@ class DatastoreApp(NemoApp):
         """The data, and a place for temporary files."""
         return [{"name": "temp", "mountPath": "/tmp"}, self._data_mount()]
 
-    @property
-    def _object_store(self) -> t.Mapping[str, t.Any]:
-        return self.block("objectStoreConfig")
-
-    def _secret(self, name: str) -> str:
-        return str(self.fields["secrets"][name])
-
-    def _secret_volume(self, name: str, secret: str, mode: int) -> dict[str, t.Any]:
-        source = {"secretName": self._secret(secret), "defaultMode": mode}
-        return {"name": name, "secret": source}
-
     def _data_mount(self) -> dict[str, t.Any]:
-        sub_path = self.block("pvc").get("subPath")
+        sub_path = self.spec.claim.sub_path if self.spec.claim else ""
         return without_empty({"name": "data", "mountPath": "/data", "subPath": sub_path})
 
     def _init_mounts(self) -> Items:
@@ -139,15 +123,15 @@ class DatastoreApp(NemoApp):
                 GITEA_TEMP="/tmp/gitea",
                 HOME="/data/gitea/git",
             ),
-            secret_env("GITEA__SERVER__LFS_JWT_SECRET", self._secret("lfsJwtSecret"), _JWT_KEY),
-            self.needed_database.password_env("GITEA__DATABASE__PASSWD"),
+            secret_env("GITEA__SERVER__LFS_JWT_SECRET", self.spec.secrets.jwt, _JWT_KEY),
+            self.spec.database.password_env("GITEA__DATABASE__PASSWD"),
         ]
 
     def _init_env(self) -> list[EnvVar]:
-        database = self.needed_database
+        database = self.spec.database
         return [
             *self._common_env(),
-            *(secret_env(key, self._secret("giteaAdminSecret")) for key in _ADMIN_KEYS),
+            *(secret_env(key, self.spec.secrets.admin) for key in _ADMIN_KEYS),
             *env(
                 GITEA__DATABASE__SSL_MODE="disable",
                 GITEA__DATABASE__NAME=database.name,
@@ -159,29 +143,31 @@ class DatastoreApp(NemoApp):
         ]
 
     def _object_store_env(self) -> list[EnvVar]:
-        store = self._object_store
+        store = self.spec.object_store
         if not store:
             return []
         return env(
-            GITEA__LFS__SERVE_DIRECT=_flag(store.get("serveDirect", True)),
+            GITEA__LFS__SERVE_DIRECT=_flag(store.is_direct),
             GITEA__LFS__STORAGE_TYPE="minio",
-            GITEA__LFS__MINIO_ENDPOINT=store["endpoint"],
-            GITEA__LFS__MINIO_BUCKET=store["bucketName"],
-            GITEA__LFS__MINIO_LOCATION=store["region"],
-            GITEA__LFS__MINIO_USE_SSL=_flag(store["ssl"]),
+            GITEA__LFS__MINIO_ENDPOINT=store.endpoint,
+            GITEA__LFS__MINIO_BUCKET=store.bucket,
+            GITEA__LFS__MINIO_LOCATION=store.region,
+            GITEA__LFS__MINIO_USE_SSL=_flag(store.uses_tls),
         )
 
     def _object_store_keys(self) -> list[EnvVar]:
-        store = self._object_store
+        store = self.spec.object_store
         if not store:
             return []
-        given = store["credentials"]
+        password = store.password
         return [
-            *env(GITEA__LFS__MINIO_ACCESS_KEY_ID=given["user"]),
-            secret_env(
-                "GITEA__LFS__MINIO_SECRET_ACCESS_KEY", given["secretName"], given["passwordKey"]
-            ),
+            *env(GITEA__LFS__MINIO_ACCESS_KEY_ID=store.user),
+            secret_env("GITEA__LFS__MINIO_SECRET_ACCESS_KEY", password.secret, password.key),
         ]
+
+
+def _secret_volume(name: str, secret: str, mode: int) -> dict[str, t.Any]:
+    return {"name": name, "secret": {"secretName": secret, "defaultMode": mode}}
 
 
 def _flag(value: bool) -> str:

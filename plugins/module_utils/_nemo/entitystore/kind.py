@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 from ..._builders.env import EnvVar, env
 from ..app import Items, NemoApp
-from ..database import Database, wait_container
+from ..database import Database
 from ..kind import nemo_kind
-from ..migration import migration
+from ..migration import migrate
 from ..probes import probe, startup
+from .spec import Spec, parse_spec
 
 
 class EntitystoreApp(NemoApp):
@@ -27,30 +29,33 @@ class EntitystoreApp(NemoApp):
         "startupProbe": startup("/health"),
     }
 
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
+
     def env(self) -> list[EnvVar]:
         """The variables of the container."""
         return [
             *env(
-                APP_VERSION=self.fields["image"]["tag"],
-                BASE_URL_DATASTORE=self.endpoint("datastore"),
+                APP_VERSION=self.spec.image.tag,
+                BASE_URL_DATASTORE=self.spec.datastore,
             ),
-            *_database_env(self.needed_database),
+            *_database_env(self.spec.database),
         ]
 
     def init_containers(self) -> Items:
         """The database must accept connections, and have the current tables."""
-        database = self.needed_database
-        return [
-            wait_container(self, database, self.fields["image"], end=";"),
-            migration(
-                self,
-                "entitystore",
-                command=["/app/.venv/bin/python3"],
-                args=["-m", "scripts.run_db_migration"],
-                workingDir="/app/services/entity-store",
-                env=_database_env(database),
-            ),
-        ]
+        return migrate(
+            self,
+            self.spec.database,
+            "entitystore",
+            wait_end=";",
+            command=["/app/.venv/bin/python3"],
+            args=["-m", "scripts.run_db_migration"],
+            workingDir="/app/services/entity-store",
+            env=_database_env(self.spec.database),
+        )
 
 
 def _database_env(database: Database) -> list[EnvVar]:

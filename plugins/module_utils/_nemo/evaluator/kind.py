@@ -6,28 +6,19 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 from ..._builders.env import EnvVar, env, field_env
-from ..._engine.kind import Access, Rule
+from ..._engine.kind import Access
 from ..app import Items, NemoApp
-from ..database import url_env, wait_container
+from ..grants import Grant
 from ..kind import nemo_kind
-from ..migration import migration
+from ..migration import migrate
 from ..probes import probe, startup
 from ..telemetry import telemetry_env
+from .spec import Spec, parse_spec
 
-_IMAGES = {
-    "BIGCODE_EVALUATION_HARNESS": "bigcodeEvalHarness",
-    "LM_EVAL_HARNESS": "lmEvalHarness",
-    "SIMILARITY_METRICS": "similarityMetrics",
-    "LLM_AS_A_JUDGE": "llmAsJudge",
-    "MT_BENCH": "mtBench",
-    "RETRIEVER": "retriever",
-    "RAG": "rag",
-    "BFCL": "bfcl",
-    "AGENTIC_EVAL": "agenticEval",
-}
-"""variable → field of `spec.evaluationImages`"""
+_GRANTS = (Grant("", "secrets pods", "get watch list create"),)
 
 
 class EvaluatorApp(NemoApp):
@@ -42,73 +33,64 @@ class EvaluatorApp(NemoApp):
         "startupProbe": startup("/health"),
     }
 
-    def rules(self) -> list[dict[str, t.Any]]:
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
+
+    def grants(self) -> t.Sequence[Grant]:
         """It starts the pods of evaluations."""
-        verbs = ["get", "watch", "list", "create"]
-        return [{"apiGroups": [""], "resources": ["secrets", "pods"], "verbs": verbs}]
+        return _GRANTS
 
     def env(self) -> list[EnvVar]:
         """The variables of the container."""
-        validation = self.fields.get("enableValidation") is not False
+        spec = self.spec
         return [
             *env(NAMESPACE=self.namespace),
             field_env("HOST_IP", "status.hostIP"),
             *env(
                 EVALUATOR_HOST="0.0.0.0",
                 EVALUATOR_PORT=str(self.ports["api"]),
-                ARGO_HOST=self.endpoint("argoWorkflows"),
-                MILVUS_URL=self.endpoint("vectorDB"),
-                SERVICE_ACCOUNT=self.block("argoWorkflows")["serviceAccount"],
-                DATA_STORE_URL=self.endpoint("datastore"),
-                ENTITY_STORE_URL=self.endpoint("entitystore"),
-                EVAL_CONTAINER=self.image,
-                LOG_HANDLERS=self._given("logHandlers", "console"),
-                CONSOLE_LOG_LEVEL=self._given("consoleLogLevel", "INFO"),
-                EVAL_LOG_LEVEL=self._given("evalLogLevel", "INFO"),
+                ARGO_HOST=spec.argo,
+                MILVUS_URL=spec.milvus,
+                SERVICE_ACCOUNT=spec.argo_account,
+                DATA_STORE_URL=spec.datastore,
+                ENTITY_STORE_URL=spec.entitystore,
+                EVAL_CONTAINER=spec.image.reference,
+                LOG_HANDLERS=spec.log_handlers,
+                CONSOLE_LOG_LEVEL=spec.console_log_level,
+                EVAL_LOG_LEVEL=spec.log_level,
             ),
-            *(env(EVAL_ENABLE_VALIDATION="True") if validation else []),
+            *(env(EVAL_ENABLE_VALIDATION="True") if spec.is_validating else []),
             *self._database_env(),
-            *self._image_env(),
-            *telemetry_env(self.fields.get("otel")),
+            *env(**spec.images),
+            *telemetry_env(spec.telemetry),
         ]
 
     def init_containers(self) -> Items:
         """The database must accept connections, and have the current tables."""
+        spec = self.spec
         variables = env(
             NAMESPACE=self.namespace,
-            ARGO_HOST=self.endpoint("argoWorkflows"),
-            EVAL_CONTAINER=self.image,
-            DATA_STORE_URL=self.endpoint("datastore"),
+            ARGO_HOST=spec.argo,
+            EVAL_CONTAINER=spec.image.reference,
+            DATA_STORE_URL=spec.datastore,
         )
-        return [
-            wait_container(self, self.needed_database, self.fields["image"]),
-            migration(
-                self,
-                "evaluator",
-                command=["sh", "-c", "/app/scripts/run-db-migration.sh"],
-                env=[*variables, *self._database_env(), *self._image_env()],
-            ),
-        ]
-
-    def _given(self, field: str, default: str) -> str:
-        return str(self.fields.get(field) or default)
+        return migrate(
+            self,
+            spec.database,
+            "evaluator",
+            command=["sh", "-c", "/app/scripts/run-db-migration.sh"],
+            env=[*variables, *self._database_env(), *env(**spec.images)],
+        )
 
     def _database_env(self) -> list[EnvVar]:
-        return [
-            self.needed_database.password_env(),
-            url_env(self, "POSTGRES_URI", self.url_key),
-        ]
+        return [self.spec.database.password_env(), self.url_env("POSTGRES_URI")]
 
-    def _image_env(self) -> list[EnvVar]:
-        images = self.block("evaluationImages")
-        return env(**{name: images.get(field) or "" for name, field in _IMAGES.items()})
-
-
-_GRANTED = "the Role of a NemoEvaluator grants it, so the operator needs it too"
 
 KIND = nemo_kind(
     EvaluatorApp,
     "NemoEvaluator",
     access=(Access("Secret", "write", "the URL of the database"),),
-    rules=(Rule("", "secrets pods", "get watch list create", _GRANTED),),
+    grants=_GRANTS,
 )

@@ -6,23 +6,22 @@
 from __future__ import annotations
 
 import typing as t
+from functools import cached_property
 
 from ..._base.errors import NimError
 from ..._builders.env import EnvVar, env, secret_env
 from ..._builders.inputs import Input
 from ..._engine.kind import Access
-from ..app import Claim, Items, NemoApp
-from ..database import Database, url_env, wait_container
-from ..fields import text_of
+from ..app import Items, NemoApp
+from ..database import Database
 from ..kind import nemo_kind
-from ..migration import migration
+from ..migration import migrate
 from ..probes import probe, startup
 from ..telemetry import telemetry_env
+from .spec import API_KEY, Spec, parse_spec
 
 _STORE, _STORE_PATH = "config-store", "/config-store"
-_DEFAULT_SUB_PATH = "guardrails-config-store"
 _WORK_DIR = "/app/services/guardrails"
-_API_KEY = "NIM_ENDPOINT_API_KEY"
 
 
 class GuardrailApp(NemoApp):
@@ -38,21 +37,19 @@ class GuardrailApp(NemoApp):
         "startupProbe": startup("/v1/health"),
     }
 
-    @property
-    def claim(self) -> Claim | None:
-        """The claim with the configuration of the rails."""
-        given = self.block("configStore").get("pvc")
-        if given is None:
-            return None
-        return Claim(given, given.get("name") or f"{self.name}-pvc", "spec.configStore.pvc")
+    @cached_property
+    def spec(self) -> Spec:
+        """The spec."""
+        return parse_spec(self.resource)
 
     def inputs(self) -> list[Input]:
         """The configuration of the rails, the key of the model, and the password."""
-        found = super().inputs()
-        if self._config_map:
-            found.append(Input("ConfigMap", self._config_map, "spec.configStore.configMap.name"))
-        if secret := self._endpoint.get("apiKeySecret"):
-            found.append(Input("Secret", secret, "spec.nimEndpoint.apiKeySecret", (self._api_key,)))
+        found, model = super().inputs(), self.spec.model
+        if name := self.spec.config_map:
+            found.append(Input("ConfigMap", name, "spec.configStore.configMap.name"))
+        if model and (api_key := model.api_key):
+            field = "spec.nimEndpoint.apiKeySecret"
+            found.append(Input("Secret", api_key.secret, field, (api_key.key,)))
         return found
 
     def env(self) -> list[EnvVar]:
@@ -67,37 +64,41 @@ class GuardrailApp(NemoApp):
             GUARDRAILS_PORT=str(self.ports["api"]),
             DEMO="False",
         )
-        if self._endpoint:
-            found += env(NIM_ENDPOINT_URL=self._endpoint["baseURL"])
-        if secret := self._endpoint.get("apiKeySecret"):
-            found.append(secret_env(_API_KEY, secret, self._api_key))
-        if self.database:
-            found += self._database_env(self.database)
-        return [*found, *self._telemetry_env()]
+        spec = self.spec
+        if spec.model:
+            found += env(NIM_ENDPOINT_URL=spec.model.url)
+            if api_key := spec.model.api_key:
+                found.append(secret_env(API_KEY, api_key.secret, api_key.key))
+        if spec.database:
+            found += self._database_env(spec.database)
+        found += telemetry_env(spec.telemetry)
+        if spec.telemetry:
+            found += env(OTEL_RESOURCE_ATTRIBUTES="deployment.environment=$(NAMESPACE)")
+        return found
 
     def init_containers(self) -> Items:
         """The database must accept connections, and have the current tables."""
-        if not self.database:
+        database = self.spec.database
+        if not database:
             return []
         variables = env(NAMESPACE=self.namespace, PYTHONPATH=_WORK_DIR)
-        return [
-            wait_container(self, self.database, self.fields["image"]),
-            migration(
-                self,
-                "guardrail",
-                command=["/app/.venv/bin/alembic"],
-                args=["upgrade", "head"],
-                workingDir=_WORK_DIR,
-                env=[*variables, *self._database_env(self.database)],
-            ),
-        ]
+        return migrate(
+            self,
+            database,
+            "guardrail",
+            command=["/app/.venv/bin/alembic"],
+            args=["upgrade", "head"],
+            workingDir=_WORK_DIR,
+            env=[*variables, *self._database_env(database)],
+        )
 
     def volumes(self) -> Items:
         """The configuration of the rails; NimError without any."""
-        if self.claim:
-            source: dict[str, t.Any] = {"persistentVolumeClaim": {"claimName": self.claim.name}}
-        elif self._config_map:
-            source = {"configMap": {"name": self._config_map}}
+        spec = self.spec
+        if spec.claim:
+            source: dict[str, t.Any] = {"persistentVolumeClaim": {"claimName": spec.claim.name}}
+        elif spec.config_map:
+            source = {"configMap": {"name": spec.config_map}}
         else:
             raise NimError(
                 "spec.configStore: name a configMap or a pvc with the configuration of the rails",
@@ -107,35 +108,16 @@ class GuardrailApp(NemoApp):
 
     def mounts(self) -> Items:
         """The configuration of the rails."""
-        mount = {"name": _STORE, "mountPath": _STORE_PATH}
-        if not self.claim:
-            return [mount]
-        return [mount | {"subPath": self.claim.given.get("subPath") or _DEFAULT_SUB_PATH}]
-
-    @property
-    def _config_map(self) -> str:
-        return str((self.block("configStore").get("configMap") or {}).get("name") or "")
-
-    @property
-    def _endpoint(self) -> t.Mapping[str, t.Any]:
-        return self.block("nimEndpoint")
-
-    @property
-    def _api_key(self) -> str:
-        return text_of(self._endpoint, "apiKeyKey", _API_KEY)
+        claim = self.spec.claim
+        sub_path = {"subPath": claim.sub_path} if claim else {}
+        return [{"name": _STORE, "mountPath": _STORE_PATH, **sub_path}]
 
     def _database_env(self, database: Database) -> list[EnvVar]:
         return [
             database.password_env(),
-            url_env(self, "POSTGRES_URI", self.url_key),
-            url_env(self, "DB_URI", self.url_key),
+            self.url_env("POSTGRES_URI"),
+            self.url_env("DB_URI"),
         ]
-
-    def _telemetry_env(self) -> list[EnvVar]:
-        found = telemetry_env(self.fields.get("otel"))
-        if self.block("otel").get("enabled"):
-            found += env(OTEL_RESOURCE_ATTRIBUTES="deployment.environment=$(NAMESPACE)")
-        return found
 
 
 KIND = nemo_kind(

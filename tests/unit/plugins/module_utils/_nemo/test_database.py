@@ -8,19 +8,15 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
-from ansible_collections.nimops.nim.plugins.module_utils._nemo.database import (
-    Database,
-    url_env,
-    url_secret,
-    wait_container,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.database import Database
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import parse_database
 
 Json = dict[str, t.Any]
 
 
 def database(nemo: t.Any, credentials: Json | None = None, **fields: t.Any) -> Database:
     given = nemo.database["credentials"] | (credentials or {})
-    return Database(nemo.database | fields | {"credentials": given})
+    return parse_database(nemo.database | fields | {"credentials": given})
 
 
 def test_defaults(nemo: t.Any) -> None:
@@ -67,33 +63,9 @@ def test_hostile_host_is_refused(nemo: t.Any, kind: str, host: str) -> None:
 
 def test_secret_has_a_placeholder_and_service_labels(nemo: t.Any) -> None:
     app = nemo.app("NemoEvaluator", {"labels": {"team": "a"}, "annotations": {"a": "b"}})
-    found = url_secret(app, database(nemo), "uri")
+    found = app.secret()
     assert found["data"] == {"uri": database(nemo).url.placeholder}
     assert found["metadata"]["labels"] == app.labels
     assert app.labels["team"] == "a"
     assert "annotations" not in found["metadata"]
-    assert nemo.rows([url_env(app, "DB_URI", "uri")]) == ["DB_URI<x/uri"]
-
-
-@pytest.mark.parametrize(
-    ("host", "shown"), [("pg", "pg"), ("10.0.0.1", "10.0.0.1"), ("[::1]", "'[::1]'")]
-)
-def test_wait_container(nemo: t.Any, host: str, shown: str) -> None:
-    observed = nemo.observe(operator={"wait_image": "mirror/busybox:1"})
-    app = nemo.app("NemoEvaluator", observed=observed)
-    found = wait_container(app, database(nemo, host=host, port=6432), {"pullPolicy": "Always"}, ";")
-    assert found == {
-        "name": "wait-for-postgres",
-        "image": "mirror/busybox:1",
-        "imagePullPolicy": "Always",
-        "command": [
-            "sh",
-            "-c",
-            f'until nc -z {shown} 6432; do echo "Waiting for Postgres to start "; sleep 5; done;',
-        ],
-    }
-
-
-def test_image_of_the_wait_container(nemo: t.Any) -> None:
-    app = nemo.app("NemoEvaluator")
-    assert wait_container(app, database(nemo), {})["image"] == "busybox"
+    assert nemo.rows([app.url_env("DB_URI")]) == ["DB_URI<x/uri"]

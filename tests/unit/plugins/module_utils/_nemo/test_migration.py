@@ -39,3 +39,29 @@ def test_migration_of_each_kind(nemo: t.Any, service: str) -> None:
         "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
         **COMMANDS[service],
     }
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"), [("pg", "pg"), ("10.0.0.1", "10.0.0.1"), ("[::1]", "'[::1]'")]
+)
+def test_wait(nemo: t.Any, host: str, shown: str) -> None:
+    spec = {
+        "image": {"repository": "r", "tag": "1", "pullPolicy": "Always"},
+        "databaseConfig": nemo.database | {"host": host, "port": 6432},
+    }
+    observed = nemo.observe(operator={"wait_image": "mirror/busybox:1"})
+    wait, _migration = nemo.pod("NemoEntitystore", spec, observed=observed)["initContainers"]
+    assert wait == {
+        "name": "wait-for-postgres",
+        "image": "mirror/busybox:1",
+        "imagePullPolicy": "Always",
+        "command": [
+            "sh",
+            "-c",
+            f'until nc -z {shown} 6432; do echo "Waiting for Postgres to start "; sleep 5; done;',
+        ],
+    }
+
+
+def test_image_of_the_wait_container(nemo: t.Any) -> None:
+    assert nemo.pod("NemoEvaluator")["initContainers"][0]["image"] == "busybox"

@@ -6,9 +6,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nemo.telemetry import (
-    telemetry_env,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import parse_telemetry
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.telemetry import telemetry_env
 
 Json = dict[str, t.Any]
 
@@ -26,7 +25,7 @@ ON = {
 
 @pytest.mark.parametrize("given", [None, {}, {"enabled": False, "logLevel": "DEBUG"}])
 def test_off(nemo: t.Any, given: Json | None) -> None:
-    assert nemo.rows(telemetry_env(given)) == OFF
+    assert nemo.rows(telemetry_env(parse_telemetry(given))) == OFF
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_off(nemo: t.Any, given: Json | None) -> None:
     ],
 )
 def test_on(nemo: t.Any, given: Json, wanted: Json) -> None:
-    found = nemo.rows(telemetry_env({"enabled": True} | given))
+    found = nemo.rows(telemetry_env(parse_telemetry({"enabled": True} | given)))
     assert [row.removesuffix("=") for row in found] == [
         row.removesuffix("=") for row in (ON | wanted).values() if row
     ]

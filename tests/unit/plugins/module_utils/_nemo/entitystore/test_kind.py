@@ -31,4 +31,4 @@ def test_neither_volumes_nor_secrets(nemo: t.Any) -> None:
     assert "volumes" not in made["Deployment"]["spec"]["template"]["spec"]
     app = nemo.app("NemoEntitystore")
     assert [(item.name, item.keys) for item in app.inputs()] == [("pg", ("password",))]
-    assert app.claim is None
+    assert app.spec.claim is None
