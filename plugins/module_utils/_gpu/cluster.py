@@ -10,6 +10,7 @@ import typing as t
 from .._base.errors import NimError
 from .._base.types import Manifest
 from .._engine.observed import Observed, Read, read_node_rows, read_objects, read_presence
+from .stack import Stack
 
 POLICIES = read_objects("ClusterPolicy", "")
 NVIDIA_DRIVERS = read_objects("NVIDIADriver", "")
@@ -56,18 +57,15 @@ def is_openshift(observed: Observed) -> bool:
     return observed.get(CLUSTER_VERSIONS.key) is not None
 
 
-def find_obstacle(observed: Observed, *, has_sandboxes: bool) -> NimError | None:
-    """Why nothing is served in this cluster, None if there is no reason.
-
-    ``has_sandboxes``: whether the ClusterPolicy asks for workloads in virtual machines.
-    """
+def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
+    """Why nothing is served in this cluster, None if there is no reason."""
     if rival := rival_cluster(observed):
         return NimError(
             f'conflicting GPUCluster resource "{rival}" detected; ClusterPolicy and GPUCluster'
             " cannot co-exist",
             reason=CONFLICT,
         )
-    if has_sandboxes:
+    if stack.has_sandboxes:
         return NimError(
             "sandboxWorkloads.enabled: workloads in virtual machines are not served by this"
             " operator, and a part of the stack would be of no use: set it to false, or use"

@@ -13,7 +13,7 @@ from .._base.types import Fields
 from .._builders.env import field_env
 from .._engine.observed import read_labelled
 from .component import Component
-from .driver_files import Files
+from .driver_files import Files, Sources
 from .pods import (
     BOTH_WAYS,
     CREATE,
@@ -74,6 +74,7 @@ class Driver:
     """The driver as a spec describes it.
 
     ``root``: the root of the node's file system, if given. ``probe``: times of the startup probe.
+    ``secret_env``: the Secret of its environment, if any. ``sources``: where its files come from.
     """
 
     component: Component
@@ -87,6 +88,7 @@ class Driver:
     root: str = ""
     probe: Fields = field(default_factory=dict)
     secret_env: str = ""
+    sources: Sources = field(default_factory=Sources)
 
 
 def build_driver_pod(driver: Driver, images: Images, scripts: Scripts, files: Files) -> Item:

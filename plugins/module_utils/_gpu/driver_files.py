@@ -61,10 +61,14 @@ class Sources:
     def read(self) -> dict[str, str]:
         """The ConfigMaps whose keys matter, by the field that names them."""
         named = {
-            self.fields.get(name, name): getattr(self, name)
+            self.spelled(name): getattr(self, name)
             for name in ("modules", "repositories", "certificates")
         }
         return {field: name for field, name in named.items() if name}
+
+    def spelled(self, name: str) -> str:
+        """How the spec spells a field."""
+        return self.fields.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def build_files(sources: Sources, node: Node, keys_of: KeysOf) -> Files:
         files.volumes.append(config_map(_TOPOLOGY, sources.topology, _TOPOLOGY_FILE))
         files.of_driver.append(_file(_TOPOLOGY, f"/etc/nvidia/{_TOPOLOGY_FILE}", _TOPOLOGY_FILE))
     if sources.modules:
-        keys = keys_of(sources.fields.get("modules", "modules"), sources.modules)
+        keys = keys_of(sources.spelled("modules"), sources.modules)
         mounts = _add_config_map(files, sources.modules, "/drivers", keys)
         files.of_driver += mounts
         files.of_modules += mounts
@@ -131,7 +135,7 @@ def _add_packages(files: Files, sources: Sources, node: Node, keys_of: KeysOf) -
             continue
         if node.os_id not in folders:
             raise NimError(f"{what} configuration not supported for distribution {node.os_tag}")
-        keys = keys_of(sources.fields.get(name, name), source)
+        keys = keys_of(sources.spelled(name), source)
         mounts = _add_config_map(files, source, folders[node.os_id], keys)
         files.of_driver += mounts
         files.of_packages += mounts

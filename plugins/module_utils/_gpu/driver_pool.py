@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from .._base.errors import NimError
 from .._base.types import Manifest
 from .._builders.app import App
+from .._engine.observed import Observed, Read, read_object, read_presence
 from . import scripts
+from .component import Component
 from .driver import MAIN, MANAGER, Driver, Images, Scripts, build_driver_pod
-from .driver_files import Node, Sources, build_files
+from .driver_files import Node, build_files
+from .images import resolve_image, with_os
 from .kept import put_digest
 from .nodes import OperatingSystem
 from .permissions import rule
@@ -50,24 +53,25 @@ class Pool:
     kernel: str = ""
 
 
-def pool_pod(
-    app: App,
-    pool: Pool,
-    driver: Driver,
-    sources: Sources,
-    images: Images,
-    runtime: str,
-    secret_field: str,
-) -> Item:
+def pool_reads(driver: Driver, namespace: str) -> list[Read]:
+    """What the spec names, which `pool_pod` looks at."""
+    found = [read_object("ConfigMap", namespace, name) for name in driver.sources.read.values()]
+    if secret := driver.secret_env:
+        found.append(read_presence("Secret", namespace, secret))
+    return found
+
+
+def pool_pod(app: App, pool: Pool, driver: Driver, image: str, runtime: str) -> Item:
     """The spec of the pods; NimError if something is missing that the spec names.
 
-    ``runtime``: of the nodes. ``secret_field``: how the spec spells the one of the environment.
+    ``image``: of the driver. ``runtime``: of the nodes.
     """
+    images = _images(app.observed, pool.system.tag, driver, image)
     node = Node(pool.system.id, pool.system.tag, runtime, driver.is_precompiled)
-    files = build_files(sources, node, lambda field, name: _keys_of(app, field, name))
+    files = build_files(driver.sources, node, lambda field, name: _keys_of(app, field, name))
     name = driver.secret_env
     if name and not driver.is_precompiled and app.live("Secret", name) is None:
-        raise NimError(_missing(secret_field, "Secret", name))
+        raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", name))
     pod = build_driver_pod(driver, images, _SCRIPTS, files)
     live: Manifest | None = app.live("DaemonSet", pool.name)
     put_digest(pod, live, (MANAGER, MAIN), scripts.TEXTS)
@@ -80,6 +84,22 @@ def why_not_precompiled(driver: Driver) -> str:
         if getattr(driver, field).is_enabled:
             return f"{what} is not supported along with pre-compiled NVIDIA drivers"
     return ""
+
+
+def _images(observed: Observed, tag: str, driver: Driver, image: str) -> Images:
+    """The images; ``image``: of the driver, and ``tag``: that of the operating system."""
+
+    def side(component: Component, variable: str) -> str:
+        if not component.is_enabled:
+            return ""
+        return with_os(resolve_image(component, variable, observed), tag)
+
+    return Images(
+        driver=image,
+        manager=resolve_image(driver.manager, "DRIVER_MANAGER_IMAGE", observed),
+        gds=side(driver.gds, "GDS_IMAGE"),
+        gdrcopy=side(driver.gdrcopy, "GDRCOPY_IMAGE"),
+    )
 
 
 def _keys_of(app: App, field: str, name: str) -> list[str]:

@@ -19,7 +19,7 @@ from ..._engine.desired import ABSENT, Field, Patch, Policy
 from ..._engine.oversized import is_stub, stub_error
 from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
 from ..upgrade.names import ENABLED
-from .spec import DriverSpec
+from .spec import parse_spec
 
 CONFLICTING = "ConflictingNodeSelector"
 
@@ -36,7 +36,7 @@ class Owners:
             if not item["metadata"].get("deletionTimestamp")
         }
         self._specs = {
-            name: DriverSpec(item.get("spec") or {}) for name, item in self._drivers.items()
+            name: parse_spec(item.get("spec") or {}) for name, item in self._drivers.items()
         }
         self._nodes = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 

@@ -47,7 +47,7 @@ def pools_of(app: DriverApp) -> tuple[list[Pool], list[NimError]]:
 
 def _pool_of(app: DriverApp, node: Manifest) -> Pool:
     system = system_of(node)
-    kernel = kernel_of(node) if app.spec.is_precompiled else ""
+    kernel = kernel_of(node) if app.spec.driver.is_precompiled else ""
     if system.is_by_major and labels_of(node).get(OS_MAJOR) != system.major:
         raise NimError(
             f"label {OS_MAJOR} of node {node['metadata']['name']} must be {system.major}: it"

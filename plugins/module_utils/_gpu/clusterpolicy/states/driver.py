@@ -13,7 +13,6 @@ from ...._base.types import Manifest
 from ...._engine.desired import Child
 from ...._engine.metadata import controller_of
 from ... import scripts
-from ...component import Component
 from ...driver import (
     COMPONENT,
     COMPONENT_LABEL,
@@ -22,7 +21,6 @@ from ...driver import (
     PRECOMPILED_LABEL,
     PROBE_CONFIG_MAP,
     PROBE_KEY,
-    Images,
 )
 from ...driver_pool import (
     CLUSTER_RULES,
@@ -97,9 +95,7 @@ def _refuse_side_containers(app: PolicyApp, kernel: str) -> None:
 def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
     driver = app.spec.driver
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    images, runtime = _images(app, pool), app.nodes.runtime
-    sources = app.spec.driver_sources
-    pod = pool_pod(app, pool, driver, sources, images, runtime, "driver.secretEnv")
+    pod = pool_pod(app, pool, driver, _image(app, pool), app.nodes.runtime)
     workload = Workload(
         pool.name,
         "driver",
@@ -113,22 +109,12 @@ def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
     return build_daemon_set(app, workload, pod)
 
 
-def _images(app: PolicyApp, pool: Pool) -> Images:
-    driver, tag = app.spec.driver, pool.system.tag
-
-    def image(component: Component, variable: str) -> str:
-        return with_os(app.image(component, variable), tag) if component.is_enabled else ""
-
+def _image(app: PolicyApp, pool: Pool) -> str:
+    """The image of the driver."""
+    component, tag = app.spec.driver.component, pool.system.tag
     if pool.kernel:
-        main = precompiled_image(driver.component, pool.kernel, tag)
-    else:
-        main = image(driver.component, "DRIVER_IMAGE")
-    return Images(
-        driver=main,
-        manager=app.image(driver.manager, "DRIVER_MANAGER_IMAGE"),
-        gds=image(driver.gds, "GDS_IMAGE"),
-        gdrcopy=image(driver.gdrcopy, "GDRCOPY_IMAGE"),
-    )
+        return precompiled_image(component, pool.kernel, tag)
+    return with_os(app.image(component, "DRIVER_IMAGE"), tag)
 
 
 def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
