@@ -13,8 +13,8 @@ from ..._base.quantity import is_count_or_percentage
 from ..._base.types import Fields
 from ..._builders.env import EnvVar
 from ..component import Component, parse_component
-from ..driver import Driver
-from ..driver_files import Sources
+from ..driver.files import Sources
+from ..driver.pod import Driver
 from ..fields import block, flag, given, text
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import UpgradePolicy, parse_policy

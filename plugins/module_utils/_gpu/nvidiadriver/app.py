@@ -19,7 +19,7 @@ from ..cluster import (
     active_policy,
     find_obstacle,
 )
-from ..driver import DAEMON_SETS
+from ..driver.pod import DAEMON_SETS
 from ..nodes import Nodes, owner_of
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import NOT_UPGRADED, Upgrades

@@ -10,13 +10,13 @@ from dataclasses import replace
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..component import Component
-from ..driver import (
+from ..driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
     DEFAULT_CONTAINER,
     PRECOMPILED_LABEL,
 )
-from ..driver_pool import Pool, pool_pod, why_not_precompiled
+from ..driver.pool import Pool, pool_pod, why_not_precompiled
 from ..images import (
     given_image,
     precompiled_image,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..driver_pool import Pool
+from ..driver.pool import Pool
 from ..nodes import (
     KERNEL,
     OS_ID,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._engine.observed import Read, read_child
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
-from ..driver import DAEMON_SETS
-from ..driver_pool import pool_reads
+from ..driver.pod import DAEMON_SETS
+from ..driver.pool import pool_reads
 from ..permissions import role_names
 from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads

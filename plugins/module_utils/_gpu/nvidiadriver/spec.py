@@ -12,8 +12,8 @@ from ..._base.errors import NimError
 from ..._base.types import Fields
 from ..cluster import NOT_SERVED
 from ..component import parse_component
-from ..driver import Driver
-from ..driver_files import Sources
+from ..driver.files import Sources
+from ..driver.pod import Driver
 from ..fields import block, flag, text
 from ..nodes import OWNER
 from ..upgrade.policy import UpgradePolicy, parse_policy

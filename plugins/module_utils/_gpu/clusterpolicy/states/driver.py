@@ -13,7 +13,7 @@ from ...._base.types import Manifest
 from ...._engine.desired import Child
 from ...._engine.metadata import controller_of
 from ... import scripts
-from ...driver import (
+from ...driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
     DAEMON_SETS,
@@ -22,7 +22,7 @@ from ...driver import (
     PROBE_CONFIG_MAP,
     PROBE_KEY,
 )
-from ...driver_pool import (
+from ...driver.pool import (
     CLUSTER_RULES,
     Pool,
     pool_pod,

@@ -7,14 +7,14 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
     parse_component,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
+    Files,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     Driver,
     Images,
     Scripts,
     build_driver_pod,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
-    Files,
 )
 
 IMAGES = Images("r.test/d:1-u24", "r.test/m:1", "r.test/fs:1-u24", "r.test/gdr:1-u24")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._base.errors import NimError
-from .pods import DIRECTORY, FILE, Item, config_map, host_path, mount
+from ..._base.errors import NimError
+from ..pods import DIRECTORY, FILE, Item, config_map, host_path, mount
 
 _APT, _RPM, _ZYPPER = ("ubuntu", "debian"), ("rhel", "centos", "rocky", "ol"), ("sles", "sl-micro")
 _REPOSITORIES = {

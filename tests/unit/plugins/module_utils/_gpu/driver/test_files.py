@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
     Node,
     Sources,
     build_files,

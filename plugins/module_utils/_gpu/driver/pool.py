@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._base.errors import NimError
-from .._base.types import Manifest
-from .._builders.app import App
-from .._engine.observed import Observed, Read, read_object, read_presence
-from . import scripts
-from .component import Component
-from .driver import MAIN, MANAGER, Driver, Images, Scripts, build_driver_pod
-from .driver_files import Node, build_files
-from .images import resolve_image, with_os
-from .kept import put_digest
-from .nodes import OperatingSystem
-from .permissions import rule
-from .pods import Item
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._builders.app import App
+from ..._engine.observed import Observed, Read, read_object, read_presence
+from .. import scripts
+from ..component import Component
+from ..images import resolve_image, with_os
+from ..kept import put_digest
+from ..nodes import OperatingSystem
+from ..permissions import rule
+from ..pods import Item
+from .files import Node, build_files
+from .pod import MAIN, MANAGER, Driver, Images, Scripts, build_driver_pod
 
 CLUSTER_RULES = [
     rule("clusterversions", "get list", "config.openshift.io"),

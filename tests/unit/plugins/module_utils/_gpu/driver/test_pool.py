@@ -13,13 +13,13 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
     Component,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
-    Driver,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
     Sources,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_pool import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
+    Driver,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import (
     Pool,
     pool_pod,
     pool_reads,

@@ -9,12 +9,11 @@ import copy
 import typing as t
 from dataclasses import dataclass, field
 
-from .._base.types import Fields
-from .._builders.env import field_env
-from .._engine.observed import read_labelled
-from .component import Component
-from .driver_files import Files, Sources
-from .pods import (
+from ..._base.types import Fields
+from ..._builders.env import field_env
+from ..._engine.observed import read_labelled
+from ..component import Component
+from ..pods import (
     BOTH_WAYS,
     CREATE,
     DIRECTORY,
@@ -35,6 +34,7 @@ from .pods import (
     set_path,
     use_host_network,
 )
+from .files import Files, Sources
 
 COMPONENT_LABEL, COMPONENT = "app.kubernetes.io/component", "nvidia-driver"
 DAEMON_SETS = read_labelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
