@@ -13,8 +13,7 @@ from ..._base.quantity import is_count_or_percentage
 from ..._base.types import Fields
 from ..._builders.env import EnvVar
 from ..component import Component, parse_component
-from ..driver.files import Sources
-from ..driver.pod import Driver
+from ..driver.spec import Driver, Sources, parse_driver
 from ..fields import block, flag, given, text
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import UpgradePolicy, parse_policy
@@ -185,11 +184,11 @@ class Policy:
 def parse_spec(spec: Fields) -> Policy:
     """The spec; fields that are not given have their defaults."""
     driver_dir = text(spec, "hostPaths", "driverInstallDir")
-    stack = parse_stack(spec)
+    stack, driver = parse_stack(spec), block(spec, "driver")
     return Policy(
         stack=stack,
-        driver=_driver(spec, stack.root),
-        upgrade=block(spec, "driver", "upgradePolicy"),
+        driver=parse_driver(driver, spec, _sources(driver), root=stack.root),
+        upgrade=block(driver, "upgradePolicy"),
         toolkit=parse_component(block(spec, "toolkit")),
         device_plugin=parse_component(block(spec, "devicePlugin")),
         dcgm=parse_component(block(spec, "dcgm")),
@@ -220,30 +219,16 @@ def parse_spec(spec: Fields) -> Policy:
     )
 
 
-def _driver(spec: Fields, root: str) -> Driver:
-    driver = block(spec, "driver")
-    return Driver(
-        component=parse_component(driver),
-        manager=parse_component(block(driver, "manager")),
-        gds=parse_component(block(spec, "gds"), is_enabled=False),
-        gdrcopy=parse_component(block(spec, "gdrcopy"), is_enabled=False),
-        module_type=text(driver, "kernelModuleType", default="auto"),
-        has_rdma=flag(driver, "rdma", "enabled"),
-        uses_host_mofed=flag(driver, "rdma", "useHostMofed"),
-        is_precompiled=flag(driver, "usePrecompiled"),
-        root=root,
-        probe=block(driver, "startupProbe"),
-        secret_env=text(driver, "secretEnv"),
-        sources=Sources(
-            licence_secret=text(driver, "licensingConfig", "secretName"),
-            licence_config_map=text(driver, "licensingConfig", "configMapName"),
-            has_token=flag(driver, "licensingConfig", "nlsEnabled"),
-            topology=text(driver, "virtualTopology", "config"),
-            modules=text(driver, "kernelModuleConfig", "name"),
-            repositories=text(driver, "repoConfig", "configMapName"),
-            certificates=text(driver, "certConfig", "name"),
-            fields=_FIELDS,
-        ),
+def _sources(driver: Fields) -> Sources:
+    return Sources(
+        licence_secret=text(driver, "licensingConfig", "secretName"),
+        licence_config_map=text(driver, "licensingConfig", "configMapName"),
+        has_token=flag(driver, "licensingConfig", "nlsEnabled"),
+        topology=text(driver, "virtualTopology", "config"),
+        modules=text(driver, "kernelModuleConfig", "name"),
+        repositories=text(driver, "repoConfig", "configMapName"),
+        certificates=text(driver, "certConfig", "name"),
+        fields=_FIELDS,
     )
 
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+import typing as t
 from dataclasses import dataclass
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..._builders.app import App
 from ..._engine.observed import Observed, Read, read_object, read_presence
 from .. import scripts
 from ..component import Component
@@ -18,8 +18,9 @@ from ..kept import put_digest
 from ..nodes import OperatingSystem
 from ..permissions import rule
 from ..pods import Item
-from .files import Node, build_files
-from .pod import MAIN, MANAGER, Driver, Images, Scripts, build_driver_pod
+from .files import build_files
+from .pod import MAIN, MANAGER, Images, build_driver_pod
+from .spec import Driver
 
 CLUSTER_RULES = [
     rule("clusterversions", "get list", "config.openshift.io"),
@@ -31,17 +32,12 @@ CLUSTER_RULES = [
 ]
 """What the driver's pods may do."""
 
-_SCRIPTS = Scripts(
-    pre_stop=scripts.DRIVER_PRE_STOP,
-    gds_install=scripts.GDS_INSTALL,
-    gds_probe=scripts.GDS_PROBE,
-    gdrcopy_install=scripts.GDRCOPY_INSTALL,
-    gdrcopy_probe=scripts.GDRCOPY_PROBE,
-)
 _NOT_PRECOMPILED = {
     "gds": "GPUDirect Storage driver (nvidia-fs)",
     "gdrcopy": "GDRCopy",
 }
+
+Live = t.Callable[[str, str], "Manifest | None"]
 
 
 @dataclass(frozen=True)
@@ -61,38 +57,13 @@ def pool_reads(driver: Driver, namespace: str) -> list[Read]:
     return found
 
 
-def pool_pod(app: App, pool: Pool, driver: Driver, image: str, runtime: str) -> Item:
-    """The spec of the pods; NimError if something is missing that the spec names.
-
-    ``image``: of the driver. ``runtime``: of the nodes.
-    """
-    images = _images(app.observed, pool.system.tag, driver, image)
-    node = Node(pool.system.id, pool.system.tag, runtime, driver.is_precompiled)
-    files = build_files(driver.sources, node, lambda field, name: _keys_of(app, field, name))
-    name = driver.secret_env
-    if name and not driver.is_precompiled and app.live("Secret", name) is None:
-        raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", name))
-    pod = build_driver_pod(driver, images, _SCRIPTS, files)
-    live: Manifest | None = app.live("DaemonSet", pool.name)
-    put_digest(pod, live, (MANAGER, MAIN), scripts.TEXTS)
-    return pod
-
-
-def why_not_precompiled(driver: Driver) -> str:
-    """What is built for the running kernel beside a driver that is not; empty if nothing is."""
-    for field, what in _NOT_PRECOMPILED.items():
-        if getattr(driver, field).is_enabled:
-            return f"{what} is not supported along with pre-compiled NVIDIA drivers"
-    return ""
-
-
-def _images(observed: Observed, tag: str, driver: Driver, image: str) -> Images:
-    """The images; ``image``: of the driver, and ``tag``: that of the operating system."""
+def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: Observed) -> Images:
+    """The images; ``image``: of the driver. NimError if the spec gives only a part of one."""
 
     def side(component: Component, variable: str) -> str:
         if not component.is_enabled:
             return ""
-        return with_os(resolve_image(component, variable, observed), tag)
+        return with_os(resolve_image(component, variable, observed), system.tag)
 
     return Images(
         driver=image,
@@ -102,12 +73,33 @@ def _images(observed: Observed, tag: str, driver: Driver, image: str) -> Images:
     )
 
 
-def _keys_of(app: App, field: str, name: str) -> list[str]:
-    """The keys of a ConfigMap; NimError if there is none of that name."""
-    live = app.live("ConfigMap", name)
-    if live is None:
-        raise NimError(_missing(field, "ConfigMap", name))
-    return sorted(live.get("data") or {})
+def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Live) -> Item:
+    """The spec of the pods; NimError if something is missing that the spec names.
+
+    ``runtime``: of the nodes. ``live``: finds an object by its kind and name.
+    """
+
+    def keys_of(field: str, name: str) -> list[str]:
+        found = live("ConfigMap", name)
+        if found is None:
+            raise NimError(_missing(field, "ConfigMap", name))
+        return sorted(found.get("data") or {})
+
+    files = build_files(driver, pool.system, runtime, keys_of)
+    secret = driver.secret_env
+    if secret and not driver.is_precompiled and live("Secret", secret) is None:
+        raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", secret))
+    pod = build_driver_pod(driver, images, files)
+    put_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
+    return pod
+
+
+def why_not_precompiled(driver: Driver) -> str:
+    """What is built for the running kernel beside a driver that is not; empty if nothing is."""
+    for field, what in _NOT_PRECOMPILED.items():
+        if getattr(driver, field).is_enabled:
+            return f"{what} is not supported along with pre-compiled NVIDIA drivers"
+    return ""
 
 
 def _missing(field: str, kind: str, name: str) -> str:

@@ -16,7 +16,7 @@ from ..driver.pod import (
     DEFAULT_CONTAINER,
     PRECOMPILED_LABEL,
 )
-from ..driver.pool import Pool, pool_pod, why_not_precompiled
+from ..driver.pool import Pool, pool_images, pool_pod, why_not_precompiled
 from ..images import (
     given_image,
     precompiled_image,
@@ -38,8 +38,8 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise NimError(f"kernel {pool.kernel}: {why}")
-    image = _image(driver.component, pool)
-    pod = pool_pod(app, pool, driver, image, app.nodes.runtime)
+    images = pool_images(driver, _image(driver.component, pool), pool.system, app.observed)
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     account = account_name(app, pool.system.tag)
     _place(app, pool, pod, account)
     labels = {

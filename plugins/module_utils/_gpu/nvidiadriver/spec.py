@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from ..._base.errors import NimError
 from ..._base.types import Fields
 from ..cluster import NOT_SERVED
-from ..component import parse_component
-from ..driver.files import Sources
-from ..driver.pod import Driver
+from ..driver.spec import Driver, Sources, parse_driver
 from ..fields import block, flag, text
 from ..nodes import OWNER
 from ..upgrade.policy import UpgradePolicy, parse_policy
@@ -105,25 +103,15 @@ def parse_spec(spec: Fields) -> DriverSpec:
 
 
 def _driver(spec: Fields) -> Driver:
-    return Driver(
-        component=replace(parse_component(spec), is_enabled=True),
-        manager=parse_component(block(spec, "manager")),
-        gds=parse_component(block(spec, "gds"), is_enabled=False),
-        gdrcopy=parse_component(block(spec, "gdrcopy"), is_enabled=False),
-        module_type=text(spec, "kernelModuleType", default="auto"),
-        has_rdma=flag(spec, "rdma", "enabled"),
-        uses_host_mofed=flag(spec, "rdma", "useHostMofed"),
-        is_precompiled=flag(spec, "usePrecompiled"),
-        probe=block(spec, "startupProbe"),
-        secret_env=text(spec, "secretEnv"),
-        sources=Sources(
-            licence_secret=text(spec, "licensingConfig", "secretName"),
-            licence_config_map=text(spec, "licensingConfig", "name"),
-            has_token=flag(spec, "licensingConfig", "nlsEnabled", default=True),
-            topology=text(spec, "virtualTopologyConfig", "name"),
-            modules=text(spec, "kernelModuleConfig", "name"),
-            repositories=text(spec, "repoConfig", "name"),
-            certificates=text(spec, "certConfig", "name"),
-            fields=_FIELDS,
-        ),
+    sources = Sources(
+        licence_secret=text(spec, "licensingConfig", "secretName"),
+        licence_config_map=text(spec, "licensingConfig", "name"),
+        has_token=flag(spec, "licensingConfig", "nlsEnabled", default=True),
+        topology=text(spec, "virtualTopologyConfig", "name"),
+        modules=text(spec, "kernelModuleConfig", "name"),
+        repositories=text(spec, "repoConfig", "name"),
+        certificates=text(spec, "certConfig", "name"),
+        fields=_FIELDS,
     )
+    found = parse_driver(spec, spec, sources)
+    return replace(found, component=replace(found.component, is_enabled=True))

@@ -12,6 +12,7 @@ from ...._base.errors import NimError
 from ...._base.types import Manifest
 from ...._engine.desired import Child
 from ...._engine.metadata import controller_of
+from ...._engine.observed import Observed
 from ... import scripts
 from ...driver.pod import (
     COMPONENT,
@@ -25,10 +26,12 @@ from ...driver.pod import (
 from ...driver.pool import (
     CLUSTER_RULES,
     Pool,
+    pool_images,
     pool_pod,
     why_not_precompiled,
 )
-from ...images import precompiled_image, with_os
+from ...driver.spec import Driver
+from ...images import precompiled_image, resolve_image, with_os
 from ...nodes import KERNEL, short_kernel
 from ...permissions import permissions, role_names
 from ..app import PolicyApp
@@ -93,9 +96,10 @@ def _refuse_side_containers(app: PolicyApp, kernel: str) -> None:
 
 
 def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
-    driver = app.spec.driver
+    driver, observed = app.spec.driver, app.observed
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    pod = pool_pod(app, pool, driver, _image(app, pool), app.nodes.runtime)
+    images = pool_images(driver, _image(driver, pool, observed), pool.system, observed)
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     workload = Workload(
         pool.name,
         "driver",
@@ -109,12 +113,12 @@ def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
     return build_daemon_set(app, workload, pod)
 
 
-def _image(app: PolicyApp, pool: Pool) -> str:
+def _image(driver: Driver, pool: Pool, observed: Observed) -> str:
     """The image of the driver."""
-    component, tag = app.spec.driver.component, pool.system.tag
+    component, tag = driver.component, pool.system.tag
     if pool.kernel:
         return precompiled_image(component, pool.kernel, tag)
-    return with_os(app.image(component, "DRIVER_IMAGE"), tag)
+    return with_os(resolve_image(component, "DRIVER_IMAGE", observed), tag)
 
 
 def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:

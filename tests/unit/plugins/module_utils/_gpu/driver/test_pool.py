@@ -13,17 +13,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
     Component,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
-    Sources,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
-    Driver,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import (
     Pool,
+    pool_images,
     pool_pod,
     pool_reads,
     why_not_precompiled,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
+    Driver,
+    Sources,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
     OperatingSystem,
@@ -46,7 +45,9 @@ def build(driver=DRIVER, *live, **sources):
     answers = {OPERATOR: {"images": IMAGES}, **{key_of(item): item for item in live}}
     app = App(RESOURCE, Observed(answers))
     given = Sources(fields=FIELDS, **sources)
-    return pool_pod(app, POOL, replace(driver, sources=given), "d:1", "containerd")
+    driver = replace(driver, sources=given)
+    images = pool_images(driver, "d:1", POOL.system, app.observed)
+    return pool_pod(driver, images, POOL, "containerd", app.live)
 
 
 def digest_of(pod):
