@@ -32,7 +32,7 @@ from ...driver.pool import (
 )
 from ...driver.spec import Driver
 from ...images import precompiled_image, resolve_image, with_os
-from ...nodes import KERNEL, short_kernel
+from ...nodes import KERNEL, Nodes, short_kernel
 from ...permissions import permissions, role_names
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set
@@ -44,8 +44,9 @@ NAME, _ACCOUNT = "nvidia-driver-daemonset", "nvidia-driver"
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     yield from permissions(app, _ACCOUNT, (), CLUSTER_RULES)
     yield _probe(app)
-    for pool in _pools(app):
-        yield _daemon_set(app, pool)
+    driver = app.spec.driver
+    for pool in _pools(driver, app.nodes):
+        yield _daemon_set(app, driver, pool)
 
 
 def _probe(app: PolicyApp) -> Manifest:
@@ -71,34 +72,33 @@ def orphans(app: PolicyApp) -> list[tuple[str, str]]:
     return [item for item in dict.fromkeys(_of_this_policy(app)) if app.live(*item)]
 
 
-def _pools(app: PolicyApp) -> list[Pool]:
+def _pools(driver: Driver, nodes: Nodes) -> list[Pool]:
     """The pools of nodes; NimError if their labels do not tell them."""
-    nodes = app.nodes
     if not nodes.with_gpu:
         return []
-    if not app.spec.driver.is_precompiled:
+    if not driver.is_precompiled:
         return [Pool(NAME, nodes.operating_system)]
     pools = []
     for kernel, system in sorted(nodes.kernels.items()):
-        _refuse_side_containers(app, kernel)
+        _refuse_side_containers(driver, kernel)
         name = f"{NAME}-{short_kernel(kernel)}-{system.id}{system.version}"
         pools.append(Pool(name, system, kernel))
     return pools
 
 
-def _refuse_side_containers(app: PolicyApp, kernel: str) -> None:
+def _refuse_side_containers(driver: Driver, kernel: str) -> None:
     """NimError for what is built for the running kernel beside a driver that is not."""
-    if why := why_not_precompiled(app.spec.driver):
+    if why := why_not_precompiled(driver):
         raise NimError(
             "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
             f" Driver Daemonset for version {kernel}: {why}]"
         )
 
 
-def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
-    driver, observed = app.spec.driver, app.observed
+def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
+    image = _image(driver, pool, app.observed)
+    images = pool_images(driver, image, pool.system, app.observed)
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    images = pool_images(driver, _image(driver, pool, observed), pool.system, observed)
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     workload = Workload(
         pool.name,
@@ -130,7 +130,7 @@ def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
         if item["metadata"].get("namespace") == app.namespace and app.controls(item)
     ]
     with contextlib.suppress(NimError):
-        names += [pool.name for pool in _pools(app)]
+        names += [pool.name for pool in _pools(app.spec.driver, app.nodes)]
     return [("DaemonSet", name) for name in names]
 
 
