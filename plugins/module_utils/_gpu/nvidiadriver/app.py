@@ -67,14 +67,14 @@ class DriverApp(StackApp):
         if excess := stub_error(self.policy):
             name = self.policy["metadata"]["name"]
             return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
-        return find_obstacle(self.observed, self.stack) or self.spec.obstacle
+        return find_obstacle(self.observed, self.stack) or self.spec.selection.obstacle
 
     # nodes
 
     @property
     def node_selector(self) -> t.Mapping[str, str]:
         """The labels of its nodes, besides that of a GPU."""
-        return self.spec.selector
+        return self.spec.selection.labels
 
     @cached_property
     def owners(self) -> Owners:

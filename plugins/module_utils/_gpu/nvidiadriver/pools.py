@@ -68,13 +68,13 @@ def daemon_set_name(app: DriverApp, tag: str, kernel: str = "") -> str:
     """The name of a DaemonSet: as long as a label, and of this resource alone."""
     identity = str(app.resource["metadata"].get("uid") or app.name)
     digest = short_hash(f"{identity}-{kernel}" if kernel else identity)
-    start = f"nvidia-{app.spec.type}-driver-{tag}"
+    start = f"nvidia-{app.spec.selection.type}-driver-{tag}"
     return f"{start[: _MAX_LABEL - len(digest) - 1]}-{digest}"
 
 
 def account_name(app: DriverApp, tag: str) -> str:
     """The name of the ServiceAccount of an operating system, and of its permissions."""
-    return f"nvidia-{app.spec.type}-driver-{app.name}-{tag}"[:_MAX_NAME]
+    return f"nvidia-{app.spec.selection.type}-driver-{app.name}-{tag}"[:_MAX_NAME]
 
 
 def short_hash(text: str) -> str:

@@ -26,35 +26,24 @@ _FIELDS = {
 
 
 @dataclass(frozen=True)
-class DriverSpec:
-    """What an NVIDIADriver asks for.
+class Selection:
+    """Which nodes an NVIDIADriver gets, and which driver they get.
 
-    ``is_default``: it gets the nodes that no other selects. ``selector``: the labels of its nodes,
-    besides that of a GPU. ``driver``: without the root of the nodes, which the ClusterPolicy says.
-    ``tolerations`` replace the default. ``labels``: without those that select the pods.
-    ``upgrade``: `upgradePolicy` as it is given.
+    ``is_default``: those that no other selects. ``labels``: of its nodes, besides that of a GPU.
     """
 
     type: str
     is_default: bool
-    selector: t.Mapping[str, str]
-    driver: Driver
-    upgrade: Fields
-    node_affinity: Fields
-    tolerations: tuple[Fields, ...]
-    priority_class: str
-    pod_security: Fields
     labels: t.Mapping[str, str]
-    annotations: t.Mapping[str, str]
 
     @property
     def fault(self) -> NimError | None:
         """Why it can select no nodes, None if it can."""
-        if OWNER in self.selector:
+        if OWNER in self.labels:
             return NimError(
                 f"nodeSelector: must not use the label {OWNER}, which the operator sets"
             )
-        if self.is_default and self.selector:
+        if self.is_default and self.labels:
             return NimError("default NVIDIADriver must not use nodeSelector")
         return None
 
@@ -68,6 +57,26 @@ class DriverSpec:
             " virtual machines: use another operator for its nodes, which this one leaves alone",
             reason=NOT_SERVED,
         )
+
+
+@dataclass(frozen=True)
+class DriverSpec:
+    """What an NVIDIADriver asks for.
+
+    ``driver``: without the root of the nodes, which the ClusterPolicy says. ``tolerations`` replace
+    the default. ``labels``: without those that select the pods. ``upgrade``: `upgradePolicy` as it
+    is given.
+    """
+
+    selection: Selection
+    driver: Driver
+    upgrade: Fields
+    node_affinity: Fields
+    tolerations: tuple[Fields, ...]
+    priority_class: str
+    pod_security: Fields
+    labels: t.Mapping[str, str]
+    annotations: t.Mapping[str, str]
 
     @property
     def upgrade_policy(self) -> UpgradePolicy | None:
@@ -84,9 +93,7 @@ class DriverSpec:
 def parse_spec(spec: Fields) -> DriverSpec:
     """The spec; fields that are not given have their defaults."""
     return DriverSpec(
-        type=text(spec, "driverType", default="gpu"),
-        is_default=flag(spec, "default"),
-        selector=block(spec, "nodeSelector"),
+        selection=parse_selection(spec),
         driver=_driver(spec),
         upgrade=block(spec, "upgradePolicy"),
         node_affinity=block(spec, "nodeAffinity"),
@@ -99,6 +106,15 @@ def parse_spec(spec: Fields) -> DriverSpec:
             if key != "app" and not key.startswith("app.kubernetes.io/")
         },
         annotations=block(spec, "annotations"),
+    )
+
+
+def parse_selection(spec: Fields) -> Selection:
+    """The part of the spec that also concerns other NVIDIADrivers."""
+    return Selection(
+        type=text(spec, "driverType", default="gpu"),
+        is_default=flag(spec, "default"),
+        labels=block(spec, "nodeSelector"),
     )
 
 

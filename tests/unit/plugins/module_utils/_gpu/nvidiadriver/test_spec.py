@@ -6,13 +6,17 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec import parse_spec
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec import (
+    parse_selection,
+    parse_spec,
+)
 
 
 def test_what_absent_fields_mean():
     spec = parse_spec({})
     driver = spec.driver
-    assert (spec.type, spec.is_default, spec.selector, driver.is_precompiled) == (
+    selection = spec.selection
+    assert (selection.type, selection.is_default, selection.labels, driver.is_precompiled) == (
         "gpu",
         False,
         {},
@@ -22,7 +26,7 @@ def test_what_absent_fields_mean():
     assert [driver.gds.is_enabled, driver.gdrcopy.is_enabled, driver.has_rdma] == [False] * 3
     assert (driver.module_type, driver.root, driver.secret_env) == ("auto", "", "")
     assert (spec.priority_class, spec.tolerations) == ("system-node-critical", ())
-    assert (spec.fault, spec.obstacle) == (None, None)
+    assert (selection.fault, selection.obstacle) == (None, None)
 
 
 def test_fields_that_a_clusterpolicy_spells_otherwise():
@@ -69,16 +73,16 @@ def test_drivers_are_upgraded_unless_it_says_otherwise():
     ],
 )
 def test_what_selects_no_nodes(spec, text):
-    assert str(parse_spec(spec).fault).startswith(text)
+    assert str(parse_selection(spec).fault).startswith(text)
 
 
 @pytest.mark.parametrize(("kind", "is_served"), [("gpu", True), ("vgpu", True)])
 def test_drivers_that_are_served(kind, is_served):
-    assert (parse_spec({"driverType": kind}).obstacle is None) is is_served
+    assert (parse_selection({"driverType": kind}).obstacle is None) is is_served
 
 
 def test_the_driver_of_a_host_of_virtual_gpus_is_not_served():
-    found = parse_spec({"driverType": "vgpu-host-manager"}).obstacle
+    found = parse_selection({"driverType": "vgpu-host-manager"}).obstacle
     assert found.reason == "NotServed"
     assert str(found).startswith("driverType: vgpu-host-manager is not served")
 
