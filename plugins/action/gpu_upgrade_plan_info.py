@@ -19,6 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_upgrades,
     read_world,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import POLICIES
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
     CONNECTION_SPEC,
     CommandAction,
@@ -41,7 +42,7 @@ class ActionModule(CommandAction):
         client = self.connect(arguments)
         policies = read_policies(client)
         if not policies:
-            raise NimError("there is no ClusterPolicy, so no drivers are upgraded: create one")
+            raise NimError(f"there is no {POLICIES.kind}, so no drivers are upgraded: create one")
         upgrades = read_upgrades(client, policies[0], is_assumed=arguments["assume_outdated"])
         for why in upgrades.reasons:
             self.say(why)

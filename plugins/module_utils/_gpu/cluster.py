@@ -11,6 +11,7 @@ from .._base.errors import NimError
 from .._base.types import Manifest
 from .._engine.observed import Observed
 from .._engine.reads import Read, ReadNodeRows, ReadObjects, ReadPresence
+from .stack import Stack
 
 POLICIES = ReadObjects("ClusterPolicy", "")
 NVIDIA_DRIVERS = ReadObjects("NVIDIADriver", "")
@@ -57,18 +58,15 @@ def is_openshift(observed: Observed) -> bool:
     return observed.get(CLUSTER_VERSIONS.key) is not None
 
 
-def find_obstacle(observed: Observed, *, has_sandboxes: bool) -> NimError | None:
-    """Why nothing is served in this cluster, None if there is no reason.
-
-    ``has_sandboxes``: whether the ClusterPolicy asks for workloads in virtual machines.
-    """
+def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
+    """Why nothing is served in this cluster, None if there is no reason."""
     if rival := rival_cluster(observed):
         return NimError(
             f'conflicting GPUCluster resource "{rival}" detected; ClusterPolicy and GPUCluster'
             " cannot co-exist",
             reason=CONFLICT,
         )
-    if has_sandboxes:
+    if stack.has_sandboxes:
         return NimError(
             "sandboxWorkloads.enabled: workloads in virtual machines are not served by this"
             " operator, and a part of the stack would be of no use: set it to false, or use"

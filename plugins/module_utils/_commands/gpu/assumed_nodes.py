@@ -13,6 +13,8 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
+from ..._engine.observed import Observed
+from ..._gpu.app import StackApp
 from ..._gpu.nodes import (
     GPU_PRESENT,
     GPU_PRODUCTS,
@@ -22,10 +24,10 @@ from ..._gpu.nodes import (
     OS_VERSION,
     OperatingSystem,
 )
+from ..._kinds import kind_of
 
 SYSTEM = "ubuntu24.04"
 
-_POLICY, _DRIVER = "ClusterPolicy", "NVIDIADriver"
 _SYSTEM = re.compile(r"([a-z][a-z-]*?)([0-9][0-9.]*)")
 
 
@@ -37,10 +39,11 @@ def assumed_nodes(
 ) -> list[Manifest]:
     """A node with a GPU for these custom resources, or one for each kernel.
 
-    And for each selector of NVIDIADrivers. None if nothing is of the GPU stack, or if the facts
-    have nodes. NimError if that is no operating system.
+    And for each selector of nodes that one has. None if nothing is of the GPU stack, or if the
+    facts have nodes. NimError if that is no operating system.
     """
-    stack = [item for item in resources if item["kind"] in (_POLICY, _DRIVER)]
+    apps = [kind_of(item).app(item, Observed({})) for item in resources]
+    stack = [app for app in apps if isinstance(app, StackApp)]
     if not stack or any(item["kind"] == "Node" for item in facts):
         return []
     found = check_system(system)
@@ -83,11 +86,10 @@ def describe_assumed(nodes: t.Sequence[Manifest]) -> str:
     )
 
 
-def _selectors(stack: t.Iterable[Manifest]) -> list[dict[str, str]]:
-    """The labels that drivers select nodes by; first none, for all that selects no node."""
-    found: list[dict[str, str]] = [{}]
-    for item in stack:
-        selector = (item.get("spec") or {}).get("nodeSelector") or {}
-        if item["kind"] == _DRIVER and selector not in found:
-            found.append(selector)
+def _selectors(stack: t.Iterable[StackApp]) -> list[t.Mapping[str, str]]:
+    """The labels that resources select nodes by; first none, for all that selects no node."""
+    found: list[t.Mapping[str, str]] = [{}]
+    for app in stack:
+        if app.node_selector not in found:
+            found.append(app.node_selector)
     return found

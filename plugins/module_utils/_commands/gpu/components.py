@@ -8,9 +8,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
+from ..._gpu.nodes import DEPLOY
 from ..._gpu.upgrade import names
 
-DEPLOY = "nvidia.com/gpu.deploy."
 DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
     "driver",
     "container-toolkit",

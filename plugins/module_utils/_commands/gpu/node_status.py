@@ -15,18 +15,19 @@ from datetime import UTC, datetime
 from ..._base.printable import printable
 from ..._base.types import Json
 from ..._engine.conditions import find_condition
+from ..._gpu.cluster import POLICIES
+from ..._gpu.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS
 from ..._gpu.upgrade import names
 from ..._gpu.upgrade.scene import Node, parse_seconds
 from ..._gpu.upgrade.services import node_of
 from ..._gpu.upgrade.step import Step
-from .components import COMPONENTS, DEPLOY, DRIVER, TOOLKIT, VALIDATOR, Component
+from .components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
 from .diagnosis import Diagnosis, diagnose
 from .log_causes import explain_log
 
 READY, WAITING, FAILED, UPGRADING, OFF = "Ready", "Waiting", "Failed", "Upgrading", "Off"
 _RANK = (FAILED, WAITING, UPGRADING, OFF, READY)
 _MAX_TEXT = 600
-_PCI = ("pci-10de", "pci-0302_10de", "pci-0300_10de")
 _NFD = "feature.node.kubernetes.io/"
 _OPERANDS = f"{DEPLOY}operands"
 
@@ -143,7 +144,7 @@ def with_logs(nodes: t.Iterable[NodeStatus], logs: t.Mapping[Log, str]) -> list[
 def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[str]:
     """What is wrong with the whole: no policy, no NFD labels, and what the policy's status says."""
     if not policies:
-        return ["there is no ClusterPolicy: nothing is deployed"]
+        return [f"there is no {POLICIES.kind}: nothing is deployed"]
     found = []
     if not any(label.startswith(_NFD) for live in nodes for label in _labels(live)):
         found.append("no node has labels of Node Feature Discovery: install it, or see its pods")
@@ -151,7 +152,7 @@ def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[
         found.append("no node has a GPU, says Node Feature Discovery")
     for policy in policies:
         status = policy.get("status") or {}
-        name = f"ClusterPolicy {policy['metadata']['name']}"
+        name = f"{POLICIES.kind} {policy['metadata']['name']}"
         if not status.get("state"):
             found.append(f"{name} has no status: see whether the operator runs, and its log")
         error = find_condition(status.get("conditions"), "Error") or {}
@@ -166,8 +167,8 @@ def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[
 def _status_of(node: Node, sight: Sight, deployed: t.Collection[str]) -> NodeStatus:
     if node.label(_OPERANDS) == "false":
         return NodeStatus(node.name, OFF)
-    if node.label(names.GPU_PRESENT) != "true":
-        waits = f"its label {names.GPU_PRESENT}, which the operator sets: see the operator's log"
+    if node.label(GPU_PRESENT) != "true":
+        waits = f"its label {GPU_PRESENT}, which the operator sets: see the operator's log"
         return NodeStatus(node.name, WAITING, troubles=[Trouble("labels", "", waits)])
     pods = [pod for pod in sight.pods if node_of(pod) == node.name]
     found: dict[str, tuple[Diagnosis, str, str]] = {}
@@ -280,8 +281,7 @@ def _advised(trouble: Trouble, logs: t.Mapping[Log, str]) -> Trouble:
 
 def _has_gpus(live: Json) -> bool:
     labels = _labels(live)
-    has_card = any(labels.get(f"{_NFD}{name}.present") == "true" for name in _PCI)
-    return has_card or labels.get(names.GPU_PRESENT) == "true"
+    return any(labels.get(name) == "true" for name in (*GPU_PRODUCTS, GPU_PRESENT))
 
 
 def _labels(item: Json) -> dict[str, str]:

@@ -12,97 +12,64 @@ from ..._base.errors import ApiError, NimError
 from ..._base.types import Json
 from ..._cluster.client import Client
 from ..._cluster.reader import Reader
-from ..._engine.api_resources import api_path, collection_path
+from ..._engine.api_resources import api_path
+from ..._engine.observed import Observed
 from ..._engine.outlines import outline
-from ..._engine.reads import ReadOutlines
-from ..._gpu.cluster import in_order
+from ..._engine.reads import ReadObjects, ReadOutlines
+from ..._gpu.app import StackApp
+from ..._gpu.cluster import NVIDIA_DRIVERS, POLICIES, in_order
 from ..._gpu.upgrade import names
-from ..._gpu.upgrade.policy import UpgradePolicy, parse_policy
+from ..._gpu.upgrade.policy import NOT_UPGRADED, Upgrades
+from ..._kinds import kind_of
 from .components import COMPONENTS
 from .log_causes import MAX_LOG
 from .node_status import Log
 from .world import World
 
-_POLICIES = collection_path("nvidia.com/v1", "clusterpolicies")
-_DRIVERS = collection_path("nvidia.com/v1alpha1", "nvidiadrivers")
-_WHERE = "upgradePolicy"
-_NOT = "drivers are not upgraded"
-_DISABLED = "driver.enabled is false: drivers on the nodes are not ours to upgrade"
-_SANDBOXES = f"sandboxWorkloads.enabled is true: {_NOT}"
+_SANDBOXES = f"sandboxWorkloads.enabled is true: {NOT_UPGRADED}"
 _MAX_WARNINGS = 3
 _PAGE = "500"
 
 
 def read_policies(client: Client) -> list[Json]:
-    """The ClusterPolicies, the active one first."""
-    found = client.list_objects(_POLICIES)
+    """The policies of the stack, the active one first."""
+    found = _list(client, POLICIES)
     if found is None:
         raise NimError(
-            "the cluster does not know the kind ClusterPolicy: install the CRDs of nimops.nim, see"
-            " docs/operate/install.md"
+            f"the cluster does not know the kind {POLICIES.kind}: install the CRDs of nimops.nim,"
+            " see docs/operate/install.md"
         )
     return in_order(found)
 
 
-class Upgrades(t.NamedTuple):
-    """``policies``: how drivers are upgraded, by the `Scene.owner` of their nodes.
-
-    ``reasons``: why others are not.
-    """
-
-    policies: dict[str | None, UpgradePolicy]
-    reasons: list[str]
-
-
 def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> Upgrades:
-    """How the drivers of a ClusterPolicy, or of NVIDIADrivers, are upgraded.
+    """How the drivers of a policy, or of the resources that it leaves them to, are upgraded.
 
     ``is_assumed``: also those that are not upgraded, as if they were.
     """
-    spec = policy.get("spec") or {}
-    driver = spec.get("driver") or {}
-    sandboxes = (spec.get("sandboxWorkloads") or {}).get("enabled")
-    if sandboxes and not is_assumed:
-        return Upgrades({}, [_SANDBOXES])
-    if driver.get("useNvidiaDriverCRD"):
-        drivers = client.list_objects(_DRIVERS) or []
-        found = _upgrades_of_drivers(drivers, is_assumed=is_assumed)
-    else:
-        found = _upgrades_of_policy(driver, is_assumed=is_assumed)
-    if sandboxes:
-        found.reasons.append(_SANDBOXES)
-    return found
+    found = [_app(POLICIES, policy)]
+    stack = found[0].stack
+    if stack.has_sandboxes and not is_assumed:
+        return Upgrades(reasons=(_SANDBOXES,))
+    if stack.uses_driver_resources:
+        found = [_app(NVIDIA_DRIVERS, item) for item in _list(client, NVIDIA_DRIVERS) or []]
+    told = [app.upgrades(is_assumed=is_assumed) for app in found]
+    reasons = [reason for item in told for reason in item.reasons]
+    if not told:
+        reasons.append(f"there is no {NVIDIA_DRIVERS.kind}: {NOT_UPGRADED}")
+    if stack.has_sandboxes:
+        reasons.append(_SANDBOXES)
+    policies = {owner: how for item in told for owner, how in item.policies.items()}
+    return Upgrades(policies, tuple(reasons))
 
 
-def _upgrades_of_policy(driver: Json, *, is_assumed: bool) -> Upgrades:
-    is_off = driver.get("enabled") is False
-    if is_off and not is_assumed:
-        return Upgrades({}, [_DISABLED])
-    policy = parse_policy(driver.get(_WHERE))
-    if policy.auto_upgrade and not is_off:
-        return Upgrades({None: policy}, [])
-    reason = _DISABLED if is_off else f"driver.{_WHERE}.autoUpgrade is not true: {_NOT}"
-    return Upgrades({None: policy} if is_assumed else {}, [reason])
+def _list(client: Client, read: ReadObjects) -> list[Json] | None:
+    return client.list_objects(api_path(read.kind, read.namespace))
 
 
-def _upgrades_of_drivers(drivers: t.Iterable[Json], *, is_assumed: bool) -> Upgrades:
-    policies: dict[str | None, UpgradePolicy] = {}
-    reasons = []
-    for item in drivers:
-        name = item["metadata"]["name"]
-        spec = item.get("spec") or {}
-        try:
-            policy = parse_policy(spec.get(_WHERE), auto_upgrade=True, where=_WHERE)
-        except NimError as error:
-            reasons.append(f"NVIDIADriver {name}: {error}")
-            continue
-        if not policy.auto_upgrade:
-            reasons.append(f"NVIDIADriver {name}: {_WHERE}.autoUpgrade is false: {_NOT}")
-        if policy.auto_upgrade or is_assumed:
-            policies[str(name)] = policy
-    if not (policies or reasons):
-        reasons.append(f"there is no NVIDIADriver: {_NOT}")
-    return Upgrades(policies, reasons)
+def _app(read: ReadObjects, item: Json) -> StackApp:
+    """What the kind of these objects knows of one of them."""
+    return t.cast(StackApp, kind_of({"kind": read.kind}).app(item, Observed({})))
 
 
 def read_world(client: Client, is_guarded: bool | None = None) -> World:

@@ -40,7 +40,7 @@ _READY = {
     "containerStatuses": [{"name": "all", "ready": True, "restartCount": 0}],
 }
 _SUCCESSOR = {"kind": "DaemonSet", "name": _PLANNED, "uid": _PLANNED, "controller": True}
-"""The DaemonSet of an NVIDIADriver that takes the place of a pod which has none any more."""
+"""The DaemonSet that takes the place of a pod which has none any more."""
 _NO_PLACE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
 

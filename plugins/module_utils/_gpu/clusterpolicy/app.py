@@ -7,24 +7,27 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ..._base.errors import NimError
 from ..._engine.desired import Patch
 from ..._engine.reads import ReadPresence
 from ..app import StackApp
-from ..cluster import NODES, POLICIES, active_policy
+from ..cluster import NODES, POLICIES, active_policy, find_obstacle
 from ..component import Component
 from ..images import resolve_image
 from ..nodes import Nodes, owner_of
+from ..stack import Stack
 from ..upgrade import names
-from ..upgrade.policy import UpgradePolicy, parse_policy
+from ..upgrade.policy import NOT_UPGRADED, WHERE, Upgrades
 from ..upgrade.reads import upgrade_step
 from ..upgrade.scene import NOBODY, Node
 from ..upgrade.step import Step
 from .node_labels import labelled, node_patch
-from .spec import Policy
+from .spec import Policy, parse_spec
 
 SERVICE_MONITORS = ReadPresence(
     "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
 )
+_DISABLED = "driver.enabled is false: drivers on the nodes are not ours to upgrade"
 
 
 class PolicyApp(StackApp):
@@ -33,7 +36,12 @@ class PolicyApp(StackApp):
     @cached_property
     def spec(self) -> Policy:
         """The parsed spec."""
-        return Policy(self.resource.get("spec") or {})
+        return parse_spec(self.resource.get("spec") or {})
+
+    @property
+    def stack(self) -> Stack:
+        """What it decides for all kinds."""
+        return self.spec.stack
 
     # other policies
 
@@ -47,6 +55,11 @@ class PolicyApp(StackApp):
     def is_active(self) -> bool:
         """Whether this is the active policy."""
         return self.active == self.name
+
+    @property
+    def obstacle(self) -> NimError | None:
+        """Why it is not served, so nothing of it is made, changed or deleted; None if it is."""
+        return find_obstacle(self.observed, self.stack)
 
     # the cluster
 
@@ -66,28 +79,32 @@ class PolicyApp(StackApp):
         return Nodes([labelled(patch) for patch in self.node_patches])
 
     @property
-    def upgrade_policy(self) -> UpgradePolicy | None:
-        """How drivers are upgraded, None if they are not; NimError if the spec is invalid."""
-        if not self.spec.upgrades_drivers:
-            return None
-        return parse_policy(self.spec.block("driver", "upgradePolicy"))
-
-    @property
     def upgrade(self) -> Step:
         """What an upgrade of drivers does now; NimError if the spec is invalid.
 
         Nodes of an NVIDIADriver are its own affair.
         """
-        owner = NOBODY if self.spec.uses_driver_resources else None
-        return upgrade_step(self.observed, self.namespace, self.upgrade_policy, owner)
+        owner = NOBODY if self.stack.uses_driver_resources else None
+        return upgrade_step(self.observed, self.namespace, self.spec.upgrade_policy, owner)
 
     @property
     def has_driver_upgrade(self) -> bool:
         """Whether an NVIDIADriver upgrades the driver of a node, or failed to."""
-        return self.spec.uses_driver_resources and any(
+        return self.stack.uses_driver_resources and any(
             owner_of(node) and Node(node).state not in (names.UNKNOWN, names.DONE)
             for node in self.observed.get(NODES.key) or []
         )
+
+    def upgrades(self, *, is_assumed: bool) -> Upgrades:
+        """How its own drivers are upgraded, and why not; NimError if the spec is invalid."""
+        is_off = not self.spec.driver.component.is_enabled
+        if is_off and not is_assumed:
+            return Upgrades(reasons=(_DISABLED,))
+        policy = self.spec.given_policy
+        if policy.auto_upgrade and not is_off:
+            return Upgrades({None: policy})
+        reason = _DISABLED if is_off else f"{WHERE}.autoUpgrade is not true: {NOT_UPGRADED}"
+        return Upgrades({None: policy} if is_assumed else {}, (reason,))
 
     # images
 

@@ -26,6 +26,7 @@ from ..pods import (
     set_path,
 )
 from .app import PolicyApp
+from .spec import DaemonSets
 
 PART_OF = "app.kubernetes.io/part-of"
 DRIVER_VALIDATION, TOOLKIT_VALIDATION = "driver-validation", "toolkit-validation"
@@ -58,7 +59,7 @@ class Workload:
 
 def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
     """A DaemonSet of pods with this spec."""
-    spec, name = app.spec, workload.name
+    spec, name = app.spec.daemonsets, workload.name
     own = {APP: name, **workload.labels}
     extra = {key: value for key, value in spec.labels.items() if key not in (APP, PART_OF)}
     _complete(app, workload, pod)
@@ -75,7 +76,7 @@ def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
         "DaemonSet",
         {
             "selector": {"matchLabels": {key: own[key] for key in (APP, PART_OF) if key in own}},
-            "updateStrategy": _strategy(app, is_on_delete=workload.is_on_delete),
+            "updateStrategy": _strategy(spec, is_on_delete=workload.is_on_delete),
             "template": template,
         },
         name=name,
@@ -86,12 +87,12 @@ def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
 
 
 def _complete(app: PolicyApp, workload: Workload, pod: Item) -> None:
-    spec = app.spec
+    spec = app.spec.daemonsets
     pod |= {
         "nodeSelector": {f"{DEPLOY}{workload.node_label}": "true", **workload.nodes},
         "priorityClassName": spec.priority_class,
         "serviceAccountName": workload.account,
-        "tolerations": spec.tolerations or [_TOLERATION],
+        "tolerations": list(spec.tolerations) or [_TOLERATION],
     }
     if spec.pod_security:
         pod["securityContext"] = dict(spec.pod_security)
@@ -108,10 +109,10 @@ def _use_gpus(app: PolicyApp, pod: Item, container: str) -> dict[str, str]:
     return {}
 
 
-def _strategy(app: PolicyApp, *, is_on_delete: bool) -> Item:
-    if is_on_delete or app.spec.is_on_delete:
+def _strategy(spec: DaemonSets, *, is_on_delete: bool) -> Item:
+    if is_on_delete or spec.is_on_delete:
         return {"type": "OnDelete"}
-    limit = app.spec.max_unavailable
+    limit = spec.max_unavailable
     return {
         "type": "RollingUpdate",
         **({} if limit is None else {"rollingUpdate": {"maxUnavailable": limit}}),
@@ -121,19 +122,19 @@ def _strategy(app: PolicyApp, *, is_on_delete: bool) -> Item:
 def place_on_host(app: PolicyApp, pod: Item) -> None:
     """Put volumes where the spec says that the node has them, and tell the containers."""
     spec, names = app.spec, {item["name"] for item in pod["volumes"]}
-    if spec.root:
-        set_path(pod, "host-dev-char", posixpath.join(spec.root, "dev/char"))
-    if spec.root and "host-root" in names:
-        set_path(pod, "host-root", spec.root)
-        for container in containers_of(pod):
-            set_env(container, HOST_ROOT, spec.root)
+    if root := spec.stack.root:
+        set_path(pod, "host-dev-char", posixpath.join(root, "dev/char"))
+        if "host-root" in names:
+            set_path(pod, "host-root", root)
+            for container in containers_of(pod):
+                set_env(container, HOST_ROOT, root)
     set_path(pod, "driver-install-dir", spec.driver_dir)
     for container in pod.get("initContainers") or []:
         if container["name"] == DRIVER_VALIDATION and spec.moves_driver_dir:
             set_env(container, "DRIVER_INSTALL_DIR", spec.driver_dir)
             set_env(container, "DRIVER_INSTALL_DIR_CTR_PATH", spec.driver_dir)
         if field := _ENV_FIELDS.get(container["name"]):
-            put_envs(container, spec.env_of("validator", field))
+            put_envs(container, spec.validation_env[field])
 
 
 def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/run/nvidia") -> Item:
@@ -177,7 +178,7 @@ def _of_validator(app: PolicyApp, container: Container) -> Container:
 
 def add_mig_env(app: PolicyApp, container: Container) -> None:
     """Tell a container how MIG devices are offered."""
-    strategy = app.spec.mig_strategy
+    strategy = app.spec.mig.strategy
     if strategy:
         set_env(container, "MIG_STRATEGY", strategy)
     if strategy != "none":

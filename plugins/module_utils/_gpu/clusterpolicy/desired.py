@@ -13,7 +13,6 @@ from ..._engine.metadata import controller_of
 from ..cluster import POLICIES
 from ..upgrade.step import Step
 from .app import PolicyApp
-from .obstacles import find_obstacle
 from .order import STATES
 from .state import State
 from .states import driver
@@ -26,11 +25,11 @@ def desired(app: PolicyApp) -> Desired:
     """All children, up to the state that fails; nodes are labelled all the same."""
     if not app.is_active:
         return Desired()
-    if obstacle := find_obstacle(app):
+    if obstacle := app.obstacle:
         return Desired(failure=obstacle)
     children: list[Child] = []
     unwanted: list[tuple[str, str]] = []
-    orphaned = orphans(app) if app.spec.uses_driver_resources else []
+    orphaned = orphans(app) if app.stack.uses_driver_resources else []
     failure = _find_fault(app)
     for state in () if failure else STATES:
         try:
@@ -61,7 +60,7 @@ def is_served(app: PolicyApp, state: State) -> bool:
 
 def _is_handed_over(app: PolicyApp, state: State) -> bool:
     """Whether resources of kind NVIDIADriver do what the state does."""
-    return state is driver.STATE and app.spec.uses_driver_resources
+    return state is driver.STATE and app.stack.uses_driver_resources
 
 
 def _find_fault(app: PolicyApp) -> NimError | None:

@@ -72,7 +72,7 @@ def _fields(spec: Spec, node: Node) -> t.Iterator[Field]:
     elif is_marked or has_gpu:
         for name in (*_CONTAINER, _MIG_MANAGER, *_OTHERS):
             yield _label(f"{DEPLOY}{name}", ABSENT)
-    if spec.uses_driver_resources and owner_of(node):
+    if spec.stack.uses_driver_resources and owner_of(node):
         return
     if has_gpu and spec.upgrades_drivers:
         yield _annotation("true")
@@ -89,7 +89,7 @@ def _deploy_labels(spec: Spec, labels: t.Mapping[str, str]) -> t.Iterator[Field]
         return
     if f"{DEPLOY}{_MIG_MANAGER}" not in labels:
         yield _label(f"{DEPLOY}{_MIG_MANAGER}", "true")
-    default = spec.default_mig_config
+    default = spec.mig.default
     has_default = spec.mig_manager.is_enabled and default and is_label_value(default)
     if has_default and MIG_CONFIG not in labels:
         yield _label(MIG_CONFIG, default)

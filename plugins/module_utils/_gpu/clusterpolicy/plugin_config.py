@@ -25,7 +25,7 @@ def add_plugin_config(
     app: PolicyApp, pod: Item, main: Container, component: Component, process: str
 ) -> None:
     """Give a container the configuration of its node; ``process`` reloads it upon a signal."""
-    source = app.spec.plugin_config
+    source = app.spec.plugin.config
     if not source:
         return
     set_env(main, "CONFIG_FILE", _FILE)
@@ -50,7 +50,7 @@ def _manager(app: PolicyApp, component: Component, process: str) -> Container:
         "image": app.image(plugin, "DEVICE_PLUGIN_IMAGE"),
         "imagePullPolicy": plugin.pull_policy,
         "command": ["config-manager"],
-        "volumeMounts": _mounts(app.spec.plugin_config),
+        "volumeMounts": _mounts(app.spec.plugin.config),
     }
     container["env"] = [
         {"name": "ONESHOT", "value": once},
@@ -65,7 +65,7 @@ def _manager(app: PolicyApp, component: Component, process: str) -> Container:
         {"name": "PROCESS_TO_SIGNAL"},
         {"name": "FALLBACK_STRATEGIES", "value": "empty"},
     ]
-    set_env(container, "DEFAULT_CONFIG", app.spec.default_plugin_config)
+    set_env(container, "DEFAULT_CONFIG", app.spec.plugin.default)
     if process:
         set_env(container, "SIGNAL", "1")
         set_env(container, "PROCESS_TO_SIGNAL", process)

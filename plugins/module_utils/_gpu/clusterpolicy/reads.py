@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.reads import Read, ReadChild, ReadObject, ReadPresence
+from ..._engine.reads import Read, ReadChild, ReadObject
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
-from ..driver import DAEMON_SETS
+from ..driver.pod import DAEMON_SETS
+from ..driver.pool import pool_reads
 from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads
 from ..why import pods_of
 from .app import SERVICE_MONITORS, PolicyApp
-from .obstacles import find_obstacle
 from .order import STATES
 from .states.prerequisites import RUNTIME_CLASSES
 
@@ -25,7 +25,7 @@ def reads(app: PolicyApp) -> list[Read]:
     found = cluster_reads(app.observed)
     if not all(app.observed.has(read.key) for read in found):
         return found
-    if not app.is_active or find_obstacle(app):
+    if not app.is_active or app.obstacle:
         return found
     found += _OF_STACK
     if not all(app.observed.has(read.key) for read in _OF_STACK):
@@ -35,12 +35,8 @@ def reads(app: PolicyApp) -> list[Read]:
 
 def _inputs(app: PolicyApp) -> list[Read]:
     """What the spec names."""
-    namespace, found = app.namespace, list[Read]()
-    if app.spec.driver.component.is_enabled:
-        names = app.spec.driver_sources.read.values()
-        found += [ReadObject("ConfigMap", namespace, name) for name in names]
-        if secret := app.spec.driver.secret_env:
-            found.append(ReadPresence("Secret", namespace, secret))
+    namespace, driver = app.namespace, app.spec.driver
+    found = pool_reads(driver, namespace) if driver.component.is_enabled else []
     if app.spec.has_pod_security_labels:
         found.append(ReadObject("Namespace", "", namespace))
     return found
@@ -59,7 +55,7 @@ def _children(app: PolicyApp) -> list[Read]:
 def _upgrade(app: PolicyApp) -> list[Read]:
     """What an upgrade of drivers must know; nothing if the spec says it wrong."""
     try:
-        policy = app.upgrade_policy
+        policy = app.spec.upgrade_policy
     except NimError:
         return []
     return upgrade_reads(app.observed, app.namespace, policy)

@@ -5,35 +5,25 @@
 
 from __future__ import annotations
 
-from ..._base.types import Fields, Manifest
+from ..._base.types import Manifest
 from .app import PolicyApp
-
-_TIMING = ("interval", "scrapeTimeout")
+from .spec import Monitor
 
 
 def build_stack_monitor(
-    app: PolicyApp, name: str, port: str, job_label: str, given: Fields
+    app: PolicyApp, name: str, port: str, job_label: str, given: Monitor
 ) -> Manifest:
     """The ServiceMonitor of the Service of this name; ``given``: the user's settings."""
-    endpoint = {
-        "path": "/metrics",
-        "port": port,
-        **{key: given[key] for key in _TIMING if given.get(key)},
-    }
-    if given.get("honorLabels") is not None:
-        endpoint["honorLabels"] = given["honorLabels"]
-    if given.get("relabelings"):
-        endpoint["relabelings"] = list(given["relabelings"])
     return app.child(
         "ServiceMonitor",
         {
-            "endpoints": [endpoint],
+            "endpoints": [{"path": "/metrics", "port": port, **given.endpoint}],
             "jobLabel": job_label,
             "namespaceSelector": {"matchNames": [app.namespace]},
             "selector": {"matchLabels": {"app": name}},
         },
         name=name,
-        labels={"app": name, **(given.get("additionalLabels") or {})},
+        labels={"app": name, **given.labels},
     )
 
 

@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import typing as t
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from ..._base.errors import NimError
 from ..._base.quantity import is_count_or_percentage
 from ..._base.types import Fields
+from ..._builders.env import EnvVar
 from ..component import Component, parse_component
-from ..driver import Driver
-from ..driver_files import Sources
+from ..driver.spec import Driver, Sources, parse_driver
+from ..fields import block, flag, given, text
+from ..stack import Stack, parse_stack
+from ..upgrade.policy import UpgradePolicy, parse_policy
 
 DEFAULT_MIG_CONFIG = "default-mig-parted-config"
 DEFAULT_GPU_CLIENTS = "default-gpu-clients"
+DEFAULT_TOOLKIT_DIR = "/usr/local/nvidia"
 
 _DRIVER_DIR = "/run/nvidia/driver"
 _JOB_MAPPING = "/var/lib/dcgm-exporter/job-mapping"
@@ -24,288 +28,259 @@ _FIELDS = {
     "modules": "driver.kernelModuleConfig.name",
     "repositories": "driver.repoConfig.configMapName",
     "certificates": "driver.certConfig.name",
+    "secret_env": "driver.secretEnv",
 }
 
 
-class Policy:
-    """What a ClusterPolicy asks for."""
+@dataclass(frozen=True)
+class Monitor:
+    """A ServiceMonitor. ``endpoint``: the fields of its endpoint that are given."""
 
-    def __init__(self, spec: Fields) -> None:
-        self._spec = spec
+    is_enabled: bool = False
+    endpoint: Fields = field(default_factory=dict)
+    labels: t.Mapping[str, str] = field(default_factory=dict)
 
-    def block(self, *path: str) -> Fields:
-        """An object of the spec, {} if it is not given."""
-        found: t.Any = self._spec
-        for name in path:
-            found = found.get(name) or {}
-        return t.cast(Fields, found)
 
-    def text(self, *path: str, default: str = "") -> str:
-        """A text of the spec, ``default`` if it is not given or empty."""
-        return str(self.block(*path[:-1]).get(path[-1]) or default)
+@dataclass(frozen=True)
+class DaemonSets:
+    """`spec.daemonsets`: what all DaemonSets and their pods have in common.
 
-    def flag(self, *path: str, default: bool = False) -> bool:
-        """A switch of the spec."""
-        found = self.block(*path[:-1]).get(path[-1])
-        return default if found is None else bool(found)
+    ``tolerations`` replace the default. ``is_on_delete``: no DaemonSet replaces pods by itself.
+    ``limit``: the pods that an update may make unavailable, as it is given.
+    """
 
-    def component(self, name: str, *, is_enabled: bool = True) -> Component:
-        """A component; ``is_enabled``: whether it is deployed where the spec does not say."""
-        return parse_component(self.block(name), is_enabled=is_enabled)
-
-    def env_of(self, *path: str) -> list[dict[str, t.Any]]:
-        """The environment variables of an object of the spec."""
-        return list(self.block(*path).get("env") or [])
-
-    # components
-
-    @cached_property
-    def toolkit(self) -> Component:
-        """The container toolkit."""
-        return self.component("toolkit")
-
-    @cached_property
-    def device_plugin(self) -> Component:
-        """The device plugin; also of the MPS daemon."""
-        return self.component("devicePlugin")
-
-    @cached_property
-    def dcgm(self) -> Component:
-        """The host engine of DCGM."""
-        return self.component("dcgm")
-
-    @cached_property
-    def dcgm_exporter(self) -> Component:
-        """The exporter of metrics."""
-        return self.component("dcgmExporter")
-
-    @cached_property
-    def feature_discovery(self) -> Component:
-        """GPU feature discovery."""
-        return self.component("gfd")
-
-    @cached_property
-    def mig_manager(self) -> Component:
-        """The manager of MIG."""
-        return self.component("migManager")
-
-    @cached_property
-    def validator(self) -> Component:
-        """The validator, which cannot be disabled."""
-        return self.component("validator")
-
-    @cached_property
-    def node_status_exporter(self) -> Component:
-        """The exporter of the nodes' validations."""
-        return self.component("nodeStatusExporter", is_enabled=False)
-
-    @cached_property
-    def driver(self) -> Driver:
-        """The driver."""
-        return Driver(
-            component=self.component("driver"),
-            manager=parse_component(self.block("driver", "manager")),
-            gds=self.component("gds", is_enabled=False),
-            gdrcopy=self.component("gdrcopy", is_enabled=False),
-            module_type=self.text("driver", "kernelModuleType", default="auto"),
-            has_rdma=self.flag("driver", "rdma", "enabled"),
-            uses_host_mofed=self.flag("driver", "rdma", "useHostMofed"),
-            is_precompiled=self.flag("driver", "usePrecompiled"),
-            root=self.root,
-            probe=self.block("driver", "startupProbe"),
-            secret_env=self.text("driver", "secretEnv"),
-        )
-
-    @cached_property
-    def driver_sources(self) -> Sources:
-        """Where the driver's files come from."""
-        return Sources(
-            licence_secret=self.text("driver", "licensingConfig", "secretName"),
-            licence_config_map=self.text("driver", "licensingConfig", "configMapName"),
-            has_token=self.flag("driver", "licensingConfig", "nlsEnabled"),
-            topology=self.text("driver", "virtualTopology", "config"),
-            modules=self.text("driver", "kernelModuleConfig", "name"),
-            repositories=self.text("driver", "repoConfig", "configMapName"),
-            certificates=self.text("driver", "certConfig", "name"),
-            fields=_FIELDS,
-        )
+    labels: t.Mapping[str, str]
+    annotations: t.Mapping[str, str]
+    tolerations: tuple[Fields, ...]
+    priority_class: str
+    pod_security: Fields
+    is_on_delete: bool
+    limit: str
 
     @property
-    def uses_driver_resources(self) -> bool:
-        """Whether drivers are deployed as resources of kind NVIDIADriver say, not by the policy."""
-        return self.flag("driver", "useNvidiaDriverCRD")
+    def max_unavailable(self) -> int | str | None:
+        """The limit as Kubernetes wants it; None if it is not given. NimError if it is invalid."""
+        if not self.limit:
+            return None
+        if is_count_or_percentage(self.limit):
+            return self.limit if self.limit.endswith("%") else int(self.limit)
+        raise NimError(
+            "failed to apply rolling update config: daemonsets.rollingUpdate.maxUnavailable:"
+            f' "{self.limit[:40]}" must be a number or a percentage, such as 1 or 10%'
+        )
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """`spec.dcgmExporter`, besides the component.
+
+    ``metrics``: the ConfigMap with the metrics to export. ``job_mapping_dir``: the directory of the
+    node that maps GPUs to jobs. Both are empty if they are not used. ``has_labels``, ``has_uids``:
+    metrics get the labels, or the uid, of pods. ``expressions``: for the labels to export,
+    comma-separated. ``service``: the fields of the Service that are given.
+    """
+
+    metrics: str
+    job_mapping_dir: str
+    has_labels: bool
+    has_uids: bool
+    expressions: str
+    has_host_pid: bool
+    annotations: t.Mapping[str, str]
+    service: Fields
+    monitor: Monitor
+
+
+@dataclass(frozen=True)
+class Mig:
+    """How GPUs are divided: `spec.mig` and `spec.migManager`, besides the component.
+
+    ``strategy``: how MIG devices are offered; empty if it is not said. ``config``: the ConfigMap
+    with the configurations; ``has_own_config``: the spec names it. ``default``: the configuration
+    of nodes without a label; empty if they keep what they have. ``clients``: the ConfigMap with the
+    services of the node that use GPUs.
+    """
+
+    strategy: str
+    config: str
+    has_own_config: bool
+    default: str
+    clients: str
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """`spec.devicePlugin`, besides the component.
+
+    ``mps_root``: the directory of the Multi-Process Service on the node. ``config``: the ConfigMap
+    with configurations, and ``default``: that of nodes without a label; both may be empty.
+    """
+
+    mps_root: str
+    config: str
+    default: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a ClusterPolicy asks for.
+
+    ``has_cdi``: the Container Device Interface is used; ``has_nri``: the NRI plugin is, instead of
+    RuntimeClasses. ``has_pod_security_labels``: the namespace is labelled for Pod Security
+    Admission. ``driver_dir``: where the driver is on the node; ``moves_driver_dir``: the spec says
+    that. ``toolkit_dir``: where the toolkit is. ``kubelet_dir``: the directory of the kubelet.
+    ``validation_env``: environment variables by the validation. ``monitor``: of the operator's own
+    metrics. ``upgrade``: `driver.upgradePolicy` as it is given.
+    """
+
+    stack: Stack
+    driver: Driver
+    upgrade: Fields
+    toolkit: Component
+    device_plugin: Component
+    dcgm: Component
+    dcgm_exporter: Component
+    feature_discovery: Component
+    mig_manager: Component
+    validator: Component
+    node_status_exporter: Component
+    daemonsets: DaemonSets
+    plugin: Plugin
+    exporter: Exporter
+    mig: Mig
+    monitor: Monitor
+    validation_env: t.Mapping[str, tuple[EnvVar, ...]]
+    runtime_class: str
+    has_cdi: bool
+    has_nri: bool
+    has_pod_security_labels: bool
+    driver_dir: str
+    moves_driver_dir: bool
+    toolkit_dir: str
+    kubelet_dir: str
 
     @property
     def upgrades_drivers(self) -> bool:
         """Whether outdated drivers are replaced node by node."""
-        has_own = self.driver.component.is_enabled and not self.uses_driver_resources
-        return has_own and self.flag("driver", "upgradePolicy", "autoUpgrade")
-
-    # settings of several components
+        has_own = self.driver.component.is_enabled and not self.stack.uses_driver_resources
+        return has_own and flag(self.upgrade, "autoUpgrade")
 
     @property
-    def runtime_class(self) -> str:
-        """Name of the RuntimeClass."""
-        return self.text("operator", "runtimeClass", default="nvidia")
+    def upgrade_policy(self) -> UpgradePolicy | None:
+        """How drivers are upgraded, None if they are not; NimError if that is invalid."""
+        return self.given_policy if self.upgrades_drivers else None
 
     @property
-    def has_cdi(self) -> bool:
-        """Whether the Container Device Interface is used."""
-        return self.flag("cdi", "enabled", default=True)
-
-    @property
-    def has_nri(self) -> bool:
-        """Whether the NRI plugin is used instead of RuntimeClasses."""
-        return self.flag("cdi", "nriPluginEnabled")
-
-    @property
-    def has_pod_security_labels(self) -> bool:
-        """Whether the namespace is labelled for Pod Security Admission."""
-        return self.flag("psa", "enabled")
-
-    @property
-    def has_sandboxes(self) -> bool:
-        """Whether workloads in virtual machines are asked for, which are not served."""
-        return self.flag("sandboxWorkloads", "enabled")
-
-    @property
-    def mig_strategy(self) -> str:
-        """How MIG devices are offered; empty if it is not said."""
-        return self.text("mig", "strategy")
-
-    @property
-    def root(self) -> str:
-        """The root of the node's file system, empty if it is not given."""
-        return self.text("hostPaths", "rootFS")
-
-    @property
-    def driver_dir(self) -> str:
-        """Where the driver is installed on the node."""
-        return self.text("hostPaths", "driverInstallDir", default=_DRIVER_DIR)
-
-    @property
-    def moves_driver_dir(self) -> bool:
-        """Whether that is said in the spec."""
-        return bool(self.text("hostPaths", "driverInstallDir"))
-
-    @property
-    def kubelet_dir(self) -> str:
-        """The directory of the kubelet."""
-        return self.text("hostPaths", "kubeletRootDir", default="/var/lib/kubelet").rstrip("/")
-
-    @property
-    def toolkit_dir(self) -> str:
-        """Where the container toolkit is installed on the node."""
-        return self.text("toolkit", "installDir", default="/usr/local/nvidia")
+    def given_policy(self) -> UpgradePolicy:
+        """How drivers would be upgraded; NimError if that is invalid."""
+        return parse_policy(self.upgrade)
 
     @property
     def cdi_hook(self) -> str:
         """The toolkit's hook on the node; empty if the toolkit is not deployed."""
         return f"{self.toolkit_dir}/toolkit/nvidia-cdi-hook" if self.toolkit.is_enabled else ""
 
-    @property
-    def mps_root(self) -> str:
-        """The directory of the Multi-Process Service on the node."""
-        return self.text("devicePlugin", "mps", "root", default="/run/nvidia/mps")
 
-    @property
-    def plugin_config(self) -> str:
-        """The ConfigMap with configurations of the device plugin."""
-        return self.text("devicePlugin", "config", "name")
+def parse_spec(spec: Fields) -> Policy:
+    """The spec; fields that are not given have their defaults."""
+    driver_dir = text(spec, "hostPaths", "driverInstallDir")
+    stack, driver = parse_stack(spec), block(spec, "driver")
+    return Policy(
+        stack=stack,
+        driver=parse_driver(driver, spec, _sources(driver), root=stack.root),
+        upgrade=block(driver, "upgradePolicy"),
+        toolkit=parse_component(block(spec, "toolkit")),
+        device_plugin=parse_component(block(spec, "devicePlugin")),
+        dcgm=parse_component(block(spec, "dcgm")),
+        dcgm_exporter=parse_component(block(spec, "dcgmExporter")),
+        feature_discovery=parse_component(block(spec, "gfd")),
+        mig_manager=parse_component(block(spec, "migManager")),
+        validator=parse_component(block(spec, "validator")),
+        node_status_exporter=parse_component(block(spec, "nodeStatusExporter"), is_enabled=False),
+        daemonsets=_daemon_sets(block(spec, "daemonsets")),
+        plugin=_plugin(block(spec, "devicePlugin")),
+        exporter=_exporter(block(spec, "dcgmExporter")),
+        mig=_mig(spec),
+        monitor=_monitor(block(spec, "operator", "metrics", "serviceMonitor")),
+        validation_env={
+            name: tuple(block(spec, "validator", name).get("env") or ())
+            for name in ("driver", "toolkit", "cuda", "plugin")
+        },
+        runtime_class=text(spec, "operator", "runtimeClass", default="nvidia"),
+        has_cdi=flag(spec, "cdi", "enabled", default=True),
+        has_nri=flag(spec, "cdi", "nriPluginEnabled"),
+        has_pod_security_labels=flag(spec, "psa", "enabled"),
+        driver_dir=driver_dir or _DRIVER_DIR,
+        moves_driver_dir=bool(driver_dir),
+        toolkit_dir=text(spec, "toolkit", "installDir", default=DEFAULT_TOOLKIT_DIR),
+        kubelet_dir=text(spec, "hostPaths", "kubeletRootDir", default="/var/lib/kubelet").rstrip(
+            "/"
+        ),
+    )
 
-    @property
-    def default_plugin_config(self) -> str:
-        """The configuration of nodes without a label."""
-        return self.text("devicePlugin", "config", "default")
 
-    @property
-    def mig_config(self) -> str:
-        """The ConfigMap with configurations of MIG."""
-        return self.text("migManager", "config", "name", default=DEFAULT_MIG_CONFIG)
+def _sources(driver: Fields) -> Sources:
+    return Sources(
+        licence_secret=text(driver, "licensingConfig", "secretName"),
+        licence_config_map=text(driver, "licensingConfig", "configMapName"),
+        has_token=flag(driver, "licensingConfig", "nlsEnabled"),
+        topology=text(driver, "virtualTopology", "config"),
+        modules=text(driver, "kernelModuleConfig", "name"),
+        repositories=text(driver, "repoConfig", "configMapName"),
+        certificates=text(driver, "certConfig", "name"),
+        fields=_FIELDS,
+    )
 
-    @property
-    def has_own_mig_config(self) -> bool:
-        """Whether the spec names it."""
-        return bool(self.text("migManager", "config", "name"))
 
-    @property
-    def default_mig_config(self) -> str:
-        """The MIG configuration of nodes without a label; empty if they keep what they have."""
-        return self.text("migManager", "config", "default")
+def _daemon_sets(spec: Fields) -> DaemonSets:
+    return DaemonSets(
+        labels=block(spec, "labels"),
+        annotations=block(spec, "annotations"),
+        tolerations=tuple(spec.get("tolerations") or ()),
+        priority_class=text(spec, "priorityClassName", default="system-node-critical"),
+        pod_security=block(spec, "podSecurityContext"),
+        is_on_delete=text(spec, "updateStrategy") == "OnDelete",
+        limit=text(spec, "rollingUpdate", "maxUnavailable").strip(),
+    )
 
-    @property
-    def gpu_clients(self) -> str:
-        """The ConfigMap with the services of the node that use GPUs."""
-        return self.text("migManager", "gpuClientsConfig", "name", default=DEFAULT_GPU_CLIENTS)
 
-    @property
-    def metrics_config(self) -> str:
-        """The ConfigMap with the metrics to export."""
-        return self.text("dcgmExporter", "config", "name")
+def _plugin(spec: Fields) -> Plugin:
+    return Plugin(
+        mps_root=text(spec, "mps", "root", default="/run/nvidia/mps"),
+        config=text(spec, "config", "name"),
+        default=text(spec, "config", "default"),
+    )
 
-    @property
-    def job_mapping_dir(self) -> str:
-        """The directory of the node that maps GPUs to jobs; empty if it is not read."""
-        if not self.flag("dcgmExporter", "hpcJobMapping", "enabled"):
-            return ""
-        return self.text("dcgmExporter", "hpcJobMapping", "directory", default=_JOB_MAPPING)
 
-    @property
-    def exports_pod_labels(self) -> bool:
-        """Whether metrics get the labels of pods."""
-        return self.flag("dcgmExporter", "enablePodLabels")
+def _exporter(spec: Fields) -> Exporter:
+    folder = text(spec, "hpcJobMapping", "directory", default=_JOB_MAPPING)
+    return Exporter(
+        metrics=text(spec, "config", "name"),
+        job_mapping_dir=folder if flag(spec, "hpcJobMapping", "enabled") else "",
+        has_labels=flag(spec, "enablePodLabels"),
+        has_uids=flag(spec, "enablePodUID"),
+        expressions=",".join(spec.get("podLabelAllowlistRegex") or ()),
+        has_host_pid=flag(spec, "hostPID"),
+        annotations=block(spec, "annotations"),
+        service=given(block(spec, "service"), "type", "internalTrafficPolicy"),
+        monitor=_monitor(block(spec, "serviceMonitor")),
+    )
 
-    @property
-    def exports_pod_uids(self) -> bool:
-        """Whether metrics get the uid of pods."""
-        return self.flag("dcgmExporter", "enablePodUID")
 
-    @property
-    def exported_label_expressions(self) -> str:
-        """Expressions for the labels of pods to export, comma-separated."""
-        return ",".join(self.block("dcgmExporter").get("podLabelAllowlistRegex") or [])
+def _mig(spec: Fields) -> Mig:
+    config = text(spec, "migManager", "config", "name")
+    return Mig(
+        strategy=text(spec, "mig", "strategy"),
+        config=config or DEFAULT_MIG_CONFIG,
+        has_own_config=bool(config),
+        default=text(spec, "migManager", "config", "default"),
+        clients=text(spec, "migManager", "gpuClientsConfig", "name", default=DEFAULT_GPU_CLIENTS),
+    )
 
-    # all DaemonSets
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Labels of all DaemonSets and pods."""
-        return dict(self.block("daemonsets").get("labels") or {})
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        """Annotations of all DaemonSets and pods."""
-        return dict(self.block("daemonsets").get("annotations") or {})
-
-    @property
-    def tolerations(self) -> list[dict[str, t.Any]]:
-        """Tolerations that replace the default."""
-        return list(self.block("daemonsets").get("tolerations") or [])
-
-    @property
-    def priority_class(self) -> str:
-        """The priority of all pods."""
-        return self.text("daemonsets", "priorityClassName", default="system-node-critical")
-
-    @property
-    def pod_security(self) -> Fields:
-        """The security context of all pods; empty if it is not given."""
-        return self.block("daemonsets", "podSecurityContext")
-
-    @property
-    def is_on_delete(self) -> bool:
-        """Whether no DaemonSet replaces pods by itself."""
-        return self.text("daemonsets", "updateStrategy") == "OnDelete"
-
-    @property
-    def max_unavailable(self) -> int | str | None:
-        """Pods that an update may make unavailable; None if it is not said. NimError if invalid."""
-        given = self.text("daemonsets", "rollingUpdate", "maxUnavailable").strip()
-        if not given:
-            return None
-        if is_count_or_percentage(given):
-            return given if given.endswith("%") else int(given)
-        raise NimError(
-            "failed to apply rolling update config: daemonsets.rollingUpdate.maxUnavailable:"
-            f' "{given[:40]}" must be a number or a percentage, such as 1 or 10%'
-        )
+def _monitor(spec: Fields) -> Monitor:
+    endpoint = given(spec, "interval", "scrapeTimeout")
+    if spec.get("honorLabels") is not None:
+        endpoint["honorLabels"] = spec["honorLabels"]
+    endpoint |= given(spec, "relabelings")
+    return Monitor(flag(spec, "enabled"), endpoint, block(spec, "additionalLabels"))

@@ -16,7 +16,6 @@ from ..upgrade.telling import tell_upgrade
 from ..why import explain
 from .app import PolicyApp
 from .desired import is_leaving, is_served
-from .obstacles import find_obstacle
 from .order import STATES
 from .state import State
 
@@ -94,7 +93,7 @@ def _refusals(app: PolicyApp, outcome: Outcome) -> str:
 
 def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome) -> None:
     """A failure that only another spec, or another cluster, can end is final."""
-    obstacle = find_obstacle(app)
+    obstacle = app.obstacle
     reason = obstacle.reason if obstacle and obstacle.reason != CONFLICT else _FAILED
     if outcome.is_final:
         reason = outcome.failure_reason

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from functools import cached_property
 
 from ..._base.errors import NimError
@@ -18,12 +19,14 @@ from ..cluster import (
     active_policy,
     find_obstacle,
 )
-from ..driver import DAEMON_SETS
+from ..driver.pod import DAEMON_SETS
 from ..nodes import Nodes, owner_of
+from ..stack import Stack, parse_stack
+from ..upgrade.policy import NOT_UPGRADED, Upgrades
 from ..upgrade.reads import upgrade_step
 from ..upgrade.step import Step
 from .owners import Owners
-from .spec import DriverSpec
+from .spec import DriverSpec, parse_spec
 
 
 class DriverApp(StackApp):
@@ -32,7 +35,7 @@ class DriverApp(StackApp):
     @cached_property
     def spec(self) -> DriverSpec:
         """The parsed spec."""
-        return DriverSpec(self.resource.get("spec") or {})
+        return parse_spec(self.resource.get("spec") or {})
 
     # the ClusterPolicy
 
@@ -41,21 +44,17 @@ class DriverApp(StackApp):
         """The active ClusterPolicy, None if there is none."""
         return active_policy(self.observed.get(POLICIES.key) or [])
 
-    def _of_policy(self, block: str, field: str) -> str | bool:
-        spec = (self.policy or {}).get("spec") or {}
-        return (spec.get(block) or {}).get(field) or ""
+    @cached_property
+    def stack(self) -> Stack:
+        """What it decides; the defaults if there is none, or it is too large to be read."""
+        return parse_stack((self.policy or {}).get("spec") or {})
 
     @property
     def is_disabled(self) -> bool:
         """Whether the ClusterPolicy installs the drivers."""
         policy = self.policy
         is_known = policy is not None and not is_stub(policy)
-        return is_known and not self._of_policy("driver", "useNvidiaDriverCRD")
-
-    @property
-    def root(self) -> str:
-        """The root of the nodes' file systems, as the ClusterPolicy says; empty if it does not."""
-        return str(self._of_policy("hostPaths", "rootFS"))
+        return is_known and not self.stack.uses_driver_resources
 
     @property
     def obstacle(self) -> NimError | None:
@@ -68,10 +67,14 @@ class DriverApp(StackApp):
         if excess := stub_error(self.policy):
             name = self.policy["metadata"]["name"]
             return NimError(f"ClusterPolicy {name}: {excess}", reason=excess.reason)
-        has_sandboxes = bool(self._of_policy("sandboxWorkloads", "enabled"))
-        return find_obstacle(self.observed, has_sandboxes=has_sandboxes) or self.spec.obstacle
+        return find_obstacle(self.observed, self.stack) or self.spec.selection.obstacle
 
     # nodes
+
+    @property
+    def node_selector(self) -> t.Mapping[str, str]:
+        """The labels of its nodes, besides that of a GPU."""
+        return self.spec.selection.labels
 
     @cached_property
     def owners(self) -> Owners:
@@ -101,3 +104,15 @@ class DriverApp(StackApp):
         """What an upgrade of drivers does now; NimError if the spec is invalid."""
         policy = self.spec.upgrade_policy
         return upgrade_step(self.observed, self.namespace, policy, self.name)
+
+    def upgrades(self, *, is_assumed: bool) -> Upgrades:
+        """How its driver is upgraded, or why not."""
+        told = f"NVIDIADriver {self.name}"
+        try:
+            policy = self.spec.given_policy
+        except NimError as error:
+            return Upgrades(reasons=(f"{told}: {error}",))
+        if policy.auto_upgrade:
+            return Upgrades({self.name: policy})
+        reason = f"{told}: upgradePolicy.autoUpgrade is false: {NOT_UPGRADED}"
+        return Upgrades({self.name: policy} if is_assumed else {}, (reason,))

@@ -5,22 +5,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..component import Component
-from ..driver import (
+from ..driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
     DEFAULT_CONTAINER,
     PRECOMPILED_LABEL,
-    Driver,
-    Images,
 )
-from ..driver_pool import Pool, pool_pod, why_not_precompiled
+from ..driver.pool import Pool, pool_images, pool_pod, why_not_precompiled
 from ..images import (
     given_image,
     precompiled_image,
-    resolve_image,
     with_os,
 )
 from ..kept import keep_texts
@@ -36,11 +35,11 @@ _TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSched
 
 def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     """A DaemonSet; NimError if the spec names no image, or what does not exist."""
-    spec, driver = app.spec, app.spec.driver(app.root)
+    spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise NimError(f"kernel {pool.kernel}: {why}")
-    images = _images(app, pool, driver)
-    pod = pool_pod(app, pool, driver, spec.sources, images, app.nodes.runtime, "secretEnv")
+    images = pool_images(driver, _image(driver.component, pool), pool.system, app.observed)
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     account = account_name(app, pool.system.tag)
     _place(app, pool, pod, account)
     labels = {
@@ -78,7 +77,7 @@ def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
         "nodeSelector": {f"{DEPLOY}driver": "true", **selector_of(app, pool)},
         "priorityClassName": spec.priority_class,
         "serviceAccountName": account,
-        "tolerations": spec.tolerations or [_TOLERATION],
+        "tolerations": list(spec.tolerations) or [_TOLERATION],
     }
     if spec.node_affinity:
         pod["affinity"]["nodeAffinity"] = dict(spec.node_affinity)
@@ -86,23 +85,7 @@ def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
         pod["securityContext"] = dict(spec.pod_security)
 
 
-def _images(app: DriverApp, pool: Pool, driver: Driver) -> Images:
-    tag = pool.system.tag
-
-    def side(component: Component, variable: str) -> str:
-        if not component.is_enabled:
-            return ""
-        return with_os(resolve_image(component, variable, app.observed), tag)
-
-    return Images(
-        driver=_driver_image(driver.component, pool),
-        manager=resolve_image(driver.manager, "DRIVER_MANAGER_IMAGE", app.observed),
-        gds=side(driver.gds, "GDS_IMAGE"),
-        gdrcopy=side(driver.gdrcopy, "GDRCOPY_IMAGE"),
-    )
-
-
-def _driver_image(component: Component, pool: Pool) -> str:
+def _image(component: Component, pool: Pool) -> str:
     """The image of the driver, which no setting of the operator replaces."""
     image, tag = given_image(component), pool.system.tag
     if ":" not in image.rpartition("/")[2]:

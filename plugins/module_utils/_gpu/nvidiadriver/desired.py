@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.desired import Child, Desired, Patch
-from ..driver_pool import CLUSTER_RULES
+from ..driver.pool import CLUSTER_RULES
 from ..permissions import permissions, role_names
 from ..upgrade.scene import Node
 from ..upgrade.step import Step, switch_off

@@ -12,7 +12,7 @@ from ..access import (
     of_constraints,
     of_permissions,
 )
-from ..driver_pool import CLUSTER_RULES
+from ..driver.pool import CLUSTER_RULES
 from ..nodes import NODE_FACTS
 from .app import DriverApp
 from .desired import desired, finalize

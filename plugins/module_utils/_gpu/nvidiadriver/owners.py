@@ -19,7 +19,7 @@ from ..._engine.desired import ABSENT, Field, Patch, Policy
 from ..._engine.oversized import is_stub, stub_error
 from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
 from ..upgrade.names import ENABLED
-from .spec import DriverSpec
+from .spec import parse_selection
 
 CONFLICTING = "ConflictingNodeSelector"
 
@@ -35,8 +35,8 @@ class Owners:
             for item in drivers
             if not item["metadata"].get("deletionTimestamp")
         }
-        self._specs = {
-            name: DriverSpec(item.get("spec") or {}) for name, item in self._drivers.items()
+        self._selections = {
+            name: parse_selection(item.get("spec") or {}) for name, item in self._drivers.items()
         }
         self._nodes = sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
@@ -45,8 +45,8 @@ class Owners:
         """Why an NVIDIADriver contradicts itself or others, by name."""
         found = {
             name: fault
-            for name, spec in self._specs.items()
-            if (fault := _fault_of(self._drivers[name]) or spec.fault)
+            for name, selection in self._selections.items()
+            if (fault := _fault_of(self._drivers[name]) or selection.fault)
         }
         defaults = self._defaults
         if len(defaults) > 1:
@@ -90,11 +90,11 @@ class Owners:
         names = self._selecting(node) or (self._defaults if _has_gpu(node) else [])
         if not names:
             return ""
-        return owner_of(node) if self._specs[names[0]].obstacle else names[0]
+        return owner_of(node) if self._selections[names[0]].obstacle else names[0]
 
     @cached_property
     def _defaults(self) -> list[str]:
-        return sorted(name for name, spec in self._specs.items() if spec.is_default)
+        return sorted(name for name, item in self._selections.items() if item.is_default)
 
     def _selecting(self, node: Node) -> list[str]:
         """The NVIDIADrivers that select a node, without the default."""
@@ -103,9 +103,9 @@ class Owners:
         labels = labels_of(node).items()
         return sorted(
             name
-            for name, spec in self._specs.items()
-            if not (spec.is_default or spec.fault or is_stub(self._drivers[name]))
-            and spec.selector.items() <= labels
+            for name, item in self._selections.items()
+            if not (item.is_default or item.fault or is_stub(self._drivers[name]))
+            and item.labels.items() <= labels
         )
 
 

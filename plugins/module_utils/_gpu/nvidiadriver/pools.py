@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..driver_pool import Pool
+from ..driver.pool import Pool
 from ..nodes import (
     KERNEL,
     OS_ID,
@@ -47,7 +47,7 @@ def pools_of(app: DriverApp) -> tuple[list[Pool], list[NimError]]:
 
 def _pool_of(app: DriverApp, node: Manifest) -> Pool:
     system = system_of(node)
-    kernel = kernel_of(node) if app.spec.is_precompiled else ""
+    kernel = kernel_of(node) if app.spec.driver.is_precompiled else ""
     if system.is_by_major and labels_of(node).get(OS_MAJOR) != system.major:
         raise NimError(
             f"label {OS_MAJOR} of node {node['metadata']['name']} must be {system.major}: it"
@@ -68,13 +68,13 @@ def daemon_set_name(app: DriverApp, tag: str, kernel: str = "") -> str:
     """The name of a DaemonSet: as long as a label, and of this resource alone."""
     identity = str(app.resource["metadata"].get("uid") or app.name)
     digest = short_hash(f"{identity}-{kernel}" if kernel else identity)
-    start = f"nvidia-{app.spec.type}-driver-{tag}"
+    start = f"nvidia-{app.spec.selection.type}-driver-{tag}"
     return f"{start[: _MAX_LABEL - len(digest) - 1]}-{digest}"
 
 
 def account_name(app: DriverApp, tag: str) -> str:
     """The name of the ServiceAccount of an operating system, and of its permissions."""
-    return f"nvidia-{app.spec.type}-driver-{app.name}-{tag}"[:_MAX_NAME]
+    return f"nvidia-{app.spec.selection.type}-driver-{app.name}-{tag}"[:_MAX_NAME]
 
 
 def short_hash(text: str) -> str:

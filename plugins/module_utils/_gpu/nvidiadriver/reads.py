@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from ..._base.errors import NimError
-from ..._engine.reads import Read, ReadChild, ReadObject, ReadPresence
+from ..._engine.reads import Read, ReadChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
-from ..driver import DAEMON_SETS
+from ..driver.pod import DAEMON_SETS
+from ..driver.pool import pool_reads
 from ..permissions import role_names
 from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads
@@ -25,16 +26,7 @@ def reads(app: DriverApp) -> list[Read]:
         return found
     if app.obstacle and not app.is_disabled:
         return found
-    return [*found, *_inputs(app), *_children(app), *_upgrade(app)]
-
-
-def _inputs(app: DriverApp) -> list[Read]:
-    """What the spec names."""
-    namespace, names = app.namespace, app.spec.sources.read.values()
-    found: list[Read] = [ReadObject("ConfigMap", namespace, name) for name in names]
-    if secret := app.spec.secret_env:
-        found.append(ReadPresence("Secret", namespace, secret))
-    return found
+    return [*found, *pool_reads(app.spec.driver, app.namespace), *_children(app), *_upgrade(app)]
 
 
 def _children(app: DriverApp) -> list[Read]:

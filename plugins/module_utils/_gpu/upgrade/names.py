@@ -32,7 +32,6 @@ SINCE = "nimops.nim/driver-upgrade-since"
 WHY = "nimops.nim/driver-upgrade-message"
 """Ours: why the upgrade of a node failed."""
 
-GPU_PRESENT = "nvidia.com/gpu.present"
 DEPLOY_DRIVER = "nvidia.com/gpu.deploy.driver"
 DRIVER_PODS = "app.kubernetes.io/component=nvidia-driver"
 VALIDATOR_PODS = "app=nvidia-operator-validator"

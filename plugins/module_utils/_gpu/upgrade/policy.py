@@ -14,6 +14,7 @@ from ..._base.quantity import is_count_or_percentage
 from ..._engine.label_selector import Selector, parse_selector
 
 WHERE = "driver.upgradePolicy"
+NOT_UPGRADED = "drivers are not upgraded"
 
 Given = t.Mapping[str, t.Any]
 
@@ -51,6 +52,17 @@ class UpgradePolicy:
         """How many of these nodes may be unavailable; a percentage is rounded up."""
         number = int(self.max_unavailable.removesuffix("%"))
         return math.ceil(nodes * number / 100) if self.max_unavailable.endswith("%") else number
+
+
+@dataclass(frozen=True)
+class Upgrades:
+    """``policies``: how drivers are upgraded, by the `Scene.owner` of their nodes.
+
+    ``reasons``: why others are not.
+    """
+
+    policies: t.Mapping[str | None, UpgradePolicy] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
 
 
 def parse_policy(

@@ -6,16 +6,25 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[4] / "plugins/module_utils"
+REPOSITORY = Path(__file__).resolve().parents[4]
+ROOT = REPOSITORY / "plugins/module_utils"
 FAMILIES = {file.parents[1].name for file in ROOT.glob("_*/*/kind.py")}
 KINDS = {".".join(file.parent.relative_to(ROOT).parts) for file in ROOT.glob("_*/*/kind.py")}
 FLOORS = ["_base", "_engine", "_builders", "families", "_http", "_cluster", "_kinds", "_commands"]
 MODULES = {
     ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in ROOT.rglob("*.py")
+}
+
+GPU_KINDS = re.compile("NVIDIADriver|ClusterPolicy|clusterpolic|nvidiadriver")
+GENERATED = {
+    "plugins/module_utils/_kinds.py",
+    "plugins/module_utils/_engine/served_kinds.py",
+    "apiproxy/internal/nodes/declared.go",
 }
 
 
@@ -65,6 +74,30 @@ def test_input_and_output_know_no_kind() -> None:
     for module in MODULES:
         if module.startswith(("_cluster.", "_http.")):
             assert not {name.split(".")[0] for name in imports_of(module)} & (FAMILIES | {"_kinds"})
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        *("plugins/action", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"),
+        *("hack", "apiproxy", "supervisor", "prefork"),
+    ],
+)
+def test_only_their_family_names_the_kinds_of_the_gpu_stack(folder: str) -> None:
+    files = [
+        file.relative_to(REPOSITORY)
+        for file in (REPOSITORY / folder).rglob("*")
+        if file.suffix in (".py", ".go", ".sh")
+    ]
+    assert files
+    assert not [
+        str(file)
+        for file in files
+        if not {"_gpu", "tests"} & set(file.parts)
+        and not file.name.endswith("_test.go")
+        and file.as_posix() not in GENERATED
+        and GPU_KINDS.search((REPOSITORY / file).read_text())
+    ]
 
 
 def test_there_is_no_circle() -> None:

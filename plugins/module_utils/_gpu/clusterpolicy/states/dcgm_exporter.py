@@ -29,6 +29,7 @@ from ...pods import (
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
 from ..services import build_stack_monitor, build_stack_service
+from ..spec import Exporter
 from ..state import State
 from .dcgm import ADDRESS
 
@@ -47,15 +48,15 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     if _reads_pods(app):
         yield from cluster_role(app, _READER, [rule("pods", "get list watch")], _NAME, _LABELS)
     yield _service(app)
-    monitor = app.spec.block("dcgmExporter", "serviceMonitor")
-    if monitor.get("enabled") and app.has_service_monitors:
+    monitor = app.spec.exporter.monitor
+    if monitor.is_enabled and app.has_service_monitors:
         yield build_stack_monitor(app, _NAME, "gpu-metrics", "app", monitor)
     if app.nodes.with_gpu:
         workload = Workload(
             _NAME,
             "dcgm-exporter",
             _NAME,
-            annotations=app.spec.block("dcgmExporter", "annotations"),
+            annotations=app.spec.exporter.annotations,
             constraint=_NAME,
             gpu_container=_NAME,
         )
@@ -63,11 +64,8 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
 
 
 def _service(app: PolicyApp) -> Manifest:
-    given = app.spec.block("dcgmExporter", "service")
     service = build_stack_service(app, _NAME, "gpu-metrics", _PORT)
-    service["spec"] |= {
-        key: given[key] for key in ("type", "internalTrafficPolicy") if given.get(key)
-    }
+    service["spec"] |= app.spec.exporter.service
     return service
 
 
@@ -88,10 +86,10 @@ def _pod(app: PolicyApp) -> Item:
     dress(main, exporter, app.image(exporter, "DCGM_EXPORTER_IMAGE"))
     if spec.dcgm.is_enabled:
         set_env(main, _ENGINE, ADDRESS)
-    _add_files(app, pod, main)
-    _add_pod_metadata(app, main)
+    _add_files(spec.exporter, pod, main)
+    _add_pod_metadata(spec.exporter, main)
     put_envs(main, exporter.env)
-    if spec.flag("dcgmExporter", "hostPID"):
+    if spec.exporter.has_host_pid:
         pod["hostPID"] = True
     if exporter.host_network or _asks_node(main):
         use_host_network(pod)
@@ -120,27 +118,26 @@ def _main() -> Container:
     }
 
 
-def _add_files(app: PolicyApp, pod: Item, main: Container) -> None:
+def _add_files(spec: Exporter, pod: Item, main: Container) -> None:
     """The list of metrics, and the mapping of GPUs to jobs."""
-    if source := app.spec.metrics_config:
+    if source := spec.metrics:
         path = f"{_FOLDER}/{_METRICS}"
         pod["volumes"].append(config_map("metrics-config", source, _METRICS))
         main["volumeMounts"].append(mount("metrics-config", path, read_only=True, key=_METRICS))
         set_env(main, _COLLECTORS, path)
-    if folder := app.spec.job_mapping_dir:
+    if folder := spec.job_mapping_dir:
         pod["volumes"].append(host_path("hpc-job-mapping", folder, CREATE))
         main["volumeMounts"].append(mount("hpc-job-mapping", folder, read_only=True))
         set_env(main, "DCGM_HPC_JOB_MAPPING_DIR", folder)
 
 
-def _add_pod_metadata(app: PolicyApp, main: Container) -> None:
-    spec = app.spec
-    if spec.exports_pod_labels:
+def _add_pod_metadata(spec: Exporter, main: Container) -> None:
+    if spec.has_labels:
         set_env(main, _POD_LABELS, "true")
-    if spec.exports_pod_uids:
+    if spec.has_uids:
         set_env(main, _POD_UIDS, "true")
-    if expressions := spec.exported_label_expressions:
-        set_env(main, "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", expressions)
+    if spec.expressions:
+        set_env(main, "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX", spec.expressions)
 
 
 def _reads_pods(app: PolicyApp) -> bool:
@@ -149,8 +146,8 @@ def _reads_pods(app: PolicyApp) -> bool:
     return any(
         said == "true" if (said := given(name)) is not None else asked
         for name, asked in (
-            (_POD_LABELS, app.spec.exports_pod_labels),
-            (_POD_UIDS, app.spec.exports_pod_uids),
+            (_POD_LABELS, app.spec.exporter.has_labels),
+            (_POD_UIDS, app.spec.exporter.has_uids),
         )
     )
 

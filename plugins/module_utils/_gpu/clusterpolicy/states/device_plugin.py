@@ -79,7 +79,7 @@ def _pod(app: PolicyApp) -> Item:
     }
     place_on_host(app, pod)
     dress(main, plugin, app.image(plugin, IMAGE))
-    set_env(main, "MPS_ROOT", spec.mps_root)
+    set_env(main, "MPS_ROOT", spec.plugin.mps_root)
     add_plugin_config(app, pod, main, plugin, _MAIN)
     _add_features(app, main)
     put_envs(main, plugin.env)
@@ -93,8 +93,8 @@ def _pod(app: PolicyApp) -> Item:
 def mps_volumes(app: PolicyApp) -> list[Item]:
     """The volumes of the Multi-Process Service."""
     return [
-        host_path("mps-root", app.spec.mps_root, CREATE),
-        host_path("mps-shm", posixpath.join(app.spec.mps_root, "shm")),
+        host_path("mps-root", app.spec.plugin.mps_root, CREATE),
+        host_path("mps-shm", posixpath.join(app.spec.plugin.mps_root, "shm")),
     ]
 
 

@@ -12,9 +12,9 @@ from ...._base.errors import NimError
 from ...._base.types import Manifest
 from ...._engine.desired import Child
 from ...._engine.metadata import controller_of
+from ...._engine.observed import Observed
 from ... import scripts
-from ...component import Component
-from ...driver import (
+from ...driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
     DAEMON_SETS,
@@ -22,16 +22,17 @@ from ...driver import (
     PRECOMPILED_LABEL,
     PROBE_CONFIG_MAP,
     PROBE_KEY,
-    Images,
 )
-from ...driver_pool import (
+from ...driver.pool import (
     CLUSTER_RULES,
     Pool,
+    pool_images,
     pool_pod,
     why_not_precompiled,
 )
-from ...images import precompiled_image, with_os
-from ...nodes import KERNEL, short_kernel
+from ...driver.spec import Driver
+from ...images import precompiled_image, resolve_image, with_os
+from ...nodes import KERNEL, Nodes, short_kernel
 from ...permissions import permissions, role_names
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set
@@ -43,8 +44,9 @@ NAME, _ACCOUNT = "nvidia-driver-daemonset", "nvidia-driver"
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     yield from permissions(app, _ACCOUNT, (), CLUSTER_RULES)
     yield _probe(app)
-    for pool in _pools(app):
-        yield _daemon_set(app, pool)
+    driver = app.spec.driver
+    for pool in _pools(driver, app.nodes):
+        yield _daemon_set(app, driver, pool)
 
 
 def _probe(app: PolicyApp) -> Manifest:
@@ -70,36 +72,34 @@ def orphans(app: PolicyApp) -> list[tuple[str, str]]:
     return [item for item in dict.fromkeys(_of_this_policy(app)) if app.live(*item)]
 
 
-def _pools(app: PolicyApp) -> list[Pool]:
+def _pools(driver: Driver, nodes: Nodes) -> list[Pool]:
     """The pools of nodes; NimError if their labels do not tell them."""
-    nodes = app.nodes
     if not nodes.with_gpu:
         return []
-    if not app.spec.driver.is_precompiled:
+    if not driver.is_precompiled:
         return [Pool(NAME, nodes.operating_system)]
     pools = []
     for kernel, system in sorted(nodes.kernels.items()):
-        _refuse_side_containers(app, kernel)
+        _refuse_side_containers(driver, kernel)
         name = f"{NAME}-{short_kernel(kernel)}-{system.id}{system.version}"
         pools.append(Pool(name, system, kernel))
     return pools
 
 
-def _refuse_side_containers(app: PolicyApp, kernel: str) -> None:
+def _refuse_side_containers(driver: Driver, kernel: str) -> None:
     """NimError for what is built for the running kernel beside a driver that is not."""
-    if why := why_not_precompiled(app.spec.driver):
+    if why := why_not_precompiled(driver):
         raise NimError(
             "unable to deploy precompiled driver daemonsets [failed to handle Precompiled"
             f" Driver Daemonset for version {kernel}: {why}]"
         )
 
 
-def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
-    driver = app.spec.driver
+def _daemon_set(app: PolicyApp, driver: Driver, pool: Pool) -> Manifest:
+    image = _image(driver, pool, app.observed)
+    images = pool_images(driver, image, pool.system, app.observed)
     kernel = {KERNEL: pool.kernel} if pool.kernel else {}
-    images, runtime = _images(app, pool), app.nodes.runtime
-    sources = app.spec.driver_sources
-    pod = pool_pod(app, pool, driver, sources, images, runtime, "driver.secretEnv")
+    pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     workload = Workload(
         pool.name,
         "driver",
@@ -113,22 +113,12 @@ def _daemon_set(app: PolicyApp, pool: Pool) -> Manifest:
     return build_daemon_set(app, workload, pod)
 
 
-def _images(app: PolicyApp, pool: Pool) -> Images:
-    driver, tag = app.spec.driver, pool.system.tag
-
-    def image(component: Component, variable: str) -> str:
-        return with_os(app.image(component, variable), tag) if component.is_enabled else ""
-
+def _image(driver: Driver, pool: Pool, observed: Observed) -> str:
+    """The image of the driver."""
+    component, tag = driver.component, pool.system.tag
     if pool.kernel:
-        main = precompiled_image(driver.component, pool.kernel, tag)
-    else:
-        main = image(driver.component, "DRIVER_IMAGE")
-    return Images(
-        driver=main,
-        manager=app.image(driver.manager, "DRIVER_MANAGER_IMAGE"),
-        gds=image(driver.gds, "GDS_IMAGE"),
-        gdrcopy=image(driver.gdrcopy, "GDRCOPY_IMAGE"),
-    )
+        return precompiled_image(component, pool.kernel, tag)
+    return with_os(resolve_image(component, "DRIVER_IMAGE", observed), tag)
 
 
 def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
@@ -140,7 +130,7 @@ def _of_this_policy(app: PolicyApp) -> list[tuple[str, str]]:
         if item["metadata"].get("namespace") == app.namespace and app.controls(item)
     ]
     with contextlib.suppress(NimError):
-        names += [pool.name for pool in _pools(app)]
+        names += [pool.name for pool in _pools(app.spec.driver, app.nodes)]
     return [("DaemonSet", name) for name in names]
 
 

@@ -74,7 +74,7 @@ def _pod(app: PolicyApp) -> Item:
     put_envs(main, discovery.env)
     add_plugin_config(app, pod, main, discovery, _NAME)
     add_mig_env(app, main)
-    owners = [spec.validator, discovery, *([spec.device_plugin] if spec.plugin_config else [])]
+    owners = [spec.validator, discovery, *([spec.device_plugin] if spec.plugin.config else [])]
     if secrets := pull_secrets(*owners):
         pod["imagePullSecrets"] = secrets
     if discovery.host_network:

@@ -35,7 +35,7 @@ from ...scripts import MIG_MANAGER_ENTRYPOINT
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host, wait_for_toolkit
 from ..node_labels import MIG_CONFIG
-from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG, Policy
+from ..spec import DEFAULT_GPU_CLIENTS, DEFAULT_MIG_CONFIG, Mig
 from ..state import State
 
 _NAME = "nvidia-mig-manager"
@@ -68,18 +68,18 @@ _GPU_CLIENTS = "version: v1\nsystemd-services:\n" + "".join(
 )
 
 
-def _check_default(spec: Policy) -> None:
+def _check_default(mig: Mig) -> None:
     """NimError if the default configuration can be no label of nodes, which name theirs so."""
-    if not is_label_value(spec.default_mig_config):
+    if not is_label_value(mig.default):
         raise NimError(
-            f'migManager.config.default: "{printable(spec.default_mig_config, _MAX_SHOWN)}" cannot'
+            f'migManager.config.default: "{printable(mig.default, _MAX_SHOWN)}" cannot'
             f" be the label {MIG_CONFIG} of a node: a value has at most 63 letters, digits, -, _"
             " and ., and begins and ends with a letter or a digit"
         )
 
 
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
-    _check_default(app.spec)
+    _check_default(app.spec.mig)
     yield from permissions(app, _NAME, _RULES, _CLUSTER_RULES)
     yield from _config_maps(app)
     if app.nodes.with_gpu:
@@ -90,8 +90,8 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
 def _config_maps(app: PolicyApp) -> t.Iterator[Manifest]:
     """Also those that the spec replaces, if they are there."""
     for name, used, data in (
-        (DEFAULT_MIG_CONFIG, app.spec.mig_config, {"config.yaml": _MIG_CONFIG}),
-        (DEFAULT_GPU_CLIENTS, app.spec.gpu_clients, {"clients.yaml": _GPU_CLIENTS}),
+        (DEFAULT_MIG_CONFIG, app.spec.mig.config, {"config.yaml": _MIG_CONFIG}),
+        (DEFAULT_GPU_CLIENTS, app.spec.mig.clients, {"clients.yaml": _GPU_CLIENTS}),
     ):
         if used == name or app.live("ConfigMap", name):
             yield app.child("ConfigMap", name=name, data=data)
@@ -114,14 +114,14 @@ def _pod(app: PolicyApp) -> Item:
             host_path(_FILES, "/run/nvidia/validations", CREATE),
             host_path("driver-install-dir", spec.driver_dir, CREATE),
             host_path("host-root", "/"),
-            config_map("gpu-clients", spec.gpu_clients),
-            _mig_volume(app),
+            config_map("gpu-clients", spec.mig.clients),
+            _mig_volume(spec.mig),
             host_path("cdi-root", "/var/run/cdi", CREATE),
         ],
     }
     place_on_host(app, pod)
     dress(main, manager, app.image(manager, "MIG_MANAGER_IMAGE"))
-    if spec.has_own_mig_config:
+    if spec.mig.has_own_config:
         set_env(main, "CONFIG_FILE", "/mig-parted-config/config.yaml")
     else:
         set_env(main, "DEFAULT_CONFIG_FILE", "/mig-parted-config/config-default.yaml")
@@ -137,9 +137,9 @@ def _pod(app: PolicyApp) -> Item:
     return pod
 
 
-def _mig_volume(app: PolicyApp) -> Item:
-    volume = config_map("mig-parted-config", app.spec.mig_config)
-    if not app.spec.has_own_mig_config:
+def _mig_volume(mig: Mig) -> Item:
+    volume = config_map("mig-parted-config", mig.config)
+    if not mig.has_own_config:
         volume["configMap"]["items"] = [{"key": "config.yaml", "path": "config-default.yaml"}]
     return volume
 

@@ -33,6 +33,7 @@ from ...pods import (
 from ..app import PolicyApp
 from ..daemonset import Workload, build_daemon_set, place_on_host
 from ..services import build_stack_monitor, build_stack_service
+from ..spec import Monitor
 from ..state import State
 
 _NAME, _PORT_NAME, _PORT = "nvidia-node-status-exporter", "node-status", 8000
@@ -51,7 +52,7 @@ def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     )
     yield build_stack_service(app, _NAME, _PORT_NAME, _PORT)
     if app.has_service_monitors:
-        yield build_stack_monitor(app, _NAME, _PORT_NAME, _PORT_NAME, {})
+        yield build_stack_monitor(app, _NAME, _PORT_NAME, _PORT_NAME, Monitor())
     if app.nodes.with_gpu:
         workload = Workload(_NAME, "node-status-exporter", _NAME, constraint=_NAME)
         yield build_daemon_set(app, workload, _pod(app))

@@ -18,8 +18,7 @@ _NAME, _PORT = "gpu-operator", "gpu-operator-metrics"
 def _children(app: PolicyApp) -> t.Iterator[Manifest]:
     yield build_stack_service(app, _NAME, _PORT, 8080)
     if app.has_service_monitors:
-        given = app.spec.block("operator", "metrics", "serviceMonitor")
-        yield build_stack_monitor(app, _NAME, _PORT, "operator", given)
+        yield build_stack_monitor(app, _NAME, _PORT, "operator", app.spec.monitor)
 
 
 STATE = State(

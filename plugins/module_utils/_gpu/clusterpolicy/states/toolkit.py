@@ -39,6 +39,7 @@ from ..daemonset import (
     place_on_host,
     validate,
 )
+from ..spec import DEFAULT_TOOLKIT_DIR
 from ..state import State
 
 _NAME, _ACCOUNT = "nvidia-container-toolkit-daemonset", "nvidia-container-toolkit"
@@ -123,7 +124,7 @@ def _main(app: PolicyApp) -> Container:
         "command": ["/bin/sh", "-c"],
         "args": [f"/bin/{_KEY}"],
         "env": [
-            {"name": "ROOT", "value": "/usr/local/nvidia"},
+            {"name": "ROOT", "value": DEFAULT_TOOLKIT_DIR},
             {
                 "name": "NVIDIA_CONTAINER_RUNTIME_MODES_CDI_DEFAULT_KIND",
                 "value": "management.nvidia.com/gpu",
@@ -164,7 +165,7 @@ def _volumes(app: PolicyApp) -> list[Item]:
 def _set_modes(app: PolicyApp, main: Container) -> None:
     """How the container runtime is to find GPUs."""
     runtime = app.nodes.runtime
-    if app.spec.toolkit_dir != "/usr/local/nvidia":
+    if app.spec.toolkit_dir != DEFAULT_TOOLKIT_DIR:
         set_env(main, "ROOT", app.spec.toolkit_dir)
     if app.spec.has_cdi:
         set_env(main, "CDI_ENABLED", "true")

@@ -98,7 +98,7 @@ def _pod(app: PolicyApp) -> Item:
     for name, field in (("cuda-validation", "cuda"), ("plugin-validation", "plugin")):
         if name in checks:
             _add_workload_env(app, checks[name])
-            put_envs(checks[name], app.spec.env_of("validator", field))
+            put_envs(checks[name], app.spec.validation_env[field])
     dress(main, validator, app.validator_image)
     put_envs(main, validator.env)
     if secrets := pull_secrets(validator):
@@ -141,8 +141,8 @@ def _add_workload_env(app: PolicyApp, container: Container) -> None:
         set_env(container, "VALIDATOR_IMAGE_PULL_SECRETS", ",".join(validator.pull_secrets))
     if app.uses_runtime_class:
         set_env(container, "VALIDATOR_RUNTIME_CLASS", app.spec.runtime_class)
-    if container["name"] == "plugin-validation" and app.spec.mig_strategy:
-        set_env(container, "MIG_STRATEGY", app.spec.mig_strategy)
+    if container["name"] == "plugin-validation" and app.spec.mig.strategy:
+        set_env(container, "MIG_STRATEGY", app.spec.mig.strategy)
 
 
 def _env(**values: str) -> list[Item]:

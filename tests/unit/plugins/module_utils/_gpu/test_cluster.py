@@ -14,6 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     is_openshift,
     rival_cluster,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.stack import Stack
 
 RIVAL = {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]}
 OPENSHIFT = {CLUSTER_VERSIONS.key: {"metadata": {}}}
@@ -47,6 +48,6 @@ def test_what_is_in_a_cluster():
     ],
 )
 def test_what_keeps_us_away(answers, has_sandboxes, reason, text):
-    found = find_obstacle(Observed(answers), has_sandboxes=has_sandboxes)
+    found = find_obstacle(Observed(answers), Stack(has_sandboxes=has_sandboxes))
     assert (found.reason, str(found)[: len(text)]) == (reason, text)
-    assert find_obstacle(Observed({}), has_sandboxes=False) is None
+    assert find_obstacle(Observed({}), Stack()) is None

@@ -71,16 +71,16 @@ def test_why_drivers_are_not_upgraded(client, spec, expected):
         assert (found.policies, len(found.reasons)) == ({}, 1)
         assert expected in found.reasons[0]
     else:
-        assert (list(found.policies), found.reasons) == ([None], [])
+        assert (list(found.policies), found.reasons) == ([None], ())
 
 
 def test_the_policy_of_upgrades(client):
     policy = {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 7}}}}
     found = read_upgrades(client, policy, is_assumed=True)
     assert found.policies[None].max_unavailable == "7"
-    assert found.reasons == [
-        "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded"
-    ]
+    assert found.reasons == (
+        "driver.upgradePolicy.autoUpgrade is not true: drivers are not upgraded",
+    )
 
 
 @pytest.mark.parametrize(

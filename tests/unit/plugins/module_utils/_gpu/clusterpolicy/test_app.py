@@ -4,7 +4,14 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
+    CLUSTER_VERSIONS,
+    GPU_CLUSTERS,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
+
+RIVAL = {GPU_CLUSTERS.key: [{"metadata": {"name": "gpu-cluster"}}]}
+OPENSHIFT = {CLUSTER_VERSIONS.key: {"metadata": {}}}
 
 
 def test_children_have_no_labels_of_their_own(gpu):
@@ -94,8 +101,51 @@ def test_images(gpu):
 
 
 def test_drivers_are_upgraded_as_the_spec_says(gpu):
-    assert gpu.app({}).upgrade_policy is None
+    assert gpu.app({}).spec.upgrade_policy is None
     policy = {"driver": {"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 3}}}
     app = gpu.app(policy)
-    assert app.upgrade_policy.max_parallel == 3
+    assert app.spec.upgrade_policy.max_parallel == 3
     assert app.upgrade.is_over
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers", "reason", "text"),
+    [
+        (
+            {},
+            RIVAL,
+            "Conflict",
+            'conflicting GPUCluster resource "gpu-cluster" detected; ClusterPolicy and GPUCluster'
+            " cannot co-exist",
+        ),
+        ({"sandboxWorkloads": {"enabled": True}}, {}, "NotServed", "sandboxWorkloads.enabled: "),
+        ({}, OPENSHIFT, "NotServed", "the GPU stack is not served on OpenShift"),
+    ],
+)
+def test_what_keeps_us_away(gpu, spec, answers, reason, text):
+    found = gpu.app(spec, answers=answers).obstacle
+    assert str(found).startswith(text)
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize("spec", [{}, {"sandboxWorkloads": {"enabled": False, "mode": "kata"}}])
+def test_nothing_else_does(gpu, spec):
+    assert gpu.app(spec).obstacle is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "is_assumed", "parallel", "reason"),
+    [
+        ({"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 3}}, False, 3, None),
+        ({}, False, None, "driver.upgradePolicy.autoUpgrade is not true: "),
+        ({}, True, 1, "driver.upgradePolicy.autoUpgrade is not true: "),
+        ({"enabled": False}, False, None, "driver.enabled is false: "),
+        ({"enabled": False}, True, 1, "driver.enabled is false: "),
+    ],
+)
+def test_how_it_upgrades_drivers_and_why_not(gpu, driver, is_assumed, parallel, reason):
+    found = gpu.app({"driver": driver}).upgrades(is_assumed=is_assumed)
+    assert {owner: item.max_parallel for owner, item in found.policies.items()} == (
+        {None: parallel} if parallel else {}
+    )
+    assert [item.startswith(reason or "") for item in found.reasons] == ([True] if reason else [])

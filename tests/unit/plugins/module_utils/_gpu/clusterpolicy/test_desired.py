@@ -13,7 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desi
     is_served,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     DAEMON_SETS,
 )
 

@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.node
     labelled,
     node_patch,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import parse_spec
 
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 DEPLOY = "nvidia.com/gpu.deploy."
@@ -26,7 +26,7 @@ CONTAINER = {
 
 def written(node, spec=None):
     """The labels and annotations that a pass writes; None removes one."""
-    body = merge_patch_of(node_patch(Policy(spec or {}), node)) or {"metadata": {}}
+    body = merge_patch_of(node_patch(parse_spec(spec or {}), node)) or {"metadata": {}}
     metadata = body["metadata"]
     return {**metadata.get("labels", {}), **metadata.get("annotations", {})}
 
@@ -160,7 +160,7 @@ def test_nodes_tell_whether_their_driver_is_upgraded(gpu, spec, has_gpu, has_ann
 
 def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
     node = gpu.node(labels={f"{DEPLOY}driver": "false", f"{DEPLOY}dra-driver": "true"})
-    labels = labelled(node_patch(Policy({}), node))["metadata"]["labels"]
+    labels = labelled(node_patch(parse_spec({}), node))["metadata"]["labels"]
     assert labels[PRESENT] == "true"
     assert (labels[f"{DEPLOY}driver"], labels[f"{DEPLOY}dcgm"]) == ("false", "true")
     assert f"{DEPLOY}dra-driver" not in labels
@@ -170,7 +170,9 @@ def test_a_pass_goes_on_with_the_labels_that_it_gives(gpu):
 def test_nvidiadrivers_mark_their_own_nodes(gpu):
     marked = {"nvidia.com/gpu-driver-upgrade-enabled": "true"}
     owner = {"nvidia.com/gpu-operator.driver.owner": "a"}
-    spec = Policy({"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}})
+    spec = parse_spec(
+        {"driver": {"useNvidiaDriverCRD": True, "upgradePolicy": {"autoUpgrade": True}}}
+    )
 
     def fields(labels):
         patch = node_patch(spec, gpu.node(labels=labels, annotations=marked))

@@ -21,7 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.read
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.states.prerequisites import (
     RUNTIME_CLASSES,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     DAEMON_SETS,
 )
 

@@ -7,6 +7,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.serv
     build_stack_monitor,
     build_stack_service,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Monitor
 
 
 def test_a_service(gpu):
@@ -21,28 +22,14 @@ def test_a_service(gpu):
 
 
 def test_a_monitor_has_what_the_user_sets(gpu):
-    given = {
-        "interval": "15s",
-        "scrapeTimeout": "",
-        "honorLabels": False,
-        "additionalLabels": {"app": "mine", "release": "p"},
-        "relabelings": [{"action": "drop"}],
-        "enabled": True,
-    }
+    endpoint = {"interval": "15s", "honorLabels": False, "relabelings": [{"action": "drop"}]}
+    given = Monitor(True, endpoint, {"app": "mine", "release": "p"})
     found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", given)
     assert found["metadata"]["labels"] == {"app": "mine", "release": "p"}
-    assert found["spec"]["endpoints"] == [
-        {
-            "path": "/metrics",
-            "port": "metrics",
-            "interval": "15s",
-            "honorLabels": False,
-            "relabelings": [{"action": "drop"}],
-        }
-    ]
+    assert found["spec"]["endpoints"] == [{"path": "/metrics", "port": "metrics", **endpoint}]
     assert found["spec"]["namespaceSelector"] == {"matchNames": ["gpu-operator"]}
 
 
 def test_a_monitor_without_settings(gpu):
-    found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", {})
+    found = build_stack_monitor(gpu.app({}), "x", "metrics", "app", Monitor())
     assert found["spec"]["endpoints"] == [{"path": "/metrics", "port": "metrics"}]

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import Policy
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec import (
+    Monitor,
+    parse_spec,
+)
 
 
 def test_what_is_not_given_has_its_default():
-    policy = Policy({})
+    policy = parse_spec({})
     enabled = [
         policy.driver.component,
         policy.toolkit,
@@ -26,15 +29,15 @@ def test_what_is_not_given_has_its_default():
     )
     assert (policy.runtime_class, policy.has_cdi, policy.has_nri) == ("nvidia", True, False)
     assert (policy.driver_dir, policy.kubelet_dir) == ("/run/nvidia/driver", "/var/lib/kubelet")
-    assert (policy.toolkit_dir, policy.mps_root) == ("/usr/local/nvidia", "/run/nvidia/mps")
-    assert policy.priority_class == "system-node-critical"
-    assert policy.mig_config == "default-mig-parted-config"
-    assert policy.default_mig_config == ""
+    assert (policy.toolkit_dir, policy.plugin.mps_root) == ("/usr/local/nvidia", "/run/nvidia/mps")
+    assert policy.daemonsets.priority_class == "system-node-critical"
+    assert policy.mig.config == "default-mig-parted-config"
+    assert policy.mig.default == ""
     assert not policy.upgrades_drivers
 
 
 def test_false_is_not_a_default():
-    policy = Policy({"cdi": {"enabled": False}, "driver": {"enabled": False}})
+    policy = parse_spec({"cdi": {"enabled": False}, "driver": {"enabled": False}})
     assert not policy.has_cdi
     assert not policy.driver.component.is_enabled
 
@@ -48,24 +51,24 @@ def test_false_is_not_a_default():
     ],
 )
 def test_drivers_are_upgraded_where_there_are_any(driver, is_upgraded):
-    assert Policy({"driver": driver}).upgrades_drivers is is_upgraded
+    assert parse_spec({"driver": driver}).upgrades_drivers is is_upgraded
 
 
 @pytest.mark.parametrize(("given", "limit"), [("3", 3), ("30%", "30%"), ("", None), (" 2 ", 2)])
 def test_how_many_pods_may_be_unavailable(given, limit):
-    policy = Policy({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
-    assert policy.max_unavailable == limit
+    policy = parse_spec({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
+    assert policy.daemonsets.max_unavailable == limit
 
 
 @pytest.mark.parametrize("given", ["many", "-1", "1.5", "%", "x%", "9" * 5000, "\u0663%"])
 def test_another_limit_is_refused(given):
-    policy = Policy({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
+    policy = parse_spec({"daemonsets": {"rollingUpdate": {"maxUnavailable": given}}})
     with pytest.raises(NimError, match=r"daemonsets\.rollingUpdate\.maxUnavailable"):
-        _ = policy.max_unavailable
+        _ = policy.daemonsets.max_unavailable
 
 
 def test_paths():
-    policy = Policy(
+    policy = parse_spec(
         {
             "toolkit": {"installDir": "/opt/nv"},
             "hostPaths": {"kubeletRootDir": "/data/kubelet/", "driverInstallDir": "/drv"},
@@ -78,9 +81,9 @@ def test_paths():
         "/drv",
         True,
     )
-    assert policy.job_mapping_dir == "/var/lib/dcgm-exporter/job-mapping"
-    assert Policy({"toolkit": {"enabled": False}}).cdi_hook == ""
-    assert Policy({}).job_mapping_dir == ""
+    assert policy.exporter.job_mapping_dir == "/var/lib/dcgm-exporter/job-mapping"
+    assert parse_spec({"toolkit": {"enabled": False}}).cdi_hook == ""
+    assert parse_spec({}).exporter.job_mapping_dir == ""
 
 
 def test_where_the_drivers_files_come_from():
@@ -91,10 +94,33 @@ def test_where_the_drivers_files_come_from():
         "virtualTopology": {"config": "t"},
         "licensingConfig": {"secretName": "s", "nlsEnabled": True},
     }
-    sources = Policy({"driver": driver}).driver_sources
+    sources = parse_spec({"driver": driver}).driver.sources
     assert sources.read == {
         "driver.kernelModuleConfig.name": "m",
         "driver.repoConfig.configMapName": "r",
         "driver.certConfig.name": "c",
     }
     assert (sources.topology, sources.licence_secret, sources.has_token) == ("t", "s", True)
+
+
+def test_the_fields_of_a_service_monitor_that_are_given():
+    given = {
+        "enabled": True,
+        "interval": "5s",
+        "scrapeTimeout": "",
+        "honorLabels": False,
+        "relabelings": [{"action": "drop"}],
+        "additionalLabels": {"team": "ml"},
+    }
+    endpoint = {"interval": "5s", "honorLabels": False, "relabelings": [{"action": "drop"}]}
+    found = parse_spec({"dcgmExporter": {"serviceMonitor": given}})
+    assert found.exporter.monitor == Monitor(True, endpoint, {"team": "ml"})
+    assert found.monitor == Monitor()
+
+
+def test_a_policy_of_upgrades_that_nobody_follows_may_be_wrong():
+    given = {"upgradePolicy": {"maxUnavailable": "many"}}
+    assert parse_spec({"driver": given}).upgrade_policy is None
+    given["upgradePolicy"]["autoUpgrade"] = True
+    with pytest.raises(NimError, match=r"^driver\.upgradePolicy\.maxUnavailable: "):
+        _ = parse_spec({"driver": given}).upgrade_policy

@@ -60,3 +60,25 @@ def test_of_itself_it_knows_the_newest_spec(nvd):
     app = nvd.app({"nodeSelector": {"pool": "new"}}, nodes=[nvd.node("x", None, {"pool": "new"})])
     app.observed.answers["NVIDIADriver/*"] = [stale]
     assert app.owners.wants("a") == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "is_assumed", "names", "reasons"),
+    [
+        ({}, False, ["a"], []),
+        ({"autoUpgrade": False}, False, [], ["upgradePolicy.autoUpgrade is false"]),
+        ({"autoUpgrade": False}, True, ["a"], ["upgradePolicy.autoUpgrade is false"]),
+        ({"maxUnavailable": "many"}, True, [], ["upgradePolicy.maxUnavailable"]),
+    ],
+)
+def test_how_it_upgrades_its_driver_and_why_not(nvd, upgrade, is_assumed, names, reasons):
+    found = nvd.app({"upgradePolicy": upgrade}).upgrades(is_assumed=is_assumed)
+    assert list(found.policies) == names
+    assert [item.split(": ")[:2] for item in found.reasons] == [
+        ["NVIDIADriver a", reason] for reason in reasons
+    ]
+
+
+def test_which_nodes_it_is_about(nvd):
+    assert nvd.app().node_selector == {}
+    assert nvd.app({"nodeSelector": {"pool": "a"}}).node_selector == {"pool": "a"}

@@ -6,13 +6,17 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec import DriverSpec
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.spec import (
+    parse_selection,
+    parse_spec,
+)
 
 
 def test_what_absent_fields_mean():
-    spec = DriverSpec({})
-    driver = spec.driver("")
-    assert (spec.type, spec.is_default, spec.selector, spec.is_precompiled) == (
+    spec = parse_spec({})
+    driver = spec.driver
+    selection = spec.selection
+    assert (selection.type, selection.is_default, selection.labels, driver.is_precompiled) == (
         "gpu",
         False,
         {},
@@ -21,12 +25,12 @@ def test_what_absent_fields_mean():
     assert driver.component.is_enabled
     assert [driver.gds.is_enabled, driver.gdrcopy.is_enabled, driver.has_rdma] == [False] * 3
     assert (driver.module_type, driver.root, driver.secret_env) == ("auto", "", "")
-    assert (spec.priority_class, spec.tolerations) == ("system-node-critical", [])
-    assert (spec.fault, spec.obstacle) == (None, None)
+    assert (spec.priority_class, spec.tolerations) == ("system-node-critical", ())
+    assert (selection.fault, selection.obstacle) == (None, None)
 
 
 def test_fields_that_a_clusterpolicy_spells_otherwise():
-    spec = DriverSpec(
+    spec = parse_spec(
         {
             "enabled": False,
             "repoConfig": {"name": "repos"},
@@ -36,7 +40,7 @@ def test_fields_that_a_clusterpolicy_spells_otherwise():
             "licensingConfig": {"name": "licence"},
         }
     )
-    sources = spec.sources
+    sources = spec.driver.sources
     assert sources.read == {
         "kernelModuleConfig.name": "modules",
         "repoConfig.name": "repos",
@@ -44,16 +48,16 @@ def test_fields_that_a_clusterpolicy_spells_otherwise():
     }
     assert (sources.topology, sources.licence_config_map) == ("topology", "licence")
     assert sources.has_token, "the licence system is the default here"
-    off = DriverSpec({"licensingConfig": {"secretName": "s", "nlsEnabled": False}}).sources
+    off = parse_spec({"licensingConfig": {"secretName": "s", "nlsEnabled": False}}).driver.sources
     assert (off.licence_secret, off.has_token) == ("s", False)
-    assert spec.component.is_enabled, "there is no such switch"
+    assert spec.driver.component.is_enabled, "there is no such switch"
 
 
 def test_drivers_are_upgraded_unless_it_says_otherwise():
-    assert DriverSpec({}).upgrade_policy.max_parallel == 1
-    assert DriverSpec({"upgradePolicy": {"maxParallelUpgrades": 3}}).upgrade_policy.auto_upgrade
-    assert DriverSpec({"upgradePolicy": {"autoUpgrade": False}}).upgrade_policy is None
-    wrong = DriverSpec({"upgradePolicy": {"maxUnavailable": "many"}})
+    assert parse_spec({}).upgrade_policy.max_parallel == 1
+    assert parse_spec({"upgradePolicy": {"maxParallelUpgrades": 3}}).upgrade_policy.auto_upgrade
+    assert parse_spec({"upgradePolicy": {"autoUpgrade": False}}).upgrade_policy is None
+    wrong = parse_spec({"upgradePolicy": {"maxUnavailable": "many"}})
     with pytest.raises(NimError, match=r"^upgradePolicy\.maxUnavailable: "):
         _ = wrong.upgrade_policy
 
@@ -69,20 +73,20 @@ def test_drivers_are_upgraded_unless_it_says_otherwise():
     ],
 )
 def test_what_selects_no_nodes(spec, text):
-    assert str(DriverSpec(spec).fault).startswith(text)
+    assert str(parse_selection(spec).fault).startswith(text)
 
 
 @pytest.mark.parametrize(("kind", "is_served"), [("gpu", True), ("vgpu", True)])
 def test_drivers_that_are_served(kind, is_served):
-    assert (DriverSpec({"driverType": kind}).obstacle is None) is is_served
+    assert (parse_selection({"driverType": kind}).obstacle is None) is is_served
 
 
 def test_the_driver_of_a_host_of_virtual_gpus_is_not_served():
-    found = DriverSpec({"driverType": "vgpu-host-manager"}).obstacle
+    found = parse_selection({"driverType": "vgpu-host-manager"}).obstacle
     assert found.reason == "NotServed"
     assert str(found).startswith("driverType: vgpu-host-manager is not served")
 
 
 def test_labels_that_select_pods_are_not_the_users():
     labels = {"app": "x", "app.kubernetes.io/component": "x", "team": "ml"}
-    assert DriverSpec({"labels": labels}).labels == {"team": "ml"}
+    assert parse_spec({"labels": labels}).labels == {"team": "ml"}

@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.states.driver import (
     STATE,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     DAEMON_SETS,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import IMAGES

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .._base.types import Fields
-from .._builders.env import field_env
-from .._engine.reads import ReadLabelled
-from .component import Component
-from .driver_files import Files
-from .pods import (
+from ..._builders.env import field_env
+from ..._engine.reads import ReadLabelled
+from .. import scripts
+from ..component import Component
+from ..pods import (
     BOTH_WAYS,
     CREATE,
     DIRECTORY,
@@ -35,6 +34,8 @@ from .pods import (
     set_path,
     use_host_network,
 )
+from .files import Files
+from .spec import Driver
 
 COMPONENT_LABEL, COMPONENT = "app.kubernetes.io/component", "nvidia-driver"
 DAEMON_SETS = ReadLabelled("DaemonSet", f"{COMPONENT_LABEL}={COMPONENT}")
@@ -58,46 +59,15 @@ class Images:
     gdrcopy: str = ""
 
 
-@dataclass(frozen=True)
-class Scripts:
-    """The shell code of the containers."""
-
-    pre_stop: str
-    gds_install: str
-    gds_probe: str
-    gdrcopy_install: str
-    gdrcopy_probe: str
-
-
-@dataclass(frozen=True)
-class Driver:
-    """The driver as a spec describes it.
-
-    ``root``: the root of the node's file system, if given. ``probe``: times of the startup probe.
-    """
-
-    component: Component
-    manager: Component
-    gds: Component
-    gdrcopy: Component
-    module_type: str = "auto"
-    has_rdma: bool = False
-    uses_host_mofed: bool = False
-    is_precompiled: bool = False
-    root: str = ""
-    probe: Fields = field(default_factory=dict)
-    secret_env: str = ""
-
-
-def build_driver_pod(driver: Driver, images: Images, scripts: Scripts, files: Files) -> Item:
+def build_driver_pod(driver: Driver, images: Images, files: Files) -> Item:
     """The spec of the pods, without what all pods of a kind have in common."""
     secrets = (driver.manager, driver.gds, driver.gdrcopy, driver.component)
-    main = _main(driver, images, scripts, files)
+    main = _main(driver, images, files)
     pod: Item = {
         "hostPID": True,
         "affinity": {"podAntiAffinity": copy.deepcopy(_ONE_PER_NODE)},
         "initContainers": [_manager(driver, images)],
-        "containers": [main, *_sides(driver, images, scripts, files)],
+        "containers": [main, *_sides(driver, images, files)],
         "volumes": [*_volumes(), *files.volumes],
     }
     if named := pull_secrets(*secrets):
@@ -158,7 +128,7 @@ def _manager(driver: Driver, images: Images) -> Container:
     return _with_resources(container, driver)
 
 
-def _main(driver: Driver, images: Images, scripts: Scripts, files: Files) -> Container:
+def _main(driver: Driver, images: Images, files: Files) -> Container:
     container: Container = {
         "name": MAIN,
         "command": ["nvidia-driver"],
@@ -170,7 +140,7 @@ def _main(driver: Driver, images: Images, scripts: Scripts, files: Files) -> Con
             **_times(60, 60, 10),
             **{key: value for key, value in driver.probe.items() if value},
         },
-        "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", scripts.pre_stop]}}},
+        "lifecycle": {"preStop": {"exec": {"command": ["/bin/sh", "-c", scripts.DRIVER_PRE_STOP]}}},
         "volumeMounts": [
             mount("run-nvidia", "/run/nvidia", BOTH_WAYS),
             mount("run-nvidia-fabricmanager", "/run/nvidia-fabricmanager"),
@@ -200,18 +170,18 @@ def _main(driver: Driver, images: Images, scripts: Scripts, files: Files) -> Con
     return dress(container, driver.component, images.driver)
 
 
-def _sides(driver: Driver, images: Images, scripts: Scripts, files: Files) -> t.Iterator[Container]:
+def _sides(driver: Driver, images: Images, files: Files) -> t.Iterator[Container]:
     """The side containers that the spec enables."""
     if driver.has_rdma:
         yield _peermem(driver, images, files)
     for name, side, image, install, probe in (
-        ("nvidia-fs-ctr", driver.gds, images.gds, scripts.gds_install, scripts.gds_probe),
+        ("nvidia-fs-ctr", driver.gds, images.gds, scripts.GDS_INSTALL, scripts.GDS_PROBE),
         (
             "nvidia-gdrcopy-ctr",
             driver.gdrcopy,
             images.gdrcopy,
-            scripts.gdrcopy_install,
-            scripts.gdrcopy_probe,
+            scripts.GDRCOPY_INSTALL,
+            scripts.GDRCOPY_PROBE,
         ),
     ):
         if side.is_enabled:

@@ -13,17 +13,16 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
     Component,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
-    Driver,
-    Images,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
-    Sources,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_pool import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import (
     Pool,
+    pool_images,
     pool_pod,
+    pool_reads,
     why_not_precompiled,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
+    Driver,
+    Sources,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
     OperatingSystem,
@@ -32,6 +31,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
 OFF = Component(is_enabled=False)
 DRIVER = Driver(component=Component(), manager=Component(), gds=OFF, gdrcopy=OFF)
 POOL = Pool("set", OperatingSystem("ubuntu", "24.04"))
+FIELDS = {"modules": "kernelModuleConfig.name", "secret_env": "secretEnv"}
+IMAGES = {"DRIVER_MANAGER_IMAGE": "m:1", "GDS_IMAGE": "fs:1", "GDRCOPY_IMAGE": "gdr:1"}
 RESOURCE = {
     "apiVersion": "nvidia.com/v1",
     "kind": "ClusterPolicy",
@@ -41,10 +42,12 @@ RESOURCE = {
 
 
 def build(driver=DRIVER, *live, **sources):
-    answers = {OPERATOR: {}, **{key_of(item): item for item in live}}
+    answers = {OPERATOR: {"images": IMAGES}, **{key_of(item): item for item in live}}
     app = App(RESOURCE, Observed(answers))
-    given = Sources(fields={"modules": "kernelModuleConfig.name"}, **sources)
-    return pool_pod(app, POOL, driver, given, Images("d:1", "m:1"), "containerd", "secretEnv")
+    given = Sources(fields=FIELDS, **sources)
+    driver = replace(driver, sources=given)
+    images = pool_images(driver, "d:1", POOL.system, app.observed)
+    return pool_pod(driver, images, POOL, "containerd", app.live)
 
 
 def digest_of(pod):
@@ -90,3 +93,24 @@ def test_what_a_precompiled_driver_excludes(field, what):
         f"{what} is not supported along with pre-compiled NVIDIA drivers"
     )
     assert why_not_precompiled(DRIVER) == ""
+
+
+def test_side_containers_have_images_of_the_operating_system():
+    pod = build(replace(DRIVER, gds=Component(), gdrcopy=Component(image="mine@sha256:1")))
+    assert [item["image"] for item in [*pod["initContainers"], *pod["containers"]]] == [
+        "m:1",
+        "d:1",
+        "fs:1-ubuntu24.04",
+        "mine@sha256:1",
+    ]
+
+
+def test_what_the_spec_names_is_read():
+    assert pool_reads(DRIVER, "gpu") == []
+    sources = Sources(modules="m", certificates="c", topology="t")
+    found = pool_reads(replace(DRIVER, secret_env="s", sources=sources), "gpu")
+    assert [(read.kind, read.namespace, read.name) for read in found] == [
+        ("ConfigMap", "gpu", "m"),
+        ("ConfigMap", "gpu", "c"),
+        ("Secret", "gpu", "s"),
+    ]

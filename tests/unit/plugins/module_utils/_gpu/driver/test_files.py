@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
-    Node,
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import Component
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import build_files
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
+    Driver,
     Sources,
-    build_files,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
+
+OFF = Component(is_enabled=False)
+DRIVER = Driver(component=Component(), manager=Component(), gds=OFF, gdrcopy=OFF)
 
 
 def keys_of(_field, name):
@@ -17,8 +24,8 @@ def keys_of(_field, name):
 
 
 def files_of(sources=None, os_id="ubuntu", runtime="containerd", *, is_precompiled=False):
-    node = Node(os_id, f"{os_id}9", runtime, is_precompiled)
-    return build_files(sources or Sources(), node, keys_of)
+    driver = replace(DRIVER, sources=sources or Sources(), is_precompiled=is_precompiled)
+    return build_files(driver, OperatingSystem(os_id, "9"), runtime, keys_of)
 
 
 def paths(mounts):
@@ -128,8 +135,3 @@ def test_precompiled_drivers_on_sles_see_the_nodes_modules():
 def test_a_config_map_named_twice_is_one_volume():
     files = files_of(Sources(repositories="certs", certificates="certs"))
     assert [item["name"] for item in files.volumes] == ["certs"]
-
-
-def test_which_config_maps_are_read():
-    sources = Sources(modules="m", repositories="r", topology="t", fields={"modules": "x.name"})
-    assert sources.read == {"x.name": "m", "repositories": "r"}

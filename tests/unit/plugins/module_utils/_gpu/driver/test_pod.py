@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu import scripts
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
     parse_component,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver import (
-    Driver,
-    Images,
-    Scripts,
-    build_driver_pod,
-)
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver_files import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
     Files,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
+    Images,
+    build_driver_pod,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver
 
 IMAGES = Images("r.test/d:1-u24", "r.test/m:1", "r.test/fs:1-u24", "r.test/gdr:1-u24")
-SCRIPTS = Scripts("stop", "fs-install", "fs-probe", "gdr-install", "gdr-probe")
 OFF = parse_component({}, is_enabled=False)
 
 
@@ -29,7 +28,7 @@ def pod_of(files=None, **fields):
         "gds": OFF,
         "gdrcopy": OFF,
     }
-    return build_driver_pod(Driver(**{**given, **fields}), IMAGES, SCRIPTS, files or Files())
+    return build_driver_pod(Driver(**{**given, **fields}), IMAGES, files or Files())
 
 
 def names(pod):
@@ -102,10 +101,12 @@ def test_further_modules_have_containers_of_their_own():
     assert names(pod) == ["nvidia-driver-ctr", "nvidia-fs-ctr", "nvidia-gdrcopy-ctr"]
     assert env(pod)["GDS_ENABLED"] == env(pod)["GDRCOPY_ENABLED"] == "true"
     found = find(pod, "nvidia-fs-ctr")
-    assert (found["image"], found["args"]) == ("r.test/fs:1-u24", ["fs-install"]), "args do nothing"
-    assert found["startupProbe"]["exec"]["command"] == ["sh", "-c", "fs-probe"]
+    assert (found["image"], found["args"]) == ("r.test/fs:1-u24", [scripts.GDS_INSTALL]), (
+        "args do nothing"
+    )
+    assert found["startupProbe"]["exec"]["command"] == ["sh", "-c", scripts.GDS_PROBE]
     assert env(pod, "nvidia-fs-ctr") == {"G": "1"}
-    assert find(pod, "nvidia-gdrcopy-ctr")["args"] == ["gdr-install"]
+    assert find(pod, "nvidia-gdrcopy-ctr")["args"] == [scripts.GDRCOPY_INSTALL]
 
 
 def test_resources_are_those_of_all_containers():

@@ -8,8 +8,10 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from .._base.errors import NimError
-from .pods import DIRECTORY, FILE, Item, config_map, host_path, mount
+from ..._base.errors import NimError
+from ..nodes import OperatingSystem
+from ..pods import DIRECTORY, FILE, Item, config_map, host_path, mount
+from .spec import Driver, Sources
 
 _APT, _RPM, _ZYPPER = ("ubuntu", "debian"), ("rhel", "centos", "rocky", "ol"), ("sles", "sl-micro")
 _REPOSITORIES = {
@@ -44,39 +46,6 @@ KeysOf = t.Callable[[str, str], t.Sequence[str]]
 """The keys of a ConfigMap, given the field that names it and its name; NimError if it is absent."""
 
 
-@dataclass(frozen=True)
-class Sources:
-    """What a spec names: ConfigMaps, Secrets; ``fields``: how it spells the fields."""
-
-    licence_secret: str = ""
-    licence_config_map: str = ""
-    has_token: bool = False
-    topology: str = ""
-    modules: str = ""
-    repositories: str = ""
-    certificates: str = ""
-    fields: t.Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def read(self) -> dict[str, str]:
-        """The ConfigMaps whose keys matter, by the field that names them."""
-        named = {
-            self.fields.get(name, name): getattr(self, name)
-            for name in ("modules", "repositories", "certificates")
-        }
-        return {field: name for field, name in named.items() if name}
-
-
-@dataclass(frozen=True)
-class Node:
-    """What of the nodes decides which files are needed."""
-
-    os_id: str
-    os_tag: str
-    runtime: str
-    is_precompiled: bool = False
-
-
 @dataclass
 class Files:
     """Volumes, and mounts of the driver, of what loads modules, and of what installs packages."""
@@ -87,21 +56,24 @@ class Files:
     of_packages: list[Item] = field(default_factory=list)
 
 
-def build_files(sources: Sources, node: Node, keys_of: KeysOf) -> Files:
-    """The files for the nodes of a kind; NimError if the operating system has no place for them."""
-    files = Files()
+def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: KeysOf) -> Files:
+    """The files for nodes of an operating system; NimError if that has no place for them.
+
+    ``runtime``: of the nodes.
+    """
+    files, sources = Files(), driver.sources
     _add_licence(files, sources)
     if sources.topology:
         files.volumes.append(config_map(_TOPOLOGY, sources.topology, _TOPOLOGY_FILE))
         files.of_driver.append(_file(_TOPOLOGY, f"/etc/nvidia/{_TOPOLOGY_FILE}", _TOPOLOGY_FILE))
     if sources.modules:
-        keys = keys_of(sources.fields.get("modules", "modules"), sources.modules)
+        keys = keys_of(sources.spelled("modules"), sources.modules)
         mounts = _add_config_map(files, sources.modules, "/drivers", keys)
         files.of_driver += mounts
         files.of_modules += mounts
-    if not node.is_precompiled:
-        _add_packages(files, sources, node, keys_of)
-    _add_subscription(files, sources, node)
+    if not driver.is_precompiled:
+        _add_packages(files, sources, system, keys_of)
+    _add_subscription(files, driver, system, runtime)
     return files
 
 
@@ -121,7 +93,7 @@ def _add_licence(files: Files, sources: Sources) -> None:
         files.of_driver.append(_file(_LICENCE, path, _TOKEN_FILE))
 
 
-def _add_packages(files: Files, sources: Sources, node: Node, keys_of: KeysOf) -> None:
+def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_of: KeysOf) -> None:
     for name, what, folders in (
         ("repositories", "repository", _REPOSITORIES),
         ("certificates", "certificate", _CERTIFICATES),
@@ -129,10 +101,10 @@ def _add_packages(files: Files, sources: Sources, node: Node, keys_of: KeysOf) -
         source = getattr(sources, name)
         if not source:
             continue
-        if node.os_id not in folders:
-            raise NimError(f"{what} configuration not supported for distribution {node.os_tag}")
-        keys = keys_of(sources.fields.get(name, name), source)
-        mounts = _add_config_map(files, source, folders[node.os_id], keys)
+        if system.id not in folders:
+            raise NimError(f"{what} configuration not supported for distribution {system.tag}")
+        keys = keys_of(sources.spelled(name), source)
+        mounts = _add_config_map(files, source, folders[system.id], keys)
         files.of_driver += mounts
         files.of_packages += mounts
 
@@ -143,17 +115,17 @@ def _add_config_map(files: Files, source: str, folder: str, keys: t.Sequence[str
     return [_file(source, f"{folder}/{key}", key) for key in keys]
 
 
-def _add_subscription(files: Files, sources: Sources, node: Node) -> None:
+def _add_subscription(files: Files, driver: Driver, system: OperatingSystem, runtime: str) -> None:
     """The node's right to packages of its distribution."""
-    if node.os_id == "rhel" and (node.runtime == "crio" or sources.repositories):
+    if system.id == "rhel" and (runtime == "crio" or driver.sources.repositories):
         return
     for number, (path, inside, kind) in enumerate(
-        sorted(_SUBSCRIPTIONS.get(node.os_id, ()), key=lambda item: item[1])
+        sorted(_SUBSCRIPTIONS.get(system.id, ()), key=lambda item: item[1])
     ):
         name = f"subscription-config-{number}"
         files.volumes.append(host_path(name, path, kind))
         files.of_driver.append(mount(name, inside, read_only=True))
-    if node.is_precompiled and node.os_id in _ZYPPER:
+    if driver.is_precompiled and system.id in _ZYPPER:
         files.volumes.append(host_path("lib-modules", "/lib/modules"))
         files.of_driver.append(mount("lib-modules", "/run/host/lib/modules", read_only=True))
 

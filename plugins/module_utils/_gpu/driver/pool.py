@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The driver's pods of a pool of nodes, with everything that a spec of any kind names."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..._base.errors import NimError
+from ..._base.types import Manifest
+from ..._engine.observed import Observed
+from ..._engine.reads import Read, ReadObject, ReadPresence
+from .. import scripts
+from ..component import Component
+from ..images import resolve_image, with_os
+from ..kept import put_digest
+from ..nodes import OperatingSystem
+from ..permissions import rule
+from ..pods import Item
+from .files import build_files
+from .pod import MAIN, MANAGER, Images, build_driver_pod
+from .spec import Driver
+
+CLUSTER_RULES = [
+    rule("clusterversions", "get list", "config.openshift.io"),
+    rule("nodes", "get list patch update watch"),
+    rule("pods", "get list watch"),
+    rule("pods/eviction", "create"),
+    rule("resourceclaims", "get list", "resource.k8s.io"),
+    rule("daemonsets", "get", "apps"),
+]
+"""What the driver's pods may do."""
+
+_NOT_PRECOMPILED = {
+    "gds": "GPUDirect Storage driver (nvidia-fs)",
+    "gdrcopy": "GDRCopy",
+}
+
+Live = t.Callable[[str, str], "Manifest | None"]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The nodes of a DaemonSet; ``kernel``: the one that all have, for precompiled drivers."""
+
+    name: str
+    system: OperatingSystem
+    kernel: str = ""
+
+
+def pool_reads(driver: Driver, namespace: str) -> list[Read]:
+    """What the spec names, which `pool_pod` looks at."""
+    names = driver.sources.read.values()
+    found: list[Read] = [ReadObject("ConfigMap", namespace, name) for name in names]
+    if secret := driver.secret_env:
+        found.append(ReadPresence("Secret", namespace, secret))
+    return found
+
+
+def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: Observed) -> Images:
+    """The images; ``image``: of the driver. NimError if the spec gives only a part of one."""
+
+    def side(component: Component, variable: str) -> str:
+        if not component.is_enabled:
+            return ""
+        return with_os(resolve_image(component, variable, observed), system.tag)
+
+    return Images(
+        driver=image,
+        manager=resolve_image(driver.manager, "DRIVER_MANAGER_IMAGE", observed),
+        gds=side(driver.gds, "GDS_IMAGE"),
+        gdrcopy=side(driver.gdrcopy, "GDRCOPY_IMAGE"),
+    )
+
+
+def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Live) -> Item:
+    """The spec of the pods; NimError if something is missing that the spec names.
+
+    ``runtime``: of the nodes. ``live``: finds an object by its kind and name.
+    """
+
+    def keys_of(field: str, name: str) -> list[str]:
+        found = live("ConfigMap", name)
+        if found is None:
+            raise NimError(_missing(field, "ConfigMap", name))
+        return sorted(found.get("data") or {})
+
+    files = build_files(driver, pool.system, runtime, keys_of)
+    secret = driver.secret_env
+    if secret and not driver.is_precompiled and live("Secret", secret) is None:
+        raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", secret))
+    pod = build_driver_pod(driver, images, files)
+    put_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
+    return pod
+
+
+def why_not_precompiled(driver: Driver) -> str:
+    """What is built for the running kernel beside a driver that is not; empty if nothing is."""
+    for field, what in _NOT_PRECOMPILED.items():
+        if getattr(driver, field).is_enabled:
+            return f"{what} is not supported along with pre-compiled NVIDIA drivers"
+    return ""
+
+
+def _missing(field: str, kind: str, name: str) -> str:
+    return f'{field}: could not get {kind} {name} from client: {kind} "{name}" not found'

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The driver as a spec of any kind describes it."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ..._base.types import Fields
+from ..component import Component, parse_component
+from ..fields import block, flag, text
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a spec names: ConfigMaps, Secrets; ``fields``: how it spells the fields."""
+
+    licence_secret: str = ""
+    licence_config_map: str = ""
+    has_token: bool = False
+    topology: str = ""
+    modules: str = ""
+    repositories: str = ""
+    certificates: str = ""
+    fields: t.Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The ConfigMaps whose keys matter, by the field that names them."""
+        named = {
+            self.spelled(name): getattr(self, name)
+            for name in ("modules", "repositories", "certificates")
+        }
+        return {field: name for field, name in named.items() if name}
+
+    def spelled(self, name: str) -> str:
+        """How the spec spells a field."""
+        return self.fields.get(name, name)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """``root``: of the node's file system, if given. ``probe``: times of the startup probe.
+
+    ``secret_env``: the Secret of its environment, if any. ``sources``: where its files come from.
+    """
+
+    component: Component
+    manager: Component
+    gds: Component
+    gdrcopy: Component
+    module_type: str = "auto"
+    has_rdma: bool = False
+    uses_host_mofed: bool = False
+    is_precompiled: bool = False
+    root: str = ""
+    probe: Fields = field(default_factory=dict)
+    secret_env: str = ""
+    sources: Sources = field(default_factory=Sources)
+
+
+def parse_driver(spec: Fields, around: Fields, sources: Sources, *, root: str = "") -> Driver:
+    """A driver; ``around``: the object that has its side containers."""
+    return Driver(
+        component=parse_component(spec),
+        manager=parse_component(block(spec, "manager")),
+        gds=parse_component(block(around, "gds"), is_enabled=False),
+        gdrcopy=parse_component(block(around, "gdrcopy"), is_enabled=False),
+        module_type=text(spec, "kernelModuleType", default="auto"),
+        has_rdma=flag(spec, "rdma", "enabled"),
+        uses_host_mofed=flag(spec, "rdma", "useHostMofed"),
+        is_precompiled=flag(spec, "usePrecompiled"),
+        root=root,
+        probe=block(spec, "startupProbe"),
+        secret_env=text(spec, "secretEnv"),
+        sources=sources,
+    )
