@@ -21,6 +21,7 @@ class Image:
     """
 
     reference: str
+    tag: str = ""
     pull_policy: str = ""
     pull_secrets: t.Sequence[str] = ()
 
@@ -30,4 +31,4 @@ def parse_image(given: Fields | None) -> Image:
     if not given:
         return Image("")
     policy, secrets = given.get("pullPolicy") or "", given.get("pullSecrets") or ()
-    return Image(image_reference(given), policy, secrets)
+    return Image(image_reference(given), given.get("tag") or "", policy, secrets)

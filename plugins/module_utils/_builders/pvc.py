@@ -33,8 +33,13 @@ class Claim:
     sub_path: str
 
 
-def parse_claim(cr: Fields, given: Fields | None, field: str = "spec.storage.pvc") -> Claim:
-    """The PVC of a custom resource, from whose name the default name is derived."""
+def parse_claim(
+    cr: Fields, given: Fields | None, field: str = "spec.storage.pvc", sub_path: str = ""
+) -> Claim:
+    """The PVC of a custom resource, from whose name the default name is derived.
+
+    ``sub_path``: the default.
+    """
     given = given or {}
     return Claim(
         given=given,
@@ -42,21 +47,20 @@ def parse_claim(cr: Fields, given: Fields | None, field: str = "spec.storage.pvc
         name=given.get("name") or f"{cr['metadata']['name']}-pvc",
         is_named=bool(given.get("name")),
         is_created=bool(given.get("create")),
-        sub_path=given.get("subPath") or "",
+        sub_path=given.get("subPath") or sub_path,
     )
 
 
-def build_claim(
-    app: App, pvc: t.Mapping[str, t.Any], name: str, labels: t.Mapping[str, str], field: str
-) -> dict[str, t.Any]:
-    """A PVC as the spec's ``field`` describes it; NimError if its size is not a valid quantity."""
+def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """A PVC as the spec describes it; NimError if its size is not a valid quantity."""
+    pvc = claim.given
     size = pvc.get("size") or ""
     try:
         parse_quantity(size)
     except ValueError as error:
         raise NimError(
-            f"failed to parse size for pvc creation {name}, err {error}"
-            f' (set {field}.size to a quantity such as "50Gi")'
+            f"failed to parse size for pvc creation {claim.name}, err {error}"
+            f' (set {claim.field}.size to a quantity such as "50Gi")'
         ) from error
     spec: dict[str, t.Any] = {
         "accessModes": [pvc.get("volumeAccessMode") or ""],
@@ -66,22 +70,21 @@ def build_claim(
         spec["storageClassName"] = pvc["storageClass"]
     annotations = pvc.get("annotations") or {}
     return app.child(
-        "PersistentVolumeClaim", spec, name=name, labels=dict(labels), annotations=annotations
+        "PersistentVolumeClaim", spec, name=claim.name, labels=dict(labels), annotations=annotations
     )
 
 
-def refuse_foreign_claim(
-    app: App, pvc: t.Mapping[str, t.Any], name: str, workload: Manifest | None, field: str
-) -> None:
+def refuse_foreign_claim(app: App, claim: Claim, workload: Manifest | None) -> None:
     """NimError if the PVC of a derived name has another owner.
 
-    One that the spec's ``field`` names is an input, with any owner. One that the ``workload``
-    mounts already stays in use.
+    One that the spec names is an input, with any owner. One that the ``workload`` mounts already
+    stays in use.
     """
-    live = app.live("PersistentVolumeClaim", name)
-    if live is None or pvc.get("name") or (workload and _mounts(app, workload, name)):
+    live = app.live("PersistentVolumeClaim", claim.name)
+    if live is None or claim.is_named or (workload and _mounts(app, workload, claim.name)):
         return
-    refuse_foreign(live, app.resource, f'PersistentVolumeClaim "{name}"', f"{field}.name")
+    title = f'PersistentVolumeClaim "{claim.name}"'
+    refuse_foreign(live, app.resource, title, f"{claim.field}.name")
 
 
 def _mounts(app: App, workload: Manifest, name: str) -> bool:

@@ -235,10 +235,10 @@ def _claims(app: NemoApp) -> list[Child]:
     claim = app.spec.claim
     if not claim or not claim.is_created:
         return []
-    refuse_foreign_claim(app, claim.given, claim.name, app.live("Deployment"), claim.field)
+    refuse_foreign_claim(app, claim, app.live("Deployment"))
     if app.live("PersistentVolumeClaim", claim.name) is not None:
         return []
-    built = build_claim(app, claim.given, claim.name, app.labels, claim.field)
+    built = build_claim(app, claim, app.labels)
     return [Child(built, create_only=True)]
 
 

@@ -15,33 +15,14 @@ from dataclasses import dataclass
 from .._base.types import Fields
 from .._builders.env import EnvVar
 from .._builders.expose import Expose, parse_expose
-from .._builders.pod import DEFAULT_GROUP, DEFAULT_USER, image_reference
+from .._builders.image import Image, parse_image
+from .._builders.pod import DEFAULT_GROUP, DEFAULT_USER
+from .._builders.pvc import Claim
 from .database import Database
 
 _SCHEDULING = ("nodeSelector", "tolerations", "affinity")
 _EXPORTER = "otlp"
 _EXCLUDED_URLS = ("health",)
-
-
-@dataclass(frozen=True)
-class Image:
-    """`spec.image`. ``reference``: `repository:tag`."""
-
-    reference: str
-    tag: str
-    pull_policy: str | None
-    pull_secrets: t.Sequence[str]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim for data. ``field``: where it is in the spec; ``given``: what is there."""
-
-    given: Fields
-    field: str
-    name: str
-    is_created: bool
-    sub_path: str
 
 
 @dataclass(frozen=True)
@@ -96,7 +77,7 @@ def shared_fields(resource: Fields, default_group: int = DEFAULT_GROUP) -> dict[
     scale, metrics = given.get("scale") or {}, given.get("metrics") or {}
     database = given.get("databaseConfig")
     return {
-        "image": _parse_image(given["image"]),
+        "image": parse_image(given["image"]),
         "command": given.get("command"),
         "args": given.get("args"),
         "env": given.get("env") or [],
@@ -131,17 +112,6 @@ def parse_database(given: Fields) -> Database:
     )
 
 
-def parse_claim(resource: Fields, given: Fields, field: str, sub_path: str = "") -> Claim:
-    """A claim; its default name is derived from the resource's. ``sub_path``: the default."""
-    return Claim(
-        given=given,
-        field=field,
-        name=given.get("name") or f"{resource['metadata']['name']}-pvc",
-        is_created=bool(given.get("create")),
-        sub_path=given.get("subPath") or sub_path,
-    )
-
-
 def parse_telemetry(given: Fields | None) -> Telemetry | None:
     """`spec.otel`; None unless `enabled` is true."""
     if not given or not given.get("enabled"):
@@ -173,12 +143,3 @@ def text_of(given: Fields, name: str, default: str) -> str:
 def _number_of(given: Fields, name: str, default: int) -> int:
     value = given.get(name)
     return default if value is None else int(value)
-
-
-def _parse_image(given: Fields) -> Image:
-    return Image(
-        reference=image_reference(given),
-        tag=given["tag"],
-        pull_policy=given.get("pullPolicy"),
-        pull_secrets=given.get("pullSecrets") or (),
-    )

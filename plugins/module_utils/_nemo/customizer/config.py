@@ -14,8 +14,8 @@ from ..._base.errors import NimError
 from ..._base.types import Fields
 from ..._base.yaml_text import dump_yaml, read_json_yaml, sort_keys
 from ..._builders.env import stored_env
+from ..._builders.image import Image
 from ..._builders.pod import pull_secrets
-from ..spec import Image
 from ..status import TEXT_REASON
 from .spec import DownloadJobs, Spec
 
@@ -59,7 +59,7 @@ def _parse(text: str, what: str) -> t.Any:
 def _images(image: Image) -> dict[str, t.Any]:
     """How images are pulled: those of jobs as the service's own."""
     return {
-        "imagePullPolicy": image.pull_policy or "",
+        "imagePullPolicy": image.pull_policy,
         "imagePullSecrets": pull_secrets(image.pull_secrets),
     }
 

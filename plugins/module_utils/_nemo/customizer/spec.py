@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..._base.types import Fields
 from ..._builders.pod import image_reference
+from ..._builders.pvc import Claim, parse_claim
 from .. import spec
 from ..database import Database
 
@@ -79,7 +80,7 @@ class Spec(spec.Spec):
     """
 
     database: Database
-    claim: spec.Claim
+    claim: Claim
     datastore: str
     entitystore: str
     mlflow: str
@@ -98,7 +99,7 @@ def parse_spec(resource: Fields) -> Spec:
     training = given["trainingConfig"]
     return Spec(
         **spec.shared_fields(resource),
-        claim=spec.parse_claim(resource, training["modelPVC"], f"{_TRAINING}.modelPVC"),
+        claim=parse_claim(resource, training["modelPVC"], f"{_TRAINING}.modelPVC"),
         datastore=spec.endpoint_of(given, "datastore"),
         entitystore=spec.endpoint_of(given, "entitystore"),
         mlflow=spec.endpoint_of(given, "mlflow"),

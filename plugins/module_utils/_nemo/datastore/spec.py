@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._base.types import Fields
+from ..._builders.pvc import parse_claim
 from .. import spec
 from ..database import Database
 
@@ -53,7 +54,7 @@ def parse_spec(resource: Fields) -> Spec:
     pvc, store = given.get("pvc"), given.get("objectStoreConfig")
     return Spec(
         **spec.shared_fields(resource, default_group=_GROUP),
-        claim=None if pvc is None else spec.parse_claim(resource, pvc, "spec.pvc"),
+        claim=None if pvc is None else parse_claim(resource, pvc, "spec.pvc"),
         secrets=_parse_secrets(given["secrets"]),
         object_store=_parse_object_store(store) if store else None,
     )

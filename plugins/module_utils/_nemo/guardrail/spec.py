@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..._base.types import Fields
+from ..._builders.pvc import parse_claim
 from .. import spec
 
 API_KEY = "NIM_ENDPOINT_API_KEY"
@@ -44,9 +45,7 @@ def parse_spec(resource: Fields) -> Spec:
     return Spec(
         **spec.shared_fields(resource),
         claim=(
-            None
-            if pvc is None
-            else spec.parse_claim(resource, pvc, "spec.configStore.pvc", _SUB_PATH)
+            None if pvc is None else parse_claim(resource, pvc, "spec.configStore.pvc", _SUB_PATH)
         ),
         config_map=str((store.get("configMap") or {}).get("name") or ""),
         model=_parse_model(model) if model else None,

@@ -104,7 +104,7 @@ def _pvc_step(app: NIMCacheApp, steps: Steps) -> Steps:
         return _replace_pvc(app, steps, job)
     is_idle = job is None and app.state != READY
     if is_idle and claim.is_created:
-        refuse_foreign_claim(app, claim.given, claim.name, None, claim.field)
+        refuse_foreign_claim(app, claim, None)
     if belongs_to_namesake(live, app.resource) or (
         is_idle and live["metadata"].get("deletionTimestamp")
     ):
@@ -128,7 +128,7 @@ def _replace_pvc(app: NIMCacheApp, steps: Steps, job: Manifest | None) -> Steps:
     if is_stale or app.state == READY:
         message = f"PersistentVolumeClaim {claim.name} is lost: the model will be cached again"
         return replace(steps, is_pvc_lost=True, waiting=(PVC_LOST, message))
-    steps = replace(steps, pvc=build_claim(app, claim.given, claim.name, app.labels, claim.field))
+    steps = replace(steps, pvc=build_claim(app, claim, app.labels))
     if _has_failed(app):
         message = f"waiting for PersistentVolumeClaim {claim.name} to be created"
         return replace(steps, waiting=("WaitingForPVC", message))

@@ -100,10 +100,10 @@ def _workload(app: NIMServiceApp) -> list[Child]:
     store, children = select_store(app), []
     if app.spec.storage.creates_claim:
         claim = app.spec.storage.claim
-        refuse_foreign_claim(app, claim.given, claim.name, live_workload(app), claim.field)
+        refuse_foreign_claim(app, claim, live_workload(app))
         if app.live("PersistentVolumeClaim", claim.name) is None:
             labels = operator_labels(app.name)
-            built = build_claim(app, claim.given, claim.name, labels, claim.field)
+            built = build_claim(app, claim, labels)
             children.append(Child(built, create_only=True))
     if isinstance(store, Unusable) or is_layout_awaited(app):
         return children

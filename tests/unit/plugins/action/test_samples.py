@@ -26,6 +26,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_name
 ROOT = Path(__file__).resolve().parents[4]
 SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
 GOLDEN = ROOT / "tests/golden"
+PLACE = ("name", "namespace")
 CHANGING = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 
 
@@ -75,7 +76,18 @@ def by_role(play, new_cluster, tmp_path_factory):
     before = set(cluster.objects)
     try:
         folder = tmp_path_factory.mktemp("samples")
-        process, _results = play("samples", cluster, folder, seconds=900, samples=resources())
+        named = [
+            {
+                **item,
+                "metadata": {
+                    key: item["metadata"][key] for key in PLACE if key in item["metadata"]
+                },
+            }
+            for item in resources()
+        ]
+        for item in named:
+            del item["spec"]
+        process, _results = play("samples", cluster, folder, seconds=900, samples=named)
         yield cluster.objects, before, process.stdout
     finally:
         cluster.server.close()

@@ -21,7 +21,7 @@ CR = {
 
 def build(labels, **pvc):
     claim = parse_claim(CR, pvc)
-    return build_claim(App(CR), claim.given, claim.name, labels, claim.field)
+    return build_claim(App(CR), claim, labels)
 
 
 @pytest.mark.parametrize(
