@@ -220,7 +220,7 @@ def _parse_picker(fields: Fields) -> PickerSpec:
     image = container.get("image") or {}
     return PickerSpec(
         is_wanted=bool(fields),
-        image=parse_image({**image, "tag": image.get("tag") or "latest"}),
+        image=parse_image(image and {**image, "tag": image.get("tag") or "latest"}),
         command=container.get("command") or [],
         args=container.get("args") or [],
         working_dir=container.get("workingDir") or "",
