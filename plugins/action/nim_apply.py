@@ -46,7 +46,7 @@ class ActionModule(ResourcesAction):
         client, texts = self.connect(arguments), self.require_texts(arguments)
         resources = custom_resources(texts, arguments["namespace"] or client.namespace)
         if self._task.check_mode:
-            return self._preview(client, resources, child_filters())
+            return self._preview(client, resources)
         run = submit(client, resources, child_filters())
         try:
             if arguments["wait"]:
@@ -59,7 +59,7 @@ class ActionModule(ResourcesAction):
         return {"changed": bool(run.wrote), "states": states}
 
     def _preview(self, client: Client, resources: list[Json]) -> Json:
-        found = preview(client, resources)
+        found = preview(client, resources, child_filters())
         result: Json = {"changed": bool(found.changes), "msg": summarize(found.changes)}
         if not self._task.diff:
             self.say(write_plan(found.changes, found.simulated))

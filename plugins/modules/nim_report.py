@@ -42,7 +42,7 @@ options:
   registered:
     description:
       - Prefix of the names of the variables that the tasks of all stages have registered, for example C(wrote_) for
-        C(wrote_first) and C(wrote_second): see M(nimops.nim.nim_write).
+        C(wrote_first) and C(wrote_second). M(nimops.nim.nim_write) lists the stages.
       - It is a name, because Ansible would traverse whole results to template them. A stage without such a variable did
         not run.
     type: str
@@ -57,7 +57,7 @@ EXAMPLES = r"""
 - name: Report success to the user
   nimops.nim.nim_report:
     observed: "{{ seen.observed }}"
-    plan: "{{ plan }}"
+    plan: "{{ nim | nimops.nim.plan_resource(seen.observed) }}"
     registered: wrote_
   register: reported
 

@@ -114,6 +114,9 @@ def test_each_part_has_its_watches(files):
         "watches-nim.yaml": ["Agent"],
         "watches-nemo.yaml": ["Scout"],
         "watches-fleet.yaml": ["Fleet"],
+        "watches-nim-by-role.yaml": ["Agent"],
+        "watches-nemo-by-role.yaml": ["Scout"],
+        "watches-fleet-by-role.yaml": ["Fleet"],
     }
     assert {
         name: {entry["kind"] for entry in watched[0]["blacklist"] or ()}
@@ -123,7 +126,19 @@ def test_each_part_has_its_watches(files):
         "watches-nim.yaml": set(),
         "watches-nemo.yaml": {"Secret"},
         "watches-fleet.yaml": {"ConfigMap", "Node", "Pod"},
+        "watches-nim-by-role.yaml": set(),
+        "watches-nemo-by-role.yaml": {"Secret"},
+        "watches-fleet-by-role.yaml": {"ConfigMap", "Node", "Pod"},
     }
+
+
+def test_each_part_may_be_reconciled_by_roles(files):
+    [agent], [fleet] = (
+        yaml.safe_load(files[f"watches-{name}-by-role.yaml"]) for name in ("nim", "fleet")
+    )
+    assert (agent["role"], agent["finalizer"]["role"]) == ("nimops.nim.agent", "nimops.nim.agent")
+    assert fleet["role"] == "nimops.nim.fleet"
+    assert "playbook" not in agent
 
 
 def test_a_kind_without_a_finalizer_is_only_watched(files):

@@ -64,7 +64,7 @@ def without_versions(objects):
         for owner in metadata.get("ownerReferences") or []:
             owner.pop("uid", None)
         if item["kind"] == "Secret":  # Each generated key is another one.
-            item["data"] = sorted(item["data"])
+            item["data"] = sorted(item.get("data") or {})
         return {**item, "metadata": metadata, "status": None}
 
     return {

@@ -63,6 +63,7 @@ def examples(module):
         "nim_observe",
         "nim_reconcile",
         "nim_report",
+        "nim_write",
         "nim_render",
         "nim_status_info",
         "requeue_after",
@@ -71,7 +72,7 @@ def examples(module):
 )
 def test_examples_of_modules(run, module):
     tasks = examples(module)
-    if module == "nim_report":
+    if module in ("nim_report", "nim_write"):
         tasks.insert(0, examples("nim_observe")[0])
     if module == "nim_status_info":
         tasks[-1]["ignore_errors"] = True  # as nothing is Ready here
@@ -103,7 +104,7 @@ def test_an_example_of_apply_waits(run):
 def test_all_modules_have_their_examples_run():
     """Here, or in test_support_verbs.py, test_takeover.py, test_databases.py, test_gpu_verbs.py."""
     known = {"nim_observe", "nim_reconcile", "nim_report", "nim_render", "nim_status_info"}
-    known |= {"nim_plan_info", "nim_apply", "nim_images_info", "requeue_after"}
+    known |= {"nim_plan_info", "nim_apply", "nim_images_info", "nim_write", "requeue_after"}
     modules = {file.stem for file in (ROOT / "plugins/modules").glob("*.py")}
     assert modules == known | {
         *("nim_databases", "nim_profiles_info", "nim_gather", "nim_takeover"),

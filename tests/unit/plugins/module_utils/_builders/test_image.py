@@ -14,13 +14,13 @@ GIVEN = {"repository": "h:5000/a", "tag": "1"}
 @pytest.mark.parametrize(
     ("given", "image"),
     [
-        pytest.param(GIVEN, Image("h:5000/a:1"), id="plain"),
+        pytest.param(GIVEN, Image("h:5000/a:1", "1"), id="plain"),
         pytest.param(
-            GIVEN | {"pullPolicy": None, "pullSecrets": None}, Image("h:5000/a:1"), id="unset"
+            GIVEN | {"pullPolicy": None, "pullSecrets": None}, Image("h:5000/a:1", "1"), id="unset"
         ),
         pytest.param(
             GIVEN | {"pullPolicy": "Always", "pullSecrets": ["a", "b"]},
-            Image("h:5000/a:1", "Always", ["a", "b"]),
+            Image("h:5000/a:1", "1", "Always", ["a", "b"]),
             id="all",
         ),
         pytest.param(None, Image(""), id="none"),

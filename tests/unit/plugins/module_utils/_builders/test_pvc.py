@@ -39,6 +39,11 @@ def test_names(given, name, is_named, is_created, sub_path):
     assert (claim.is_named, claim.is_created, claim.sub_path) == (is_named, is_created, sub_path)
 
 
+def test_a_default_folder():
+    assert parse_claim(CR, {}, "spec.pvc", "store").sub_path == "store"
+    assert parse_claim(CR, {"subPath": "mine"}, "spec.pvc", "store").sub_path == "mine"
+
+
 def test_a_claim():
     pvc = {
         "size": "50Gi",

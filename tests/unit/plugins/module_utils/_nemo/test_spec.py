@@ -6,13 +6,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import (
-    Claim,
-    Image,
-    endpoint_of,
-    parse_claim,
-    text_of,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._builders.image import Image
+from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import endpoint_of, text_of
 
 Json = dict[str, t.Any]
 
@@ -29,23 +24,10 @@ def test_endpoint() -> None:
     assert endpoint_of({"datastore": {"endpoint": "http://d"}}, "datastore") == "http://d"
 
 
-@pytest.mark.parametrize(
-    ("given", "name", "is_created", "sub_path"),
-    [
-        pytest.param({}, "x-pvc", False, "default", id="nothing"),
-        pytest.param({"name": "", "subPath": ""}, "x-pvc", False, "default", id="empty texts"),
-        pytest.param({"create": True, "name": "c", "subPath": "s"}, "c", True, "s", id="all"),
-    ],
-)
-def test_claim(nemo: t.Any, given: Json, name: str, is_created: bool, sub_path: str) -> None:
-    found = parse_claim(nemo.cr("NemoDatastore"), given, "spec.pvc", "default")
-    assert found == Claim(given, "spec.pvc", name, is_created, sub_path)
-
-
 def test_what_all_kinds_have(nemo: t.Any) -> None:
     for kind in nemo.kinds:
         spec = nemo.app(kind).spec
-        assert spec.image == Image("registry.example/nemo:25.10", "25.10", None, ())
+        assert spec.image == Image("registry.example/nemo:25.10", "25.10")
         assert spec.group == (1000 if kind == "NemoDatastore" else 2000)
         assert (spec.user, spec.replicas, spec.env, spec.claim) == (1000, None, [], None)
         assert bool(spec.database) == (kind != "NemoGuardrail")

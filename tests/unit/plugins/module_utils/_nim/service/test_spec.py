@@ -77,9 +77,7 @@ PICKER = {
     "ports": [{"containerPort": 1}],
     "configMapRef": {"name": "mine", "key": "k"},
 }
-NO_PICKER = PickerSpec(
-    False, parse_image({"tag": "latest"}), [], [], "", [], {}, {}, {}, (), None, "", ""
-)
+NO_PICKER = PickerSpec(False, parse_image({}), [], [], "", [], {}, {}, {}, (), None, "", "")
 
 
 @pytest.mark.parametrize(
