@@ -208,6 +208,7 @@ database: collection ## What NeMo's pods get opens their databases, on a Postgre
 .PHONY: scenario
 scenario: collection ## The molecule scenarios, on the cluster of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name default
+	@$(BIN)/molecule test --scenario-name extend
 	@$(BIN)/molecule test --scenario-name namespaced
 	@$(BIN)/molecule test --scenario-name takeover
 	@$(MAKE) scenario-releases
@@ -218,6 +219,9 @@ scenario-releases: collection ## Takeovers on whole objects of the reference's r
 	else echo "SKIPPED: the scenario releases: ../shared has no objects of releases" >&2; fi
 
 .PHONY: scenario-gpu
+scenario-role: collection ## The scenario default with an operator that reconciles by roles
+	@NIMOPS_RECONCILE=role $(BIN)/molecule test --scenario-name default
+
 scenario-gpu: collection ## The GPU stack on simulated nodes, on the sandbox of $$KUBECONFIG
 	@$(BIN)/molecule test --scenario-name gpu
 

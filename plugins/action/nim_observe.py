@@ -13,6 +13,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
+from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
     RESOURCE,
     pack,
@@ -35,9 +36,10 @@ class ActionModule(Action):
         if resource is None or is_deleted(resource):
             mark_work_folder_unused()
         if resource is None:
-            return {"changed": False, "observed": pack({})}
+            return {"changed": False, "observed": pack({}), "owner": {}}
         namespace = resource["metadata"].get("namespace") or ""
         with LiveCluster(client, namespace, is_dry=self._task.check_mode) as cluster:
             answers = steps.observe(kind, resource, cluster)
         refuse_reserved_keys(answers)  # From any source: tasks pass them on to Ansible.
-        return {"changed": False, "observed": pack({**answers, RESOURCE: resource})}
+        observed = pack({**answers, RESOURCE: resource})
+        return {"changed": False, "observed": observed, "owner": owner_reference(resource)}

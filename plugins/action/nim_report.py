@@ -20,7 +20,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.ready_tasks import mark_of
-from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import EMPTY_REPORT
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
+    EMPTY_REPORT,
+    is_deleted,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
 from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done, period_of
@@ -60,4 +63,7 @@ class ActionModule(Action):
 def _result(done: Done) -> Json:
     report, resource = done.report, done.resource
     mark = mark_of(resource, report.status) if resource and report is not EMPTY_REPORT else {}
-    return {**asdict(report), "requeue_after": period_of(done), "ready_mark": mark}
+    # After `requeue_after` the runtime removes no finalizer.
+    is_leaving = resource is not None and is_deleted(resource)
+    period = "" if is_leaving else period_of(done)
+    return {**asdict(report), "requeue_after": period, "ready_mark": mark}

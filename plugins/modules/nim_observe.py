@@ -51,4 +51,11 @@ observed:
       object does not exist. The custom resource itself is under C(resource); without it, there is no such resource.
   returned: success
   type: str
+owner:
+  description:
+    - The owner reference of objects that tasks make for the custom resource, so that they are deleted with it. The operator
+      may create no others.
+    - Empty if there is no such resource.
+  returned: success
+  type: dict
 """

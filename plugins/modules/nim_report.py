@@ -81,7 +81,9 @@ period:
   returned: success
   type: str
 requeue_after:
-  description: The same for the runtime of the operator, which needs one in any case, as RV(nimops.nim.requeue_after#module:period).
+  description:
+    - The same for the runtime of the operator, which needs one in any case, as RV(nimops.nim.requeue_after#module:period).
+    - Empty if the resource is being deleted, so that its finalizer is removed.
   returned: success
   type: str
 ready_mark:
