@@ -219,6 +219,7 @@ scenario-releases: collection ## Takeovers on whole objects of the reference's r
 	else echo "SKIPPED: the scenario releases: ../shared has no objects of releases" >&2; fi
 
 .PHONY: scenario-gpu
+.PHONY: scenario-role
 scenario-role: collection ## The scenario default with an operator that reconciles by roles
 	@NIMOPS_RECONCILE=role $(BIN)/molecule test --scenario-name default
 
