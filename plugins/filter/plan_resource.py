@@ -84,7 +84,7 @@ _value:
       to objects to delete, C(patch) merge patches of objects of other owners, such as labels of nodes.
     - C(refusals) lists existing objects that the operator must not write, each with C(kind), C(name) and
       C(message).
-    - C(stages) has the same in the order in which tasks write it: see M(nimops.nim.nim_write).
+    - C(stages) has the same in the order in which tasks write it. M(nimops.nim.nim_write) lists the stages.
     - C(failure) says why the custom resource cannot be served as it is, C(failure_reason) is the
       condition reason for it; both are empty if it can.
   type: dict

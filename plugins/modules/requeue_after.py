@@ -22,7 +22,7 @@ description:
   - The runtime looks for a task of exactly this name, without a collection, in the events of a run, reads RV(period) from
     its result, and ends the reconcile at once. It does not survive a result without one, so the task must never be
     skipped.
-  - With O(period), it does nothing else: the last task of a role that has done the reconcile.
+  - With O(period), it does nothing else. This is the last task of a role that has done the reconcile.
   - If the task fails, the runtime does not read its period, and retries with back-off.
   - The runtime removes no finalizer after this task. The playbook of a finalizer uses M(nimops.nim.nim_reconcile).
 options:

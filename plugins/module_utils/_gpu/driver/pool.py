@@ -38,7 +38,7 @@ _NOT_PRECOMPILED = {
     "gdrcopy": "GDRCopy",
 }
 
-Live = t.Callable[[str, str], "Manifest | None"]
+Live = t.Callable[[str, str], t.Optional[Manifest]]  # noqa: UP045 a bar is no type before it is evaluated
 
 
 @dataclass(frozen=True)
