@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
-    refuse_reserved_keys,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
@@ -40,6 +37,5 @@ class ActionModule(Action):
         namespace = resource["metadata"].get("namespace") or ""
         with LiveCluster(client, namespace, is_dry=self._task.check_mode) as cluster:
             answers = steps.observe(kind, resource, cluster)
-        refuse_reserved_keys(answers)  # From any source: tasks pass them on to Ansible.
         observed = pack({**answers, RESOURCE: resource})
         return {"changed": False, "observed": observed, "owner": owner_reference(resource)}

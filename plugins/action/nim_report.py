@@ -20,10 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.ready_tasks import mark_of
-from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import (
-    EMPTY_REPORT,
-    is_deleted,
-)
+from ansible_collections.nimops.nim.plugins.module_utils._engine.steps import is_deleted
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._action import CLUSTER_SPEC, Action
 from ansible_collections.nimops.nim.plugins.plugin_utils._reconcile import Done, period_of
@@ -62,7 +59,7 @@ class ActionModule(Action):
 
 def _result(done: Done) -> Json:
     report, resource = done.report, done.resource
-    mark = mark_of(resource, report.status) if resource and report is not EMPTY_REPORT else {}
+    mark = mark_of(resource, report.status) if resource else {}
     # After `requeue_after` the runtime removes no finalizer.
     is_leaving = resource is not None and is_deleted(resource)
     period = "" if is_leaving else period_of(done)

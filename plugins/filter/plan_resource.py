@@ -13,6 +13,9 @@ from dataclasses import asdict
 from ansible.errors import AnsibleFilterError
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.native_types import to_native_types
+from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import (
+    refuse_reserved_keys,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
@@ -22,6 +25,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import stages_of
+from ansible_collections.nimops.nim.plugins.module_utils._engine.write_order import turns
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.plugin_utils._child_filters import (
     child_filters_of,
@@ -102,15 +106,10 @@ def plan_resource(
     try:
         names = filter_names(to_native_types(child_filters))
         given = (to_native_types(value) for value in (resource, observed or {}))
-        return _planned(
-            *(item if isinstance(item, str) else _to_text(item) for item in given), names
-        )
+        texts = (item if isinstance(item, str) else json.dumps(item, default=str) for item in given)
+        return dict(_planned(*texts, names))
     except NimError as error:
         raise AnsibleFilterError(f"plan_resource: {error}") from error
-
-
-def _to_text(value: t.Any) -> str:
-    return json.dumps(value, default=str)
 
 
 @functools.lru_cache(maxsize=1)
@@ -123,7 +122,9 @@ def _planned(given: str, observed: str, names: tuple[str, ...]) -> Json:
     if resource:
         adjust = child_filters_of(names)
         found = steps.plan(kind_of(resource), resource, Observed(answers), adjust)[1]
-    return {**asdict(found), "stages": asdict(stages_of(found))}
+    planned = asdict(found)
+    refuse_reserved_keys(planned)  # From any source: tasks pass the plan on to Ansible.
+    return {**planned, "stages": stages_of(found, turns(found.apply))}
 
 
 class FilterModule:

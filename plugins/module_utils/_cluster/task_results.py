@@ -36,7 +36,7 @@ def writable(plan: Plan, stage: str, results: Results) -> list[Json]:
     """The children of a stage that refer to none that an earlier stage failed to write."""
     tally = _Tally(plan, results)
     tally.count(until=stage)
-    return tally.unblocked(getattr(tally.stages, stage))
+    return tally.unblocked(tally.stages[stage])
 
 
 def make_outcome(plan: Plan, results: Results, failure: str, *, dry: bool) -> Outcome:
@@ -63,7 +63,8 @@ class _Tally:
     """What has been written, stage by stage."""
 
     def __init__(self, plan: Plan, results: Results) -> None:
-        self.stages = stages_of(plan)
+        order = turns(plan.apply)
+        self.stages = stages_of(plan, order)
         self.written: dict[str, Json] = {}
         self.deleted: list[str] = []
         self.raced: list[str] = []
@@ -72,7 +73,7 @@ class _Tally:
         """Of children that refer to others that were not written: the root cause comes first."""
         self.held: dict[str, str] = {}
         self._results = results
-        self._turns = {identity(turn.manifest): turn for turn in turns(plan.apply)}
+        self._turns = {identity(turn.manifest): turn for turn in order}
         self._failed: set[ObjectKey] = set()
 
     def count(self, until: str = "") -> None:
@@ -80,7 +81,7 @@ class _Tally:
         for name in STAGES:
             if name == until:
                 return
-            result, items = self._results.get(name) or {}, getattr(self.stages, name)
+            result, items = self._results.get(name) or {}, self.stages[name]
             if name in APPLIED:
                 self._count_applied(self.unblocked(items), result)
             elif name == "adopt":

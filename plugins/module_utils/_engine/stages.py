@@ -10,69 +10,57 @@ task; there the children of a stage that others refer to need no end of the stag
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+import typing as t
 
 from .._base.types import Json
 from .api_resources import ObjectKey, identity
 from .plan import Plan
-from .write_order import ON_NODES, Turn, turns
+from .write_order import ON_NODES, Turn
 
 _FIRST_ASTRAL = "\U00010000"
 
 STAGES = ("adopt", "own", "first", "second", "third", "rest", "daemonsets", "prune", "evict")
-"""The stages in the order of their tasks; `rest` includes `others`."""
+"""The stages in the order of their tasks.
+
+``adopt``: merge patches that take ownership of fields. ``own``: Secrets, and children with
+characters that kubernetes.core cannot apply, as far as they refer to no other child. ``first``: the
+others that refer to none; ``second`` and ``third``: those that refer to earlier ones. ``rest``:
+other children with such characters, and what refers to them. ``daemonsets``: after the labels of
+nodes. ``prune``: references to objects to delete; ``evict``: to pods to evict.
+"""
 APPLIED = ("first", "second", "third", "daemonsets")
 """The stages that `kubernetes.core.k8s` applies."""
+OTHERS = "others"
+"""Patches of objects that are not ours, and references to objects to orphan: a part of `rest`."""
+
+Stages = dict[str, list[Json]]
+"""What the task of each stage writes, and `OTHERS`."""
 
 
-@dataclass(frozen=True)
-class Stages:
-    """What each task writes.
-
-    ``adopt``: merge patches that take ownership of fields. ``own``: Secrets, and children with
-    characters that kubernetes.core cannot apply, as far as they refer to no other child. ``first``:
-    the others that refer to none; ``second`` and ``third``: those that refer to earlier ones.
-    ``rest``: other children with such characters, and what refers to them. ``others``: patches of
-    objects that are not ours, and references to objects to orphan. ``daemonsets``: after the labels
-    of nodes. ``prune``: references to objects to delete; ``evict``: to pods to evict.
-    """
-
-    adopt: list[Json] = field(default_factory=list)
-    own: list[Json] = field(default_factory=list)
-    first: list[Json] = field(default_factory=list)
-    second: list[Json] = field(default_factory=list)
-    third: list[Json] = field(default_factory=list)
-    rest: list[Json] = field(default_factory=list)
-    others: list[Json] = field(default_factory=list)
-    daemonsets: list[Json] = field(default_factory=list)
-    prune: list[Json] = field(default_factory=list)
-    evict: list[Json] = field(default_factory=list)
-
-
-def stages_of(plan: Plan) -> Stages:
-    """The plan in stages."""
-    others = [*plan.orphan, *plan.patch]
-    stages = Stages(adopt=plan.adopt, others=others, prune=plan.prune, evict=plan.evict)
+def stages_of(plan: Plan, order: t.Iterable[Turn]) -> Stages:
+    """The plan in stages. ``order``: what it applies, as `turns` puts it."""
+    stages: Stages = {stage: [] for stage in (*STAGES, OTHERS)}
+    stages |= {"adopt": plan.adopt, "prune": plan.prune, "evict": plan.evict}
+    stages[OTHERS] = [*plan.orphan, *plan.patch]
     levels: dict[ObjectKey, int] = {}
     ours: set[ObjectKey] = set()
-    for turn in turns(plan.apply):
+    for turn in order:
         key = identity(turn.manifest)
         levels[key] = 1 + max((levels[before] for before in turn.waits), default=-1)
-        name = _stage_of(turn, levels[key], ours)
-        if name == "rest":
+        stage = _stage_of(turn, levels[key], ours)
+        if stage == "rest":
             ours.add(key)
-        getattr(stages, name).append(turn.manifest)
+        stages[stage].append(turn.manifest)
     return stages
 
 
 def _stage_of(turn: Turn, level: int, ours: set[ObjectKey]) -> str:
-    is_special = not can_write(turn.manifest)
-    if not level:
-        plain = "daemonsets" if turn.manifest["kind"] == ON_NODES else "first"
-        return "own" if is_special else plain
+    is_special, is_on_nodes = not can_write(turn.manifest), turn.manifest["kind"] == ON_NODES
+    if not level and not is_on_nodes:
+        return "own" if is_special else "first"
     if is_special or level > 2 or not ours.isdisjoint(turn.waits):
         return "rest"
-    return "daemonsets" if turn.manifest["kind"] == ON_NODES else ("second", "third")[level - 1]
+    return "daemonsets" if is_on_nodes else ("second", "third")[level - 1]
 
 
 def can_write(manifest: Json) -> bool:

@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
@@ -13,8 +16,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_name
 NAMESPACE = "/api/v1/namespaces/nim"
 SERVICES = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/nim/deployments"
-BLIND = "deployments.apps is forbidden"
-NO = 'admission webhook "w.example" denied the request: it\'s "no"'
+CANARY = Path(tempfile.gettempdir(), f"nimops-evaluated-{os.getpid()}")
+TEMPLATE = f"{{{{ lookup('ansible.builtin.pipe', 'touch {CANARY}') }}}}"
+BLIND = f"deployments.apps is forbidden {TEMPLATE}"
+NO = f'admission webhook "w.example" denied the request: it\'s "no" {TEMPLATE}'
 
 
 def nim_service(name, **spec):
@@ -27,7 +32,11 @@ def nim_service(name, **spec):
             "authSecret": "ngc-api",
             "storage": {"emptyDir": {}},
             "expose": {"service": {"type": "ClusterIP", "port": 8000}},
-            "env": [{"name": "PLAIN", "value": "s3cr3t-{{ 1 + 1 }}"}],
+            "env": [
+                {"name": "PLAIN", "value": "s3cr3t-{{ 1 + 1 }}"},
+                {"name": "T", "value": TEMPLATE},
+            ],
+            "scale": {"enabled": True, "hpa": {"minReplicas": 1, "maxReplicas": 2}},
             **spec,
         },
     }
@@ -74,6 +83,14 @@ def test_the_children_are_applied(reconciled):
     assert owner["uid"] == cluster.objects[f"{SERVICES}/fine"]["metadata"]["uid"]
     applied = [item for item in cluster.calls("PATCH") if item.path == f"{DEPLOYMENTS}/fine"]
     assert [item.query["fieldManager"] for item in applied] == ["nimops.nim"]
+
+
+def test_nothing_is_evaluated_as_a_template(reconciled):
+    """Neither text of a resource, nor what the API server returns or refuses."""
+    cluster, process, _results, _folder = reconciled
+    assert "/apis/autoscaling/v2/namespaces/nim/horizontalpodautoscalers/fine" in cluster.objects
+    assert f"touch {CANARY}" in process.stdout
+    assert not CANARY.exists()
 
 
 def test_the_status_is_reported(reconciled):

@@ -61,6 +61,17 @@ def test_what_is_being_deleted_wants_nothing():
     assert not any(made.values())
 
 
+def test_keys_that_ansible_reserves_are_in_no_plan():
+    """Tasks pass the plan on to Ansible, which would take its text for templates."""
+    with pytest.raises(AnsibleFilterError, match="__ansible_unsafe: keys that begin with"):
+        plan(nim({"nodeSelector": {"__ansible_unsafe": "x"}}))
+
+
+def test_a_plan_may_be_changed_by_its_user():
+    plan(NIM).clear()
+    assert plan(NIM)["apply"]
+
+
 def test_without_a_spec_the_observed_resource_is_planned():
     named = {key: NIM[key] for key in ("apiVersion", "kind", "metadata")}
     assert plan(named, pack({"resource": NIM})) == plan(NIM)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import fields
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import (
@@ -17,10 +16,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.stages import (
     STAGES,
-    Stages,
     can_write,
     stages_of,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._engine.write_order import turns
 
 EMOJI = "\N{ROCKET}"
 
@@ -41,12 +40,8 @@ NODE = {"kind": "Node", "metadata": {"name": "n"}}
 
 
 def stages(*apply: dict[str, t.Any], **more: t.Any) -> dict[str, list[str]]:
-    found = stages_of(Plan(apply=list(apply), **more))
-    return {
-        field.name: [thing["kind"] for thing in getattr(found, field.name)]
-        for field in fields(found)
-        if getattr(found, field.name)
-    }
+    found = stages_of(Plan(apply=list(apply), **more), turns(apply))
+    return {name: kinds(things) for name, things in found.items() if things}
 
 
 def test_each_stage_refers_to_earlier_ones() -> None:
@@ -66,6 +61,13 @@ def test_daemon_sets_come_after_labels_of_nodes() -> None:
         "daemonsets": ["DaemonSet"],
     }
     assert names.index("rest") < names.index("daemonsets")
+
+
+def test_a_daemon_set_that_kubernetes_core_cannot_apply_follows_the_labels_too() -> None:
+    assert stages(item("DaemonSet", text=EMOJI), patch=[NODE]) == {
+        "rest": ["DaemonSet"],
+        "others": ["Node"],
+    }
 
 
 def test_what_kubernetes_core_cannot_apply_is_ours_with_all_that_refers_to_it() -> None:
@@ -99,8 +101,8 @@ def test_every_part_of_a_plan_has_a_stage() -> None:
         evict=[NODE],
         orphan=[DAEMONS],
     )
-    found = stages_of(plan)
-    listed = [thing for field in fields(Stages) for thing in getattr(found, field.name)]
+    found = stages_of(plan, turns(plan.apply))
+    listed = [thing for things in found.values() for thing in things]
     assert sorted(map(key_of, listed)) == sorted(
         key_of(thing) for thing in [CONFIG, ACCOUNT, SECRET, NODE, NODE, DAEMONS]
     )
