@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML: writes it, loads files, and reads what nobody has checked.
+"""Writes YAML, loads files, and reads untrusted documents.
 
-What is written, every reader parses to the same data. Documents that nobody has checked are built
-from the parser's events, with bounded memory, so that refused content is never built: aliases (a
-few lines of them expand to gigabytes), merge keys, non-scalar keys, excessive depth.
+Every reader parses the written text to the same data. Untrusted documents are built from the
+parser's events, with bounded memory. Refused content is never built: aliases (a few lines expand to
+gigabytes), merge keys, non-scalar keys, excessive depth.
 
-One module, as they share PyYAML, and its import is what costs.
+This is one module because the import of PyYAML is the main cost.
 """
 
 from __future__ import annotations

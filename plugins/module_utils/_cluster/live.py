@@ -38,7 +38,7 @@ class LiveCluster:
 
     ``is_dry``: nothing is written. ``is_shared``: others need the same workers, so the wait for
     slow servers is limited. ``is_new``: the custom resource has never been served, so it has no
-    children yet, and nobody is asked for them. ``adjust``: see `_engine/adjust.py`.
+    children yet, and no child is read. ``adjust``: see `_engine/adjust.py`.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class LiveCluster:
         )
 
     def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
-        """Write what differs of the status, events, and what other resources are told."""
+        """Write what differs of the status, events, and annotations of other resources."""
         patch = merge_patch(resource.get("status") or {}, status)
         if not self._is_dry:
             write_report(self.client, resource, patch, assessment, self.now())

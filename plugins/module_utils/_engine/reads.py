@@ -85,8 +85,8 @@ class Source(t.Protocol):
 class Read(ABC):
     """One thing to read.
 
-    ``is_child``: the object is one that the custom resource makes for itself. There is none of a
-    resource that has never been served, and if there is one all the same, its creation is refused.
+    ``is_child``: the custom resource makes the object for itself. A resource that has never been
+    served has no children. If one exists anyway, its creation is refused.
     ``is_lasting``: the answer holds for all passes, for a while. ``is_optional``: without
     permission, the answer is an empty list.
     """

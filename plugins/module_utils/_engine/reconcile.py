@@ -30,8 +30,8 @@ class Pass:
 def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
     """Observe, plan, write, and report. Raises ApiError if the API server does not answer.
 
-    If a child of a new resource exists all the same, because someone else made it or the resource
-    was restored from a backup, its creation is refused, and the pass begins again.
+    A new resource may already have a child, for example after a restore from a backup. Then the
+    creation of the child is refused, and the pass begins again.
     """
     while True:
         answers = steps.observe(kind, resource, cluster)

@@ -37,7 +37,7 @@ class Cluster(t.Protocol):
     adjust: Adjust | None
     """Changes each child before it is compared with what is there."""
     is_new: bool
-    """Whether children are taken to be absent without a look, as nobody has served the resource."""
+    """Whether children are assumed to be absent, because the resource has never been served."""
 
     def settings(self) -> Json:
         """The operator's configuration: version, namespace, switches."""
@@ -53,7 +53,7 @@ class Cluster(t.Protocol):
 
         Also writes events and, after the status, the annotations and status patches for other
         resources. Returns whether the status changed. ApiError 409 if there is a newer version, 404
-        if it is gone; the events may be written all the same.
+        if it is gone; the events may be written in both cases.
         """
 
     def refetch(self, resource: Json) -> Json | None:
@@ -139,13 +139,13 @@ def report(
     if is_deleted(resource):
         return Report(changed=False, status={}, error=outcome.failure, period="")
     now, excess = cluster.now(), find_excess(resource)
-    told: list[Event] = []
+    sent: list[Event] = []
     for attempt in range(_CONFLICT_TRIES):
         observed = Observed(answers)
         assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
         assessment = report_rival(resource, answers, assessment, now)
         status = stored_status(resource, assessment, now, observed.operator_version)
-        new = [event for event in assessment.events if event not in told]
+        new = [event for event in assessment.events if event not in sent]
         try:
             changed = cluster.report(resource, status, replace(assessment, events=new))
             break
@@ -154,7 +154,7 @@ def report(
                 return EMPTY_REPORT
             if error.status != 409 or attempt == _CONFLICT_TRIES - 1:
                 raise
-        told += new
+        sent += new
         newest = cluster.refetch(resource)
         if newest is None:
             return EMPTY_REPORT

@@ -53,13 +53,13 @@ def read_upgrades(client: Client, policy: Json, *, is_assumed: bool = False) -> 
         return Upgrades(reasons=(_SANDBOXES,))
     if stack.uses_driver_resources:
         found = [_app(NVIDIA_DRIVERS, item) for item in _list(client, NVIDIA_DRIVERS) or []]
-    told = [app.upgrades(is_assumed=is_assumed) for app in found]
-    reasons = [reason for item in told for reason in item.reasons]
-    if not told:
+    upgrades = [app.upgrades(is_assumed=is_assumed) for app in found]
+    reasons = [reason for item in upgrades for reason in item.reasons]
+    if not upgrades:
         reasons.append(f"there is no {NVIDIA_DRIVERS.kind}: {NOT_UPGRADED}")
     if stack.has_sandboxes:
         reasons.append(_SANDBOXES)
-    policies = {owner: how for item in told for owner, how in item.policies.items()}
+    policies = {owner: how for item in upgrades for owner, how in item.policies.items()}
     return Upgrades(policies, tuple(reasons))
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 
+ROOT = Path(__file__).resolve().parents[4]
 SERVICE = {
     "apiVersion": "apps.nvidia.com/v1alpha1",
     "kind": "NIMService",
@@ -287,6 +288,32 @@ def test_apply_in_check_mode(call, cluster, file, answer):
     assert (code, err) == (0, "")
     assert "+++ after: Deployment default/llm (create)" in out
     assert cluster.objects == {}
+
+
+@pytest.fixture
+def extensions(monkeypatch):
+    """The filters of the scenario `extend`: a label on each child, a sidecar beside each model."""
+    folder = ROOT / "molecule/extend/extensions/filter_plugins"
+    monkeypatch.setenv("ANSIBLE_FILTER_PLUGINS", str(folder))
+    monkeypatch.setenv("NIMOPS_CHILD_FILTERS", "add_team,add_sidecar")
+
+
+@pytest.mark.usefixtures("extensions")
+def test_child_filters_are_part_of_every_verb(call, cluster, file, answer):
+    _code, out, _err = call("render", files=[file])
+    rendered = list(yaml.safe_load_all(out))
+    assert {item["metadata"]["labels"]["acme.example/team"] for item in rendered} == {"default"}
+    assert "registry.example/acme/audit:1" in call("images", files=[file])[1]
+    dry = answer(200, {**SERVICE, "metadata": {"name": "llm", "namespace": "default"}})
+    cluster.refuse["PATCH", api_path("NIMService", "default", "llm")] = [dry]
+    planned = json.loads(call("plan", files=[file], output="json")[1])["changes"]
+    (made,) = [item["diff"] for item in planned if item["kind"] == "Deployment"]
+    assert "registry.example/acme/audit:1" in str(made)
+    call("apply", files=[file], wait_timeout=0)
+    applied = cluster.objects[api_path("Deployment", "default", "llm")]
+    for deployment in (rendered[-1], applied):
+        containers = deployment["spec"]["template"]["spec"]["containers"]
+        assert [item["name"] for item in containers] == ["llm-ctr", "audit"]
 
 
 def test_apply_says_why_not(call, file):
