@@ -55,12 +55,16 @@ def _uses_stock_utils() -> bool:
 
 
 def _fetch(shared: Path, own: Path) -> None:
-    if own.is_dir():
+    """Link the kept payloads into the run's cache, in the first of its workers that needs a module."""
+    try:
+        own.mkdir(parents=True)
+    except FileExistsError:
         return
-    own.mkdir(parents=True)
     with contextlib.suppress(FileNotFoundError):
         for entry in os.scandir(shared):
-            os.symlink(entry.path, own / entry.name)
+            # Another worker may have built a module meanwhile.
+            with contextlib.suppress(FileExistsError):
+                os.symlink(entry.path, own / entry.name)
 
 
 def _publish(own: Path, shared: Path) -> None:
