@@ -23,19 +23,19 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z/.-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).txt) prefork/pyproject.toml supervisor/pyproject.toml
+$(VENV)/.installed: requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).txt) packages/ansible-prefork/pyproject.toml packages/nimops-supervisor/pyproject.toml
 	@test ! -L $(VENV) || { echo "$(VENV) is a link, and what it points to would be cleared: remove it, or set VENV=…" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
 	@echo "installing the Python packages of requirements/dev.txt into $(VENV:$(CURDIR)/%=%)" >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
 	@$(if $(CORE),$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/core-$(CORE).txt >&2)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable prefork --editable supervisor >&2
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable packages/ansible-prefork --editable packages/nimops-supervisor >&2
 	@touch $@
 
 # Without a C compiler, prefork's client is the one in Python.
 CLIENT := $(if $(shell command -v cc),$(BIN)/ansible-prefork-client)
-$(BIN)/ansible-prefork-client: $(VENV)/.installed prefork/src/ansible_prefork/client.c prefork/src/ansible_prefork/client.py
+$(BIN)/ansible-prefork-client: $(VENV)/.installed packages/ansible-prefork/src/ansible_prefork/client.c packages/ansible-prefork/src/ansible_prefork/client.py
 	@$(BIN)/python -m ansible_prefork compile >/dev/null || echo "prefork's client is the one in Python" >&2
 
 .PHONY: venv
@@ -80,8 +80,8 @@ lint: collection ## ruff, mypy, yamllint, shellcheck, ansible-lint (production)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy -p ansible_collections.nimops.nim.plugins.module_utils
-	@cd prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
-	@cd supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
+	@cd packages/ansible-prefork/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p ansible_prefork
+	@cd packages/nimops-supervisor/src && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml -p nimops_supervisor
 	@$(BIN)/mypy sandbox/nimops_sandbox sandbox/model_server.py hack/*.py molecule/gpu/*.py
 	@MYPYPATH=sandbox $(BIN)/mypy sandbox/postgresql.py
 	@$(BIN)/mypy -p nimops_release
@@ -125,15 +125,15 @@ endif
 
 .PHONY: prefork
 prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
-	@$(BIN)/pytest -n auto --dist loadfile prefork/tests $(PREFORK_TESTS)
+	@$(BIN)/pytest -n auto --dist loadfile packages/ansible-prefork/tests $(PREFORK_TESTS)
 
 .PHONY: operators
 operators: venv ## An operator as others have it, stock and with prefork, on a sandbox of its own: effects compared (OPERATORS=--ratio=1)
-	@$(BIN)/python prefork/tests/operators $(OPERATORS)
+	@$(BIN)/python packages/ansible-prefork/tests/operators $(OPERATORS)
 
 .PHONY: supervisor
 supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
-	@$(BIN)/pytest -n auto --dist loadfile -c supervisor/pyproject.toml --rootdir supervisor supervisor/tests
+	@$(BIN)/pytest -n auto --dist loadfile -c packages/nimops-supervisor/pyproject.toml --rootdir packages/nimops-supervisor packages/nimops-supervisor/tests
 
 .PHONY: apiproxy
 apiproxy: ## The proxy to the API server: gofmt, go vet, its tests with the race detector
@@ -155,7 +155,7 @@ packaging: venv $(RELEASE_VENV)/.installed ## The tests of what users install: c
 .PHONY: prefork-package
 prefork-package: venv $(RELEASE_VENV)/.installed ## prefork as a package: wheel, source distribution, installed with pip and without
 	@PYTHONPATH="$$($(RELEASE_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-		$(BIN)/pytest prefork/tests/test_package.py
+		$(BIN)/pytest packages/ansible-prefork/tests/test_package.py
 
 .PHONY: galaxy
 galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of the collection; an execution environment's context in build/
@@ -163,7 +163,7 @@ galaxy: collection $(RELEASE_VENV)/.installed ## What Galaxy's importer says of 
 
 .PHONY: endurance
 endurance: collection ## 2,000 runs of one parent of prefork, 5,000 resources: memory, descriptors, files
-	@$(BIN)/python prefork/tests/endurance.py --count 2000
+	@$(BIN)/python packages/ansible-prefork/tests/endurance.py --count 2000
 	@$(BIN)/python tests/attack --only leftovers --mode prefork --rounds 25 --output build/endurance
 
 SANITY := $(CURDIR)/build/sanity

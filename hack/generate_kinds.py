@@ -873,7 +873,7 @@ def generate(kinds: Kinds) -> dict[str, str]:
         ACCOUNT_POLICY: account_policy(kinds),
     }
     if any(kind.node_facts for kind in kinds.declared):
-        files["apiproxy/internal/nodes/declared.go"] = node_facts(kinds)
+        files["packages/nimops-apiproxy/internal/nodes/declared.go"] = node_facts(kinds)
     for kind in kinds.declared:
         files |= dict(role(kind, kinds.abouts[kind.name]))
         if kind.component in kinds.included:

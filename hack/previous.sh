@@ -24,8 +24,13 @@ for name in Dockerfile hack/image requirements/image.txt sandbox; do
 	rm -rf "${folder:?}/$name"
 	cp -r "$name" "$folder/$name"
 done
-# A state that does not have this program yet does not start it either.
-[[ -d $folder/apiproxy ]] || cp -r apiproxy "$folder/"
+# An earlier state has the packages in folders at the top. One without nimops-apiproxy does not start it either.
+if [[ ! -d $folder/packages ]]; then
+	mkdir "$folder/packages"
+	cp -r "$folder/prefork" "$folder/packages/ansible-prefork"
+	cp -r "$folder/supervisor" "$folder/packages/nimops-supervisor"
+	cp -r "$(if [[ -d $folder/apiproxy ]]; then echo "$folder/apiproxy"; else echo packages/nimops-apiproxy; fi)" "$folder/packages/nimops-apiproxy"
+fi
 ln -s "$PWD/build/containers" "$folder/build/containers"
 cd "$folder"
 if [[ $ref == "$untagged" ]]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The format, `go vet` and the tests of apiproxy/, with the race detector where there is a C compiler.
+# The format, `go vet` and the tests of packages/nimops-apiproxy/, with the race detector where there is a C compiler.
 set -euo pipefail
-cd "$(dirname "$0")/../apiproxy"
+cd "$(dirname "$0")/../packages/nimops-apiproxy"
 export GOWORK=off CGO_ENABLED=0
 
 command -v go >/dev/null || {

@@ -77,7 +77,11 @@ TOOLS = (
             f"{_OPERATOR}/internal/version.GitVersion=v{{major}}.{{minor}}.{{patch}}",
         ),
     ),
-    Tool("apiproxy", {"nimops-apiproxy": "./cmd/nimops-apiproxy"}, folder=REPOSITORY / "apiproxy"),
+    Tool(
+        "apiproxy",
+        {"nimops-apiproxy": "./cmd/nimops-apiproxy"},
+        folder=REPOSITORY / "packages/nimops-apiproxy",
+    ),
 )
 NODE = (
     *CONTROL_PLANE,

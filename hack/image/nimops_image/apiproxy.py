@@ -13,7 +13,7 @@ from nimops_sandbox.settings import REPOSITORY
 from .architecture import PLATFORMS
 
 PROGRAM = "nimops-apiproxy"
-SOURCE = REPOSITORY / "apiproxy"
+SOURCE = REPOSITORY / "packages/nimops-apiproxy"
 
 
 def build_apiproxy(cache: GoCache, version: str, machine: str, source: Path = SOURCE) -> Path:

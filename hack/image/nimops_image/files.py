@@ -26,7 +26,7 @@ from .commands import Say, run
 FOLDER = REPOSITORY / "build/image"
 _SCRIPT = Path(__file__).resolve().parent.parent / "install.sh"
 _LOCK = REPOSITORY / "requirements/image.txt"
-_PACKAGES = ("prefork", "supervisor")
+_PACKAGES = ("packages/ansible-prefork", "packages/nimops-supervisor")
 _UNPACKAGED = ("MANIFEST.json", "FILES.json")
 
 

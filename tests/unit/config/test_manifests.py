@@ -262,8 +262,8 @@ def test_the_usual_watches_are_those_of_the_parts_of_config_default():
 def test_the_supervisor_composes_the_watches_of_each_installation(
     load_module, monkeypatch, component, nemo
 ):
-    monkeypatch.syspath_prepend(ROOT / "supervisor/src")
-    module = load_module(ROOT / "supervisor/src/nimops_supervisor/component.py")
+    monkeypatch.syspath_prepend(ROOT / "packages/nimops-supervisor/src")
+    module = load_module(ROOT / "packages/nimops-supervisor/src/nimops_supervisor/component.py")
     environment = {"NIMOPS_COMPONENT": component, "NIMOPS_NEMO": nemo}
     text = module.compose_watches(str(ROOT / "watches.yaml"), environment)
     wanted = [*WATCHES["nim"]]

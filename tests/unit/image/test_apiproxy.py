@@ -47,4 +47,4 @@ def test_it_is_built_for_the_images_architecture(
     for machine in ("x86_64", "aarch64"):
         built[machine] = apiproxy.build_apiproxy(cache, "1.2.3", machine).read_text()
     assert built == {"x86_64": "amd64", "aarch64": "arm64"}
-    assert len(list(tmp_path.glob("apiproxy-*"))) == 2
+    assert len(list(tmp_path.glob("nimops-apiproxy-*"))) == 2

@@ -24,7 +24,7 @@ GPU_KINDS = re.compile("NVIDIADriver|ClusterPolicy|clusterpolic|nvidiadriver")
 GENERATED = {
     "plugins/module_utils/_kinds.py",
     "plugins/module_utils/_engine/served_kinds.py",
-    "apiproxy/internal/nodes/declared.go",
+    "packages/nimops-apiproxy/internal/nodes/declared.go",
 }
 
 
@@ -80,7 +80,7 @@ def test_input_and_output_know_no_kind() -> None:
     "folder",
     [
         *("plugins/action", "plugins/filter", "plugins/module_utils", "plugins/plugin_utils"),
-        *("hack", "apiproxy", "supervisor", "prefork"),
+        *("hack", "packages"),
     ],
 )
 def test_only_their_family_names_the_kinds_of_the_gpu_stack(folder: str) -> None:

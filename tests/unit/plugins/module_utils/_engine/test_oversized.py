@@ -31,7 +31,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_name
 
 Json = dict[str, t.Any]
 
-PROXY = Path(__file__).parents[5] / "apiproxy" / "internal" / "stub" / "stub.go"
+PROXY = Path(__file__).parents[5] / "packages" / "nimops-apiproxy" / "internal" / "stub" / "stub.go"
 STAYS = " (running workloads stay unchanged)"
 TOLD = {"bytes": 1364992, "limit": 262144, "field": "spec.env", "fieldBytes": 1258496}
 TEXT = (

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests" / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "live"))
 
 from nimops_live.cluster import kubectl
 from nimops_live.contain import mount, unmount
@@ -34,7 +34,7 @@ from nimops_live.runtime import find_free_port
 from nimops_live.stage import Stage, enter
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[3]
 CACHES = tuple(f"cache-{number}" for number in range(10))
 CATALOG = "catalog"
 KINDS = "deployments,services,configmaps,caches,catalogs"
@@ -213,7 +213,9 @@ def compare(stock: Json, prefork: Json) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python prefork/tests/operators", description=__doc__.split(": ", 1)[1])
+    parser = argparse.ArgumentParser(
+        prog="python packages/ansible-prefork/tests/operators", description=__doc__.split(": ", 1)[1]
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "operators", help="for logs and the sandbox")
     parser.add_argument("--ratio", type=float, default=1.5, help="how much faster it must be at least (1.5)")
     arguments = parser.parse_args()

@@ -69,7 +69,7 @@ func TestUnusableFiles(t *testing.T) {
 }
 
 func TestOurOwnFile(t *testing.T) {
-	primaries, err := Load("../../../watches.yaml")
+	primaries, err := Load("../../../../watches.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
