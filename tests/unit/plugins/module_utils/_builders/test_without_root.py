@@ -117,7 +117,7 @@ def test_no_container_of_any_sample_can_become_root(monkeypatch: pytest.MonkeyPa
     assert {parent for parent, *_rest in found} | {"NIMBuild"} == MAKING_PODS
 
 
-@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="no recorded cases here")
+@pytest.mark.skipif(not CONFORMANCE.is_dir(), reason="needs ../shared/conformance")
 @pytest.mark.parametrize(
     "case",
     [file for home in ("", "nemo/") for file in sorted(CONFORMANCE.glob(f"{home}cases/*.yaml"))],
