@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a NeMo service is: a Deployment behind a Service, and what distinguishes it from others.
+"""Base class of the NeMo kinds: a Deployment behind a Service, with hooks for what differs.
 
-A kind subclasses `NemoApp` and overrides what it has of its own.
+Each kind subclasses `NemoApp` and overrides only what differs.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ class NemoApp(App):
     """The probe fields of the container."""
 
     selected_by: t.ClassVar[tuple[str, ...]] = ("app.kubernetes.io/name",)
-    """The labels by which the Service finds the pods; each has the name of the resource."""
+    """The labels in the Service's selector; the value of each is the resource's name."""
 
     url_key: t.ClassVar[str] = ""
-    """The key of our Secret with the URL of the database; empty if pods need no URL."""
+    """The key of the database URL in our Secret; empty if pods need no URL."""
 
     @property
     def security_constraint(self) -> str:
-        """The OpenShift SCC that its pods need and are granted."""
+        """The OpenShift SCC that the pods need; the Role grants its use."""
         return "nonroot"
 
     @cached_property
     def spec(self) -> Spec:
-        """The spec; a kind parses all that it has."""
+        """The parsed spec; each kind parses all of its fields."""
         return Spec(**shared_fields(self.resource))
 
-    # What kinds override
+    # Hooks that kinds override
 
     def env(self) -> list[EnvVar]:
-        """The variables of the container, beside the user's."""
+        """The variables of the container, without those of `spec.env`."""
         return []
 
     def init_containers(self) -> Items:
-        """The init containers; empty fields are left out."""
+        """The init containers; empty fields are omitted."""
         return []
 
     def volumes(self) -> Items:
@@ -65,11 +65,11 @@ class NemoApp(App):
         return []
 
     def mounts(self) -> Items:
-        """Where the container mounts them."""
+        """The volume mounts of the container."""
         return []
 
     def grants(self) -> t.Sequence[Grant]:
-        """What the Role grants, beside the use of the SCC."""
+        """The permissions in the Role, besides the use of the SCC."""
         return ()
 
     def inputs(self) -> list[Input]:
@@ -78,15 +78,15 @@ class NemoApp(App):
         return [database.input(is_copied=bool(self.url_key))] if database else []
 
     def missing(self) -> Missing | None:
-        """What others must make before the Deployment, if any of it does not exist."""
+        """A missing input that must exist before the Deployment is created, if any."""
         return missing_input(self, self.inputs())
 
     def more_reads(self) -> list[Read]:
-        """What is read beside children, claim and inputs."""
+        """Reads beyond the children, the claim and the inputs."""
         return []
 
     def config_maps(self) -> list[Manifest]:
-        """The ConfigMaps that pods read, if nothing is `missing`; `more_reads` reads them."""
+        """The ConfigMaps to create if nothing is `missing`; `more_reads` reads them."""
         return []
 
     def pod_security(self) -> dict[str, t.Any]:
@@ -95,24 +95,24 @@ class NemoApp(App):
         return {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
 
     def rendered(self) -> Labels:
-        """Annotation of the pods → hash of what is rendered for them to read at their start."""
+        """Annotation of the pods → hash of a rendered file that they read at startup."""
         return {}
 
-    # What kinds use
+    # Helpers for kinds
 
     def secret(self) -> Manifest | None:
-        """The Secret with the URL of the database, to which pods refer, if they need it."""
+        """The Secret with the database URL, or None if pods do not need one."""
         if not self.url_key or not self.spec.database:
             return None
         url = self.spec.database.url.placeholder
         return self.child("Secret", annotations={}, data={self.url_key: url})
 
     def url_env(self, name: str) -> EnvVar:
-        """A variable with the URL of the database."""
+        """A variable with the database URL."""
         return secret_env(name, self.name, self.url_key)
 
     def like_main(self, name: str, **fields: t.Any) -> dict[str, t.Any]:
-        """A container with the image of the main one."""
+        """A container with the image of the main container."""
         image = self.spec.image
         return {
             "name": name,

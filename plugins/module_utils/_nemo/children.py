@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pass over a NeMo service reads, and the children that it wants."""
+"""Reads and desired children of a NeMo service."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ FEATURES: tuple[
     ("HorizontalPodAutoscaler", lambda app: app.spec.autoscaler is not None, _build_autoscaler),
     ("ServiceMonitor", lambda app: app.spec.service_monitor is not None, _build_monitor),
 )
-"""kind, whether it is wanted, how to build it; each object has the custom resource's name"""
+"""kind, condition, builder; each object has the custom resource's name"""
 
 
 def reads(app: NemoApp) -> list[Read]:
-    """Children, also of features that may have been on; inputs; the pods if some are missing."""
+    """Children (including leftovers of disabled features), inputs, and pods if some are missing."""
     features = [
         kind for kind, is_wanted, _build in FEATURES if is_wanted(app) or app.may_have_leftovers
     ]
@@ -91,7 +91,7 @@ def reads(app: NemoApp) -> list[Read]:
 
 
 def _secret_reads(app: NemoApp) -> list[Read]:
-    """Our Secret, without its values; what is wrong with the spec is told by `desired`."""
+    """Our Secret, without its values. An invalid spec is ignored here: `desired` reports it."""
     try:
         secret = app.secret()
     except NimError:
@@ -104,10 +104,10 @@ def _secret_reads(app: NemoApp) -> list[Read]:
 
 @within_policy
 def desired(app: NemoApp) -> Desired:
-    """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
+    """The wanted and unwanted children; NimError if the spec is invalid or forbidden.
 
-    While something is missing that they are made of, the Deployment is not among them, so a running
-    one continues unchanged. What only pods refer to is awaited by the pods.
+    While an input of the Deployment is missing, the list omits the Deployment, so an existing one
+    continues unchanged. For objects that only pods refer to, the pods themselves wait.
     """
     check_name(app.resource, is_label=True)
     check_not_reserved(app.resource)
@@ -151,7 +151,7 @@ def desired(app: NemoApp) -> Desired:
 
 
 def find_missing(app: NemoApp) -> Missing | None:
-    """What the pods need and does not exist, if anything."""
+    """The first missing object that the pods need, if any."""
     claim = app.spec.claim
     if claim and not claim.is_created:
         kind = "PersistentVolumeClaim"
@@ -165,7 +165,7 @@ def find_missing(app: NemoApp) -> Missing | None:
 
 
 def build_deployment(app: NemoApp) -> Manifest:
-    """The Deployment, which records what its pods have read."""
+    """The Deployment, annotated with hashes of the inputs that its pods read at startup."""
     rendered = app.rendered()
     record = record_inputs(app, app.inputs(), rendered)
     annotations = {
@@ -189,7 +189,7 @@ def build_deployment(app: NemoApp) -> Manifest:
 
 
 def _rendered_annotations(app: NemoApp, rendered: Labels, *, is_due: bool) -> Labels:
-    """The hashes of what is rendered; those of pods that need no restart stay, as in a takeover."""
+    """Hashes of the rendered files; pods that need no restart keep theirs, as after a takeover."""
     if app.live("Deployment") is None or is_due:
         return rendered
     return {name: value for name, value in live_pod_annotations(app).items() if name in rendered}
@@ -231,7 +231,7 @@ def _container(fields: Fields) -> dict[str, t.Any]:
 
 
 def _claims(app: NemoApp) -> list[Child]:
-    """The claim, unless one of its name exists. NimError if its size is not a quantity."""
+    """The claim, unless a claim of that name exists. NimError if its size is not a quantity."""
     claim = app.spec.claim
     if not claim or not claim.is_created:
         return []

@@ -18,16 +18,16 @@ from .._engine.sealed import SealedText
 
 _FIELD = "spec.databaseConfig"
 _HOST = re.compile(r"[a-zA-Z0-9_][-._a-zA-Z0-9]*")
-"""A name, or an IPv4 address."""
+"""A host name or an IPv4 address."""
 _IPV6 = re.compile(r"[0-9a-fA-F:.]+(%[-._a-zA-Z0-9]+)?")
-"""An IPv6 address, as far as its characters tell; the part after % is its zone."""
+"""The characters of an IPv6 address; the part after % is its zone."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """`spec.databaseConfig`. ``secret`` and ``key``: where the password is.
+    """`spec.databaseConfig`. ``secret`` and ``key``: the Secret and key of the password.
 
-    Use `host`: ``given_host`` is unchecked.
+    Use `host`: ``given_host`` is not validated.
     """
 
     given_host: str
@@ -39,7 +39,7 @@ class Database:
 
     @cached_property
     def host(self) -> str:
-        """The host; NimError if no host can have such a name."""
+        """The host; NimError if it is not a valid host name or address."""
         host = self.given_host
         if not _HOST.fullmatch(host) and not _is_ipv6(host):
             raise NimError(
@@ -67,12 +67,12 @@ class Database:
         return Input("Secret", self.secret, field, (self.key,), is_copied=is_copied)
 
     def password_env(self, name: str = "POSTGRES_DB_PASSWORD") -> EnvVar:
-        """A variable with the password."""
+        """An environment variable with the password."""
         return secret_env(name, self.secret, self.key)
 
 
 def _is_ipv6(host: str) -> bool:
-    """Whether it is an IPv6 address, maybe in brackets."""
+    """Whether the host is an IPv6 address, with or without brackets."""
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     try:
         return bool(_IPV6.fullmatch(bare) and IPv6Address(bare))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the Role of pods grants, and the operator must have to grant it."""
+"""Permissions in the pods' Role, which the operator must also have to grant them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._engine.kind import Rule
 
 
 class Grant(t.NamedTuple):
-    """Permissions; each field is a list of words, and no group means the core group."""
+    """A permission; each field is a space-separated list, and an empty group is the core group."""
 
     groups: str
     resources: str
@@ -26,7 +26,7 @@ class Grant(t.NamedTuple):
         }
 
     def operator_rules(self, kind: str) -> list[Rule]:
-        """The rules of the operator; ``kind``: whose Role it is."""
+        """The operator's rules for a permission in the Role of a ``kind``."""
         why = f"the Role of a {kind} grants it, so the operator needs it too"
         return [Rule(group, self.resources, self.verbs, why) for group in self._groups]
 

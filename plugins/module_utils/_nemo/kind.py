@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The declaration that the NeMo kinds share."""
+"""The common declaration of the NeMo kinds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def nemo_kind(
     access: tuple[Access, ...] = (),
     grants: t.Iterable[Grant] = (),
 ) -> Kind[NemoApp]:
-    """A NeMo kind; ``access``: what it has beyond others; ``grants``: what its Role may have."""
+    """A NeMo kind; ``access``: its additional permissions; ``grants``: those of its Role."""
     return Kind(
         name=name,
         plural=f"{name.lower()}s",

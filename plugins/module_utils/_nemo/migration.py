@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The init containers that bring the tables of a database up to date."""
+"""Init containers that migrate the tables of a database."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _LIMITS = {"cpu": "1", "memory": "1Gi"}
 def migrate(
     app: NemoApp, database: Database, service: str, *, wait_end: str = "", **fields: t.Any
 ) -> Items:
-    """Wait until the database accepts connections, then change its tables.
+    """The init containers that wait for the database and then migrate its tables.
 
-    ``fields`` are the command of the second container, its variables and the like. ``wait_end``:
-    what follows the loop of the first, which is part of how pods of the reference operator look.
+    ``fields``: command, variables and other fields of the second container. ``wait_end``: the
+    command after the first container's loop, identical to the reference operator's.
     """
     migration = app.like_main(f"{service}-db-migration", **fields, resources={"limits": _LIMITS})
     return [_wait(app, database, wait_end), migration]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The probes of NeMo services, which users cannot configure."""
+"""The fixed probes of NeMo services."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STARTUP_SECONDS, STARTUP_FAILURES = 30, 30
 
 
 def probe(path: str, delay: int, failures: int, seconds: int = 1) -> dict[str, t.Any]:
-    """A probe; ``delay``: seconds before the first one, ``seconds``: how long it may take."""
+    """A probe; ``delay``: seconds before the first attempt, ``seconds``: timeout of each."""
     found = http_probe(path, delay, failures) | {"timeoutSeconds": seconds}
     return found if delay else without_empty({**found, "initialDelaySeconds": None})
 

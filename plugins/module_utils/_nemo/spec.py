@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parsed spec of a NeMo service: what several kinds have; the rest is in `spec.py` of a kind.
+"""The common part of the parsed spec of NeMo services; each kind has a `spec.py` for the rest.
 
-Each field is parsed in one of these modules, and nowhere else. A field that the CRD requires is
-taken to be there: KeyError if it is not.
+Each field is parsed in one of these modules, and nowhere else. A missing field that the CRD
+requires is a KeyError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXCLUDED_URLS = ("health",)
 
 @dataclass(frozen=True)
 class SecretKey:
-    """A key of a Secret."""
+    """A key in a Secret."""
 
     secret: str
     key: str
@@ -35,7 +35,7 @@ class SecretKey:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """`spec.otel` that is enabled."""
+    """The settings of an enabled `spec.otel`."""
 
     endpoint: str
     traces_exporter: str
@@ -48,10 +48,10 @@ class Telemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What all kinds have; None where nothing is given, and without a default.
+    """The fields of all NeMo kinds; unset fields without a default are None.
 
-    ``scheduling``: fields of the pod, as the pod names them. ``autoscaler``, ``service_monitor``:
-    None if not enabled. ``claim``: the one that must exist before the Deployment.
+    ``scheduling``: pod fields under their Kubernetes names. ``autoscaler``, ``service_monitor``:
+    None if not enabled. ``claim``: the claim that must exist before the Deployment.
     """
 
     image: Image
@@ -130,12 +130,12 @@ def parse_telemetry(given: Fields | None) -> Telemetry | None:
 
 
 def endpoint_of(given: Fields, service: str) -> str:
-    """The URL of another service that the spec names."""
+    """The URL of another service, from the spec."""
     return str(given[service]["endpoint"])
 
 
 def text_of(given: Fields, name: str, default: str) -> str:
-    """A field, or its default if it is absent; an empty text counts."""
+    """A text field, or its default if it is absent; an empty text is kept."""
     value = given.get(name)
     return default if value is None else str(value)
 

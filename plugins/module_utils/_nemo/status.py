@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The status of a NeMo service, and the events for its changes."""
+"""The status of a NeMo service, and events for status changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .app import NemoApp
 from .children import find_missing
 
 TEXT_REASON = "ConfigMapFailed"
-"""Why there are no children: a text in a ConfigMap of a user is invalid."""
+"""Reason of the condition if a text in a user's ConfigMap is invalid."""
 
 _PROVIDERS = {
     "HTTPRoute": f"the Gateway API, for {GATEWAY_FIELD}",
@@ -49,21 +49,21 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
         builder.set_field("availableReplicas", found if isinstance(found, int) else 0)
     builder.events += events_of(f"{app.kind} {app.name}", app.status, verdict)
     if outcome.failure_reason == TEXT_REASON:
-        # No watch tells when the ConfigMap has been corrected, and the runtime would retry a failed
-        # run less and less often.
+        # No watch reports a correction of the ConfigMap, and the runtime retries a failed run with
+        # back-off.
         builder.error, builder.requeue = "", Requeue(after=True)
     return replace(builder.finish(), source=f"{app.part_of}-controller")
 
 
 def refuse(app: NemoApp, error: NimError) -> Assessment:
-    """The status of a service that is too large."""
+    """The status of a service whose plan is too large."""
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     refuse_service(builder, f"{app.kind} {app.name}", app.status, error)
     return replace(builder.finish(), source=f"{app.part_of}-controller")
 
 
 def _judge(app: NemoApp, now: NemoApp) -> Verdict:
-    """What is missing does not stop pods that run already, so they stay Ready."""
+    """The verdict. A missing input does not stop running pods, so they stay Ready."""
     rollout = _readiness(app, now)
     missing = find_missing(app)
     if not missing:
@@ -89,7 +89,7 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
 
 
 def _readiness(app: NemoApp, now: NemoApp) -> Readiness:
-    """A service that was Ready stays so through a change that leaves its pods alone."""
+    """The readiness. A Ready service stays Ready through changes that do not affect its pods."""
     is_steady = app.status.get("state") == READY and _pods(app) == _pods(now)
     return readiness_of_deployment(now.live("Deployment"), is_steady=is_steady, awaits_old=True)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""OpenTelemetry, as environment variables."""
+"""Environment variables for OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .spec import Telemetry
 
 
 def telemetry_env(given: Telemetry | None) -> list[EnvVar]:
-    """The variables, in order; without telemetry, one that turns it off."""
+    """The variables, in order; without telemetry, the one that turns it off."""
     if not given:
         return env(OTEL_SDK_DISABLED="true")
     urls = ",".join(given.excluded_urls)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`config.yaml`, which the service reads at its start: from the spec, and from ConfigMaps of users.
+"""`config.yaml`, which the service reads at startup, from the spec and from users' ConfigMaps.
 
-What users write there is data: it is parsed within bounds, and never a template.
+The contents of users' ConfigMaps are data: bounded when parsed, and never a template.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _MODEL_KEYS = {
     "customizationTargets": "customization targets config",
     "customizationConfigTemplates": "customization config templates config",
 }
-"""optional key of the model ConfigMap, and of `config.yaml` → how errors call it"""
+"""optional key of the model ConfigMap and of `config.yaml` → its name in errors"""
 _MODELS = {"name": "models", "mountPath": "/mount/models", "readOnly": True}
 _MEMORY = {"name": "dshm", "mountPath": "/dev/shm"}
 
 
 def config_text(spec: Spec, namespace: str, models: Fields, training: str) -> str:
-    """The text; NimError if one of the texts that it is made of is invalid.
+    """The text; NimError if one of the source texts is invalid.
 
-    ``models``: the data of the model ConfigMap. ``training``: the text with settings of training.
+    ``models``: the data of the model ConfigMap. ``training``: the text of the training settings.
     """
     data = {
         "namespace": namespace,
@@ -57,7 +57,7 @@ def _parse(text: str, what: str) -> t.Any:
 
 
 def _images(image: Image) -> dict[str, t.Any]:
-    """How images are pulled: those of jobs as the service's own."""
+    """Image pull settings: jobs use those of the service."""
     return {
         "imagePullPolicy": image.pull_policy,
         "imagePullSecrets": pull_secrets(image.pull_secrets),
@@ -118,12 +118,12 @@ def _training(spec: Spec, text: str) -> dict[str, t.Any]:
 
 
 def _env(items: t.Sequence[Fields] | None) -> list[dict[str, t.Any]] | None:
-    """Variables as the API server stores them; None if there are none."""
+    """Environment variables as the API server stores them; None if there are none."""
     return [stored_env(item) for item in items or []] or None
 
 
 def _resources(resources: Fields | None) -> dict[str, t.Any] | None:
-    """Resources with quantities as text, as Kubernetes writes them."""
+    """Resource requirements with quantities as strings, as Kubernetes writes them."""
     if resources is None:
         return None
     return {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NemoCustomizer: fine-tunes models, in training jobs that it starts."""
+"""NemoCustomizer: fine-tunes models in training jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .config import TRAINING_KEY, config_text
 from .spec import Spec, parse_spec
 
 HASH_ANNOTATION = "apps.nvidia.com/training-config-hash"
-"""Of pods: SHA-256 of the `config.yaml` that they were started with."""
+"""Annotation on pods: SHA-256 of the `config.yaml` that they read at startup."""
 
 _CONFIG, _CONFIG_FILE, _CONFIG_PATH = "config", "config.yaml", "/app/config"
 _CALLBACK_PORT = 9009
@@ -73,22 +73,22 @@ class CustomizerApp(NemoApp):
         return parse_spec(self.resource)
 
     def grants(self) -> t.Sequence[Grant]:
-        """It starts the jobs of trainings, and follows them."""
+        """Permissions to start and follow training jobs."""
         return (*_GRANTS, *_SCHEDULER_GRANTS[self.spec.scheduler])
 
     def inputs(self) -> list[Input]:
-        """The password, and the keys of Weights & Biases."""
+        """The Secrets with the database password and the keys of Weights & Biases."""
         wandb = self.spec.wandb
         keys = (wandb.encryption_key, wandb.api_key)
         return [*super().inputs(), Input("Secret", wandb.secret, "spec.wandb", keys)]
 
     def more_reads(self) -> list[Read]:
-        """The ConfigMaps of users that `config.yaml` is made of, and the one that has it."""
+        """The source ConfigMaps of `config.yaml`, and the ConfigMap that contains it."""
         names = [self.name, *(item.name for item in self._sources())]
         return [ReadObject("ConfigMap", self.namespace, name) for name in names]
 
     def missing(self) -> Missing | None:
-        """A ConfigMap that is missing is named before a Secret."""
+        """The first missing input; ConfigMaps come before Secrets."""
         for item in self._sources():
             if self.live("ConfigMap", item.name) is None:
                 return item.absent()
@@ -136,7 +136,7 @@ class CustomizerApp(NemoApp):
 
     @cached_property
     def _config(self) -> str:
-        """`config.yaml`; a live one that says the same keeps its text, and so its hash."""
+        """`config.yaml`; if the live one is equivalent, its text (and thus its hash) is kept."""
         models = self._texts(self.spec.models)
         training = self._texts(self.spec.training.config_map).get(TRAINING_KEY, "")
         text = config_text(self.spec, self.namespace, models, training)
@@ -149,7 +149,7 @@ class CustomizerApp(NemoApp):
         return (found or {}).get("data") or {}
 
     def _sources(self) -> list[Input]:
-        """The ConfigMaps of users that `config.yaml` is made of."""
+        """The users' ConfigMaps from which `config.yaml` is rendered."""
         training, field = self.spec.training.config_map, "spec.trainingConfig.configMap.name"
         found = [
             Input("ConfigMap", self.spec.models, "spec.modelConfig.name", is_copied=True),
@@ -162,7 +162,7 @@ KIND = nemo_kind(
     CustomizerApp,
     "NemoCustomizer",
     access=(
-        Access("ConfigMap", "read write", "config.yaml, and what it is made of"),
+        Access("ConfigMap", "read write", "config.yaml and its source ConfigMaps"),
         Access("PersistentVolumeClaim", "read write", "the models"),
         Access("Secret", "write", "the URL of the database"),
     ),

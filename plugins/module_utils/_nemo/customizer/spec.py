@@ -19,7 +19,7 @@ _TRAINING = "spec.trainingConfig"
 
 @dataclass(frozen=True)
 class DownloadJobs:
-    """`spec.modelDownloadJobs`. ``ngc``, ``hf``: where the credentials are, if any are needed."""
+    """`spec.modelDownloadJobs`. ``ngc``, ``hf``: Secret keys of the credentials, if any."""
 
     image: str
     security_context: Fields | None
@@ -41,9 +41,10 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Training:
-    """`spec.trainingConfig`, without its claim; None where nothing is given.
+    """`spec.trainingConfig`, without its claim; unset fields are None.
 
-    ``config_map``: the one with settings, or empty. ``memory``: the limit of /dev/shm, a quantity.
+    ``config_map``: the ConfigMap with settings, or empty. ``memory``: the limit of /dev/shm, a
+    quantity.
     """
 
     config_map: str
@@ -62,7 +63,7 @@ class Training:
 
 @dataclass(frozen=True)
 class WandB:
-    """`spec.wandb`: Weights & Biases. ``api_key`` and ``encryption_key``: keys of the Secret."""
+    """`spec.wandb` (Weights & Biases). ``api_key`` and ``encryption_key``: keys in the Secret."""
 
     secret: str
     api_key: str
@@ -73,10 +74,10 @@ class WandB:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(spec.Spec):
-    """The spec. ``datastore``, ``entitystore``, ``mlflow``: their URLs.
+    """The spec. ``datastore``, ``entitystore``, ``mlflow``: URLs of these services.
 
-    ``tools``: the image of programs that jobs use. ``models``: the ConfigMap that lists the models.
-    ``claim``: the one for models.
+    ``tools``: the image with the programs of jobs. ``models``: the ConfigMap that lists the models.
+    ``claim``: the claim for models.
     """
 
     database: Database

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NemoDatastore: stores data sets and models, in Git repositories with large files."""
+"""NemoDatastore: stores data sets and models in Git repositories with large files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..probes import probe, startup
 from .spec import Spec, parse_spec
 
 _SCRIPT_MODE, _FILE_MODE = 110, 420
-"""Permission bits of mounted Secrets, as decimal numbers: 0156 and 0644."""
+"""Permission bits of mounted Secrets: octal 0156 and 0644, in decimal."""
 
 _ADMIN_KEYS = ("GITEA_ADMIN_USERNAME", "GITEA_ADMIN_PASSWORD")
 _JWT_KEY = "jwtSecret"
@@ -44,7 +44,7 @@ class DatastoreApp(NemoApp):
         return parse_spec(self.resource)
 
     def pod_security(self) -> dict[str, t.Any]:
-        """The image has a user of its own."""
+        """The security context for the user of the image."""
         return {"fsGroup": self.spec.group}
 
     def inputs(self) -> list[Input]:
@@ -72,7 +72,7 @@ class DatastoreApp(NemoApp):
         return [*ports, *self._common_env(), *self._object_store_keys()]
 
     def init_containers(self) -> Items:
-        """Make the folders, the configuration, and the first user."""
+        """Init containers that create the folders, the configuration and the first user."""
         scripts: dict[str, dict[str, t.Any]] = {
             "init-directories": {"command": ["/usr/sbin/init/init_directory_structure.sh"]},
             "init-app-ini": {"command": ["/usr/sbin/config_environment.sh"]},
@@ -85,7 +85,7 @@ class DatastoreApp(NemoApp):
         return [self.like_main(name, **script, **common) for name, script in scripts.items()]
 
     def volumes(self) -> Items:
-        """The scripts, and the data."""
+        """The volumes with scripts and data."""
         claim, secrets = self.spec.claim, self.spec.secrets
         data = {"persistentVolumeClaim": {"claimName": claim.name}} if claim else {"emptyDir": {}}
         return [
@@ -97,7 +97,7 @@ class DatastoreApp(NemoApp):
         ]
 
     def mounts(self) -> Items:
-        """The data, and a place for temporary files."""
+        """Mounts of the data and of a folder for temporary files."""
         return [{"name": "temp", "mountPath": "/tmp"}, self._data_mount()]
 
     def _data_mount(self) -> dict[str, t.Any]:

@@ -41,7 +41,7 @@ class ObjectStore:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(spec.Spec):
-    """The spec. ``object_store``: None if large files are in the data volume."""
+    """The spec. ``object_store``: None if large files are stored in the data volume."""
 
     database: Database
     secrets: Secrets

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NemoEntitystore: keeps the entities of NeMo microservices, such as projects and models."""
+"""NemoEntitystore: stores the entities of NeMo microservices, such as projects and models."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EntitystoreApp(NemoApp):
         ]
 
     def init_containers(self) -> Items:
-        """The database must accept connections, and have the current tables."""
+        """Init containers that wait for the database and migrate its tables."""
         return migrate(
             self,
             self.spec.database,

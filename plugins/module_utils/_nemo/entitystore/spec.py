@@ -14,7 +14,7 @@ from ..database import Database
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(spec.Spec):
-    """The spec. ``datastore``: its URL."""
+    """The spec. ``datastore``: the URL of the datastore."""
 
     database: Database
     datastore: str

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NemoEvaluator: evaluates models and pipelines by benchmarks, in Argo workflows."""
+"""NemoEvaluator: benchmarks models and pipelines in Argo workflows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EvaluatorApp(NemoApp):
         return parse_spec(self.resource)
 
     def grants(self) -> t.Sequence[Grant]:
-        """It starts the pods of evaluations."""
+        """Permissions to start evaluation pods."""
         return _GRANTS
 
     def env(self) -> list[EnvVar]:
@@ -68,7 +68,7 @@ class EvaluatorApp(NemoApp):
         ]
 
     def init_containers(self) -> Items:
-        """The database must accept connections, and have the current tables."""
+        """Init containers that wait for the database and migrate its tables."""
         spec = self.spec
         variables = env(
             NAMESPACE=self.namespace,

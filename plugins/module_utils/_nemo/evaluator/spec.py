@@ -28,10 +28,10 @@ _IMAGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(spec.Spec):
-    """The spec. ``argo``, ``milvus``, ``datastore``, ``entitystore``: their URLs.
+    """The spec. ``argo``, ``milvus``, ``datastore``, ``entitystore``: URLs of these services.
 
     ``argo_account``: the ServiceAccount of workflows. ``images``: variable → image of an
-    evaluation, empty if it is not given.
+    evaluation, or empty if unset.
     """
 
     database: Database

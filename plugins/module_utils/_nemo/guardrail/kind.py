@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""NemoGuardrail: checks what goes into a model and what comes out of it."""
+"""NemoGuardrail: checks the inputs and outputs of a model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GuardrailApp(NemoApp):
         return parse_spec(self.resource)
 
     def inputs(self) -> list[Input]:
-        """The configuration of the rails, the key of the model, and the password."""
+        """The rail configuration, the model's API key and the database password."""
         found, model = super().inputs(), self.spec.model
         if name := self.spec.config_map:
             found.append(Input("ConfigMap", name, "spec.configStore.configMap.name"))
@@ -77,7 +77,7 @@ class GuardrailApp(NemoApp):
         return found
 
     def init_containers(self) -> Items:
-        """The database must accept connections, and have the current tables."""
+        """Init containers that wait for the database and migrate its tables."""
         database = self.spec.database
         if not database:
             return []
@@ -93,7 +93,7 @@ class GuardrailApp(NemoApp):
         )
 
     def volumes(self) -> Items:
-        """The configuration of the rails; NimError without any."""
+        """The volume with the rail configuration; NimError if the spec names none."""
         spec = self.spec
         if spec.claim:
             source: dict[str, t.Any] = {"persistentVolumeClaim": {"claimName": spec.claim.name}}
@@ -107,7 +107,7 @@ class GuardrailApp(NemoApp):
         return [{"name": _STORE, **source}]
 
     def mounts(self) -> Items:
-        """The configuration of the rails."""
+        """The mount of the rail configuration."""
         claim = self.spec.claim
         sub_path = {"subPath": claim.sub_path} if claim else {}
         return [{"name": _STORE, "mountPath": _STORE_PATH, **sub_path}]

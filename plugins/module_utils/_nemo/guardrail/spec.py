@@ -12,7 +12,7 @@ from ..._builders.pvc import parse_claim
 from .. import spec
 
 API_KEY = "NIM_ENDPOINT_API_KEY"
-"""The variable with the key of the model's API, and the key's default name in its Secret."""
+"""The variable for the model's API key; also the default key in its Secret."""
 
 _SUB_PATH = "guardrails-config-store"
 
@@ -27,9 +27,9 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(spec.Spec):
-    """The spec. ``config_map``: the one with the configuration of the rails, or empty.
+    """The spec. ``config_map``: the ConfigMap with the rail configuration, or empty.
 
-    If there is a ``claim``, the configuration is in it.
+    If there is a ``claim``, it contains the configuration.
     """
 
     config_map: str
