@@ -32,6 +32,7 @@ class Tool:
 
     The module is in `folder` (by default, under tools/). A package that is built as a dependency
     does not know its version: `variables` are set to the version of the module `versioned`.
+    With `cgo`, the build needs a C compiler.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Tool:
     variables: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     folder: Path | None = None
+    cgo: bool = False
 
     @property
     def source(self) -> Path:
@@ -90,7 +92,7 @@ NODE = (
 )
 
 
-# Programs that no control plane needs, but who packages the operator: `build NAME`.
+# Programs that no control plane needs, but the checks and the release do: `build NAME`.
 PACKAGING_TOOLS = (
     Tool(
         "helm",
@@ -113,6 +115,8 @@ PACKAGING_TOOLS = (
     ),
     Tool("crdify", {"crdify": "sigs.k8s.io/crdify"}),
     Tool("licenses", {"licenses": "."}),
+    # It parses comments with grammars in C.
+    Tool("vale", {"vale": "github.com/vale-cli/vale/v3/cmd/vale"}, cgo=True),
     Tool(
         "signing",
         {"cosign": f"{_COSIGN}/cmd/cosign", "crane": f"{_REGISTRY}/cmd/crane"},
@@ -194,6 +198,7 @@ def _build(cache: GoCache, tool: Tool) -> Path:
 
     def make(result: Path) -> None:
         output = ["-o", f"{result}{os.sep}", *tool.packages.values()]
-        cache.run(command + output, source, f"building {', '.join(tool.packages)}")
+        doing = f"building {', '.join(tool.packages)}"
+        cache.run(command + output, source, doing, CGO_ENABLED=str(int(tool.cgo)))
 
     return cache.provide(source, " ".join([*command, *tool.packages.values()]), make)
