@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the prose of documents, comments and docstrings with vale.
 
-`python hack/check_prose.py [FILE…]`: the given files; all that git knows by default. It builds vale the first time. The
-rules are in hack/vale/styles; each must reject its example in each type of file first, so that a setting that vale
-ignores is an error. Exit code 1: there are findings, one per line.
+`python hack/check_prose.py [FILE…]` checks the given files, by default all that git tracks, and
+builds vale the first time. The rules are in hack/vale/styles. Each must first reject its example in
+each type of file, so that a setting that vale ignores is an error.
+
+Exit code 1: there are findings, one per line.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ HEADS = {
 
 
 def build_vale() -> Path:
-    """Return the program. Raises CalledProcessError if it cannot be built; the reason is on stderr."""
+    """Return the program. Raises CalledProcessError if the build fails, with the reason on stderr."""
     command = [sys.executable, str(ROOT / "sandbox"), "build", "vale"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.split()[-1])
