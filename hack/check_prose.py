@@ -39,7 +39,7 @@ HEADS = {
 
 
 def build_vale() -> Path:
-    """Return the program. Raises CalledProcessError if the build fails, with the reason on stderr."""
+    """Return the program. Raises CalledProcessError if the build fails; stderr has the reason."""
     command = [sys.executable, str(ROOT / "sandbox"), "build", "vale"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.split()[-1])

@@ -16,7 +16,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/operate/security.md").read_text()
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+MAKEFILES = [ROOT / "Makefile", *(ROOT / "make").glob("*.mk")]
+TARGETS = {
+    name
+    for file in MAKEFILES
+    for name in re.findall(r"^([a-z-]+):", file.read_text(), re.MULTILINE)
+}
 QUOTED = re.compile(r"`([^`]+)`")
 
 

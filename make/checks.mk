@@ -1,0 +1,62 @@
+# The parts of `make test` that need no cluster.
+# pytest-ansible runs a task in pytest's own process, and finds the collection through Ansible's loader, not PYTHONPATH.
+PYTEST_ANSIBLE := -q --strict-markers --import-mode=importlib -p no:cacheprovider --ansible-unit-inject-only
+
+.PHONY: prose
+prose: ## vale on documents, comments and docstrings
+	@$(PYTHON) hack/check_prose.py
+
+# Left to `prefork`: endurance, and the cases of ansible-playbook, which the image only runs as part of ansible-runner.
+.PHONY: image-versions
+image-versions: ## Unit tests and prefork with the image's versions, Python 3.12 and ansible-core 2.18; skipped without that Python
+	@if python=$$(hack/find_python.sh 3.12); then \
+		$(MAKE) unit prefork PYTHON="$$python" CORE=2.18 PREFORK_TESTS='-k "not endurance and not ansible-playbook"'; \
+	elif [[ "$${CI:-}" ]]; then exit 1; \
+	else echo "SKIPPED: the tests with the image's versions: see above" >&2; fi
+
+.PHONY: matrix
+matrix: ## Unit tests and prefork with ansible-core 2.18 to 2.21; lists missing Pythons (MATRIX="2.20:3.13")
+	@hack/matrix.sh $(MATRIX)
+
+.PHONY: prefork
+prefork: venv ## The tests of prefork: the same events as stock, isolation, restarts, memory
+	@$(BIN)/pytest -n auto --dist loadfile packages/ansible-prefork/tests $(PREFORK_TESTS)
+
+# What builds it is in the release's environment.
+.PHONY: prefork-package
+prefork-package: venv $(RELEASE_VENV)/.installed ## prefork as a package: wheel, source distribution, installed with pip and without
+	@PYTHONPATH="$$($(RELEASE_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		$(BIN)/pytest packages/ansible-prefork/tests/test_package.py
+
+.PHONY: supervisor
+supervisor: venv ## The tests of the supervisor: guarded runs, restarts, leftovers
+	@$(BIN)/pytest -n auto --dist loadfile -c packages/nimops-supervisor/pyproject.toml --rootdir packages/nimops-supervisor packages/nimops-supervisor/tests
+
+.PHONY: apiproxy
+apiproxy: ## The proxy to the API server: gofmt, go vet, its tests with the race detector
+	@hack/test_apiproxy.sh
+
+.PHONY: packaging
+packaging: venv $(RELEASE_VENV)/.installed ## The tests of chart, bundle and overlays against config/default
+	@PATH="$$PATH:$(RELEASE_VENV)/bin" $(BIN)/pytest -n auto --dist loadfile tests/packaging
+
+.PHONY: galaxy
+galaxy: collection $(RELEASE_VENV)/.installed ## Run galaxy-importer; build the execution-environment context in build/
+	@PATH="$(RELEASE_VENV)/bin:$$PATH" hack/check_galaxy.sh
+
+SANITY := $(CURDIR)/build/sanity
+SANITY_ROOT := $(SANITY)/ansible_collections/nimops/nim
+
+.PHONY: sanity
+sanity: collection ## ansible-test sanity on the installed collection, with empty ignore files
+	@mkdir -p $(SANITY)/home/.ansible/test/cache $(SANITY)/ansible_collections/nimops
+	@cp tests/sanity/bootstrap_pip.py $(SANITY)/home/.ansible/test/cache/get_pip_24_2.py
+	@rm -rf $(SANITY_ROOT)/plugins $(SANITY_ROOT)/roles $(SANITY_ROOT)/meta
+	@cp -r $(INSTALLED) $(SANITY)/ansible_collections/nimops/
+	@cd $(SANITY_ROOT) && git init --quiet . && echo /tests/output/ >.git/info/exclude \
+		&& HOME=$(SANITY)/home $(BIN)/ansible-test sanity --venv --color no \
+		--python "$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+
+.PHONY: golden
+golden: collection ## Write tests/golden: the objects that the samples become
+	@$(BIN)/python tests/golden/samples.py

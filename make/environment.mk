@@ -1,0 +1,45 @@
+# The virtual environments, the installed collection and what starts the sandbox.
+$(VENV)/.installed: requirements/dev.txt $(if $(CORE),requirements/core-$(CORE).txt) packages/ansible-prefork/pyproject.toml packages/nimops-supervisor/pyproject.toml
+	@test ! -L $(VENV) || { echo "$(VENV) is a link, and what it points to would be cleared: remove it, or set VENV=…" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is required; set it with PYTHON=…" >&2; exit 2; }
+	@echo "installing the Python packages of requirements/dev.txt into $(VENV:$(CURDIR)/%=%)" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/dev.txt >&2
+	@$(if $(CORE),$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/core-$(CORE).txt >&2)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable packages/ansible-prefork --editable packages/nimops-supervisor >&2
+	@touch $@
+
+# Without a C compiler, prefork's client is the one in Python.
+CLIENT := $(if $(shell command -v cc),$(BIN)/ansible-prefork-client)
+$(BIN)/ansible-prefork-client: $(VENV)/.installed packages/ansible-prefork/src/ansible_prefork/client.c packages/ansible-prefork/src/ansible_prefork/client.py
+	@$(BIN)/python -m ansible_prefork compile >/dev/null || echo "prefork's client is the one in Python" >&2
+
+build/.collection: $(VENV)/.installed $(SOURCES)
+	@mkdir -p build
+	@rm -rf $(INSTALLED) build/nimops-nim-*.tar.gz
+	@$(BIN)/ansible-galaxy collection build --force --output-path build >build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }
+	@$(BIN)/ansible-galaxy collection install --offline --force --no-deps -p $(COLLECTIONS) build/nimops-nim-*.tar.gz >>build/collection.log 2>&1 || { cat build/collection.log >&2; exit 1; }
+	@touch $@
+
+RELEASE_VENV := $(CURDIR)/build/release-venv
+
+$(RELEASE_VENV)/.installed: requirements/release.txt
+	@echo "installing the Python packages of requirements/release.txt into build/release-venv" >&2
+	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
+	@$(RELEASE_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/release.txt >&2
+	@touch $@
+
+BENCH_VENV := $(CURDIR)/build/bench-venv
+
+$(BENCH_VENV)/.installed: requirements/bench.txt
+	@echo "installing the Python packages of requirements/bench.txt into build/bench-venv" >&2
+	@$(PYTHON) -m venv --clear $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement requirements/bench.txt >&2
+	@touch $@
+
+SANDBOX := $(PYTHON) sandbox
+IN_SANDBOX = eval "$$($(SANDBOX) env | tail -n 1)" &&
+
+.PHONY: lock
+lock: ## Recompile the lock files in requirements/ from their .in files (LOCK="dev core-2.21")
+	@hack/lock.sh $(LOCK)

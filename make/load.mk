@@ -1,0 +1,27 @@
+# Attacks, faults, odd resources and endurance.
+.PHONY: quick
+quick: collection ## The quick parts of attack and faults; test includes them
+	@$(BIN)/python tests/attack --quick
+	@$(BIN)/python tests/faults --quick
+
+.PHONY: attack
+attack: collection ## Attacks on the operator, on a sandbox of its own (ATTACK=--list, --only NAME, --quick)
+	@$(BIN)/python tests/attack $(ATTACK)
+
+.PHONY: faults
+faults: collection ## Faults, each with 60 resources in progress, on a sandbox of its own (FAULTS=--list, --only NAME, --quick)
+	@$(BIN)/python tests/faults $(FAULTS)
+
+.PHONY: fuzz
+fuzz: collection ## 1,000 malformed and 1,000 odd resources per kind, on $KUBECONFIG or the sandbox (FUZZ=--seed N)
+ifdef KUBECONFIG
+	@PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/fuzz $(FUZZ)
+else
+	@SANDBOX_MANIFEST=sandbox/manifest.yaml $(SANDBOX) up >/dev/null
+	@$(IN_SANDBOX) PYTHONPATH=$(COLLECTIONS) $(BIN)/python tests/fuzz $(FUZZ)
+endif
+
+.PHONY: endurance
+endurance: collection ## 2,000 runs of one prefork parent, 5,000 resources: memory, descriptors, files
+	@$(BIN)/python packages/ansible-prefork/tests/endurance.py --count 2000
+	@$(BIN)/python tests/attack --only leftovers --mode prefork --rounds 25 --output build/endurance
