@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// nimops-apiproxy stands between ansible-operator and the API server: see the README.
+// Command nimops-apiproxy is a proxy between ansible-operator and the API server: see the README.
 package main
 
 import (
@@ -26,10 +26,11 @@ import (
 )
 
 const (
+	// failed and unusable are exit codes: see usage.
 	failed   = 1
 	unusable = 2
 
-	// A client that sends no request, on loopback. Nothing limits answers: watches have no end.
+	// headerTimeout limits the time to read a request's header. Responses have no limit: watches have no end.
 	headerTimeout = 10 * time.Second
 )
 
@@ -47,7 +48,7 @@ func run(arguments []string) int {
 		fmt.Print(usage)
 		return 0
 	case err != nil:
-		say(err.Error() + " (see --help)")
+		logLine(err.Error() + " (see --help)")
 		return unusable
 	case options.version:
 		fmt.Println("nimops-apiproxy " + version)
@@ -55,18 +56,18 @@ func run(arguments []string) int {
 	}
 	handler, access, err := configure(options)
 	if err != nil {
-		say(err.Error())
+		logLine(err.Error())
 		return unusable
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	go func() {
-		// Whoever started this holds the other end of the pipe, and has ended when it closes.
+		// The parent process holds the other end of this pipe, which closes when the parent ends.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
 	if err := serve(ctx, handler, options.kubeconfigOut, access); err != nil {
-		say(err.Error())
+		logLine(err.Error())
 		return failed
 	}
 	return 0
@@ -86,7 +87,7 @@ func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 		return nil, proxy.Access{}, fmt.Errorf("unusable kubeconfig: %w", err)
 	}
 	access := proxy.Access{Token: proxy.NewToken(), Namespace: namespace}
-	made, err := proxy.New(proxy.Options{
+	handler, err := proxy.New(proxy.Options{
 		Upstream:   upstream,
 		Token:      access.Token,
 		Primaries:  primaries,
@@ -97,12 +98,12 @@ func configure(options options) (*proxy.Proxy, proxy.Access, error) {
 		Limits:     stub.Limits{Bytes: options.maxResourceBytes, Depth: stub.MaxDepth},
 		Runtime:    request.Runtime{UserAgent: options.userAgent},
 		Namespaces: splitNamespaces(os.Getenv("WATCH_NAMESPACE")),
-		Say:        say,
+		Log:        logLine,
 	})
-	return made, access, err
+	return handler, access, err
 }
 
-// serve answers until the context ends.
+// serve handles requests until the context ends.
 func serve(ctx context.Context, handler *proxy.Proxy, kubeconfig string, access proxy.Access) error {
 	certificate, authority, err := proxy.NewCertificate()
 	if err != nil {
@@ -116,7 +117,7 @@ func serve(ctx context.Context, handler *proxy.Proxy, kubeconfig string, access 
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13},
-		// HTTP/1.1 costs less than HTTP/2 between two processes that keep their connections.
+		// HTTP/1.1 costs less than HTTP/2 between two processes that keep their connections open.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     log.New(io.Discard, "", 0),
 	}
@@ -134,11 +135,11 @@ func serve(ctx context.Context, handler *proxy.Proxy, kubeconfig string, access 
 	case <-ctx.Done():
 		err = nil
 	}
-	_ = os.Remove(kubeconfig) // Its token is of no use to anybody.
+	_ = os.Remove(kubeconfig) // Its token is no longer valid.
 	_ = server.Close()
 	return err
 }
 
-func say(text string) {
+func logLine(text string) {
 	fmt.Fprintln(os.Stderr, "nimops-apiproxy: "+text)
 }

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestOptions(t *testing.T) {
+func TestParseOptions(t *testing.T) {
 	for name, c := range map[string]struct {
 		arguments string
 		fails     bool
@@ -117,7 +117,7 @@ func upstream(t *testing.T) string {
 	return file
 }
 
-func TestTheProgram(t *testing.T) {
+func TestRun(t *testing.T) {
 	p := start(t, upstream(t))
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(p.file); err == nil {
@@ -170,7 +170,7 @@ func get(t *testing.T, client *http.Client, url string) (string, int) {
 	return string(text), response.StatusCode
 }
 
-func TestASignalEndsIt(t *testing.T) {
+func TestRunSignal(t *testing.T) {
 	p := start(t, upstream(t))
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(p.file); err == nil {
@@ -181,7 +181,7 @@ func TestASignalEndsIt(t *testing.T) {
 	p.ends(t, 0)
 }
 
-func TestWhatCannotBeUsed(t *testing.T) {
+func TestRunUnusableOptions(t *testing.T) {
 	start(t, "/does/not/exist").ends(t, unusable)
 	start(t, upstream(t), "--watches-file", "/does/not/exist").ends(t, unusable)
 	start(t, upstream(t), "--label-selector", "a in").ends(t, unusable)

@@ -16,23 +16,24 @@ import (
 
 const usage = `Usage: nimops-apiproxy --watches-file FILE --kubeconfig-out FILE [options]
 
-Stands between ansible-operator and the API server that KUBECONFIG names, or else the pod's. It listens on
-loopback, and writes a kubeconfig for ansible-operator when it is ready. It ends when its standard input
-does, or at SIGTERM.
+A proxy between ansible-operator and the API server that KUBECONFIG names, by default the pod's. It listens on
+loopback and writes a kubeconfig for ansible-operator when it is ready. It stops when its standard input closes,
+or at SIGTERM or SIGINT.
 
-  --watches-file FILE      the runtime's watches.yaml: its kinds are never filtered
-  --kubeconfig-out FILE    where to write the kubeconfig
-  --label-selector TEXT    what the runtime sees of all other kinds (app.kubernetes.io/managed-by=k8s-nim-operator)
-  --spread DURATION        until when, after a start, it is told of each resource at rest (5m); 0: of all at once
-  --interval DURATION      between two of these, if all come in time so (200ms)
-  --metrics URL            the runtime's own, such as http://127.0.0.1:8080/metrics: then none is told of while others wait
-  --max-resource-bytes N   of a larger resource of watches.yaml the runtime sees an outline only (262144)
-  --user-agent NAME        what the runtime's User-Agent begins with, up to the slash (ansible-operator)
+  --watches-file FILE      the runtime's watches.yaml; its kinds are never filtered
+  --kubeconfig-out FILE    the kubeconfig to write
+  --label-selector TEXT    the objects of all other kinds that the runtime sees (app.kubernetes.io/managed-by=k8s-nim-operator)
+  --spread DURATION        after a start, the period over which resources at rest reach the runtime (5m); 0: no deferral
+  --interval DURATION      the time between two of them, if the period allows it (200ms)
+  --metrics URL            the runtime's metrics, such as http://127.0.0.1:8080/metrics; a resource at rest then also waits
+                           while the runtime is busy
+  --max-resource-bytes N   the size above which the runtime sees a resource of watches.yaml as a stub (262144)
+  --user-agent NAME        the runtime's User-Agent, up to the slash (ansible-operator)
   --version                show the version
   --help                   show this text
 
-Environment: WATCH_NAMESPACE, as the runtime knows it, limits which pods it looks at.
-Exit codes: 0 it was told to end, 1 it failed, 2 wrong usage or unusable configuration.
+Environment: WATCH_NAMESPACE, as for the runtime, limits the namespaces whose pods are watched.
+Exit codes: 0 stopped as requested, 1 failure, 2 wrong usage or unusable configuration.
 `
 
 type options struct {
@@ -42,7 +43,7 @@ type options struct {
 	version                                                  bool
 }
 
-// parseOptions returns flag.ErrHelp if help is wanted.
+// parseOptions parses the command line; the error is flag.ErrHelp for --help.
 func parseOptions(arguments []string) (options, error) {
 	var found options
 	flags := flag.NewFlagSet("nimops-apiproxy", flag.ContinueOnError)
@@ -80,7 +81,7 @@ func parseOptions(arguments []string) (options, error) {
 	return found, nil
 }
 
-// splitNamespaces reads WATCH_NAMESPACE as the runtime does; none for all.
+// splitNamespaces parses WATCH_NAMESPACE as the runtime does. An empty result stands for all namespaces.
 func splitNamespaces(text string) []string {
 	var names []string
 	for name := range strings.SplitSeq(text, ",") {

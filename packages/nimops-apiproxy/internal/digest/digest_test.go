@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestStatusOfARollout(t *testing.T) {
+func TestStatusRollout(t *testing.T) {
 	const counts = `"replicas":2,"updatedReplicas":2,"availableReplicas":2`
 	const told = "replicas=2\navailableReplicas=2\nupdatedReplicas=2"
 	for name, c := range map[string]struct{ metadata, spec, status, now, progress string }{
@@ -64,7 +64,7 @@ func TestStatusOfARollout(t *testing.T) {
 	}
 }
 
-func TestStatusOfADaemonSet(t *testing.T) {
+func TestStatusDaemonSet(t *testing.T) {
 	const counts = `"desiredNumberScheduled":3,"updatedNumberScheduled":3,"numberAvailable":3`
 	const told = "desiredNumberScheduled=3\nupdatedNumberScheduled=3\nnumberAvailable=3"
 	for name, c := range map[string]struct{ generation, status, now, progress string }{

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Pod is what is read of a pod.
+// Pod has the fields of a pod that a digest depends on.
 type Pod struct {
 	Metadata struct {
 		Name              string            `json:"name"`
@@ -59,7 +59,7 @@ type ended struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-// What a status tells of the number of restarts ends here, too: `pod_faults.py`.
+// mostRestarts is the highest number of restarts that is told apart, as in pod_faults.py.
 const mostRestarts = 5
 
 var (
@@ -68,8 +68,8 @@ var (
 	pulling    = []string{"ErrImagePull", "ImagePullBackOff"}
 )
 
-// Fault says why a pod does not serve; empty if it does, or is only starting. It is the same before,
-// during and after a restart or a pull, as what the collection says in a status is.
+// Fault returns why a pod does not serve; empty if it serves or is still starting. It stays the same before,
+// during and after a restart or a pull, like the collection's status messages.
 func Fault(pod *Pod) string {
 	if pod.Metadata.DeletionTimestamp != "" || pod.Status.Phase == "Succeeded" {
 		return ""

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package digest sums up what a reconcile would want to know of a status, so that a change of it can
-// be seen without looking at the whole. Nothing in it changes on its own: no times, no measurements.
+// Package digest summarizes the parts of a status that a reconcile depends on, so that a relevant change
+// changes the digest. A digest contains no times and no measurements, which change on their own.
 package digest
 
 import (
@@ -16,19 +16,21 @@ import (
 	"nimops.nim/apiproxy/internal/rawjson"
 )
 
-// Annotation tells the runtime of a change of status, which it would ignore otherwise. It exists only
-// in what the runtime sees, not in the cluster.
+// Annotation reports a change of status to the runtime, which ignores status changes. It exists only in
+// the objects that the runtime receives, not in the cluster.
 const Annotation = "nimops.nim/status-digest"
 
+// hexDigits is the length of a digest.
 const hexDigits = 16
 
+// counts are the status fields with numbers of pods or nodes.
 var counts = []string{
 	"replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "unavailableReplicas",
 	"active", "succeeded", "failed",
 	"desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
 }
 
-// Of returns a short digest of summaries; empty if all of them are.
+// Of returns a short digest of summaries; empty if all of them are empty.
 func Of(summaries ...string) string {
 	text := strings.Join(summaries, "\n")
 	if strings.Trim(text, "\n") == "" {
@@ -38,11 +40,11 @@ func Of(summaries ...string) string {
 	return hex.EncodeToString(sum[:])[:hexDigits]
 }
 
-// Status sums up the status of an object of a resource; empty if it says nothing.
+// Status summarizes the status of an object; the summaries of an irrelevant status are empty.
 //
-// A rollout passes through many states on its way, none of which its owner could act on: only their
-// sum is in progress, and now is whether it has arrived, or cannot. Everything else is now.
-// A HorizontalPodAutoscaler counts replicas and metrics all the time: only its conditions are taken.
+// A rollout passes through many states that its owner cannot act on. These are in progress; now contains
+// only whether the rollout is complete or cannot complete. For other resources, everything is in now.
+// A HorizontalPodAutoscaler updates its counts and metrics all the time, so only its conditions are used.
 func Status(object []byte, group, resource string) (now, progress string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(rawjson.Find(object, "status"), &fields) != nil {
@@ -72,12 +74,12 @@ func Status(object []byte, group, resource string) (now, progress string) {
 	return strings.Join(lines, "\n"), ""
 }
 
-// HasProgress returns whether Status tells progress of a resource.
+// HasProgress reports whether Status returns the progress of a resource.
 func HasProgress(group, resource string) bool {
 	return group == "apps" && (resource == "deployments" || resource == "daemonsets")
 }
 
-// rollout says that a Deployment's rollout is complete, or why it cannot be.
+// rollout returns that a Deployment's rollout is complete, or why it cannot complete.
 func rollout(object []byte, status map[string]json.RawMessage) string {
 	var lines []string
 	for _, line := range conditions(status["conditions"]) {
@@ -96,7 +98,7 @@ func rollout(object []byte, status map[string]json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// spread says that a DaemonSet is on all of its nodes, and on how many.
+// spread returns that a DaemonSet runs on all of its nodes, and on how many.
 func spread(object []byte, status map[string]json.RawMessage) string {
 	wanted := count(status["desiredNumberScheduled"])
 	if isObserved(object, status) && count(status["updatedNumberScheduled"]) == wanted &&
@@ -106,7 +108,7 @@ func spread(object []byte, status map[string]json.RawMessage) string {
 	return ""
 }
 
-// isObserved returns whether a status is that of the current spec.
+// isObserved reports whether a status is that of the current spec.
 func isObserved(object []byte, status map[string]json.RawMessage) bool {
 	return count(status["observedGeneration"]) >= max(1, count(rawjson.Find(object, "metadata", "generation")))
 }
@@ -119,7 +121,7 @@ func count(value json.RawMessage) int64 {
 	return count
 }
 
-// conditions are sorted: some controllers write them in another order each time.
+// conditions returns the conditions, sorted because some controllers write them in another order each time.
 func conditions(value json.RawMessage) []string {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(value, &items) != nil {

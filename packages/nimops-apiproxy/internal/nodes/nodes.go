@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodes sums up what matters about a cluster's nodes to who brings GPUs up on them.
+// Package nodes summarizes the labels and annotations of nodes that the GPU stack depends on.
 package nodes
 
 import (
@@ -16,10 +16,10 @@ import (
 	"nimops.nim/apiproxy/internal/rawjson"
 )
 
-// Listener is a kind whose resources depend on nodes, and where they are.
+// Listener is a kind whose resources depend on nodes, with the path of its collection.
 type Listener struct{ APIVersion, Kind, Path string }
 
-// Fleet is what matters of all nodes. Of a node that does not matter, a hash of its labels is kept.
+// Fleet holds the relevant facts of all nodes. For an irrelevant node, it keeps only a hash of the labels.
 type Fleet struct {
 	seed maphash.Seed
 
@@ -29,27 +29,27 @@ type Fleet struct {
 
 type node struct {
 	hash uint64
-	// What matters of a node with a GPU; empty for others.
+	// facts are the relevant labels and annotations of a GPU node; empty for other nodes.
 	facts string
-	// Whether Node Feature Discovery has labelled it.
+	// isLabelled reports whether Node Feature Discovery labelled the node.
 	isLabelled bool
 }
 
-// NewFleet knows no node yet.
+// NewFleet returns a Fleet without nodes.
 func NewFleet() *Fleet {
 	return &Fleet{seed: maphash.MakeSeed(), nodes: map[string]node{}}
 }
 
-// See takes notice of a node, and returns whether that changes anything that matters. Heartbeats of
-// kubelets change nothing, and cost a hash.
-func (f *Fleet) See(name string, metadata []byte) bool {
-	var labels, wish []byte
+// Observe records a node and reports whether a relevant fact changed. A kubelet's heartbeat changes nothing and
+// costs a hash.
+func (f *Fleet) Observe(name string, metadata []byte) bool {
+	var labels, request []byte
 	rawjson.Members(metadata, func(key []byte, start, end int) bool {
 		switch string(key) {
 		case "labels":
 			labels = metadata[start:end]
 		case "annotations":
-			wish = rawjson.Find(metadata[start:end], requested)
+			request = rawjson.Find(metadata[start:end], requested)
 		case "managedFields":
 			return false // The last member, and the largest.
 		}
@@ -58,7 +58,7 @@ func (f *Fleet) See(name string, metadata []byte) bool {
 	var hash maphash.Hash
 	hash.SetSeed(f.seed)
 	_, _ = hash.Write(labels)
-	_, _ = hash.Write(wish)
+	_, _ = hash.Write(request)
 	found := node{hash: hash.Sum64()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,12 +66,12 @@ func (f *Fleet) See(name string, metadata []byte) bool {
 	if isKnown && before.hash == found.hash {
 		return false
 	}
-	found.facts, found.isLabelled = facts(labels, wish)
+	found.facts, found.isLabelled = facts(labels, request)
 	f.nodes[name] = found
 	return before.facts != found.facts || before.isLabelled != found.isLabelled
 }
 
-// Forget returns whether the node mattered.
+// Forget removes a node and reports whether it was relevant.
 func (f *Fleet) Forget(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,8 +80,8 @@ func (f *Fleet) Forget(name string) bool {
 	return before.facts != "" || before.isLabelled
 }
 
-// Keep forgets nodes that a list did not have, and returns whether any of them mattered.
-func (f *Fleet) Keep(listed map[string]bool) bool {
+// Retain removes the nodes that are missing from a list and reports whether any of them was relevant.
+func (f *Fleet) Retain(listed map[string]bool) bool {
 	f.mu.Lock()
 	var gone []string
 	for name := range f.nodes {
@@ -90,14 +90,14 @@ func (f *Fleet) Keep(listed map[string]bool) bool {
 		}
 	}
 	f.mu.Unlock()
-	mattered := false
+	wasRelevant := false
 	for _, name := range gone {
-		mattered = f.Forget(name) || mattered
+		wasRelevant = f.Forget(name) || wasRelevant
 	}
-	return mattered
+	return wasRelevant
 }
 
-// Digest sums up all nodes: the same for the same nodes, whoever asks.
+// Digest returns a digest of all nodes. It is the same for the same nodes in every process.
 func (f *Fleet) Digest() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +113,8 @@ func (f *Fleet) Digest() string {
 	return digest.Of(append(lines, "labelled="+strconv.FormatBool(isLabelled))...)
 }
 
-func facts(text, wish []byte) (string, bool) {
+// facts returns the relevant labels and annotations of a node, and whether Node Feature Discovery labelled it.
+func facts(text, request []byte) (string, bool) {
 	var labels map[string]string
 	if json.Unmarshal(text, &labels) != nil {
 		return "", false
@@ -133,5 +134,5 @@ func facts(text, wish []byte) (string, bool) {
 			lines = append(lines, name+"="+value)
 		}
 	}
-	return strings.Join(append(lines, requested+"="+rawjson.Text(wish)), " "), isLabelled
+	return strings.Join(append(lines, requested+"="+rawjson.Text(request)), " "), isLabelled
 }

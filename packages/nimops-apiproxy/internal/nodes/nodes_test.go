@@ -33,7 +33,7 @@ var (
 	gpu   = with(plain, device, "true", present, "true")
 )
 
-func TestWhatMattersChangesTheDigest(t *testing.T) {
+func TestFleetObserveLabels(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after map[string]string
 		matters       bool
@@ -69,9 +69,9 @@ func TestWhatMattersChangesTheDigest(t *testing.T) {
 		"other labels, of another node": {plain, with(plain, "a", "b"), false},
 	} {
 		fleet := NewFleet()
-		fleet.See("n", object(c.before, ""))
+		fleet.Observe("n", object(c.before, ""))
 		before := fleet.Digest()
-		if got := fleet.See("n", object(c.after, "")); got != c.matters {
+		if got := fleet.Observe("n", object(c.after, "")); got != c.matters {
 			t.Errorf("%s: %v", name, got)
 		}
 		if got := fleet.Digest() != before; got != c.matters {
@@ -80,9 +80,9 @@ func TestWhatMattersChangesTheDigest(t *testing.T) {
 	}
 }
 
-func TestAPersonAsksForADriver(t *testing.T) {
+func TestFleetObserveUpgradeRequest(t *testing.T) {
 	fleet := NewFleet()
-	fleet.See("n", object(gpu, ""))
+	fleet.Observe("n", object(gpu, ""))
 	for _, c := range []struct {
 		annotations string
 		matters     bool
@@ -92,18 +92,18 @@ func TestAPersonAsksForADriver(t *testing.T) {
 		{`,"annotations":{"other":"y","` + requested + `":"true"}`, false},
 		{``, true},
 	} {
-		if got := fleet.See("n", object(gpu, c.annotations)); got != c.matters {
+		if got := fleet.Observe("n", object(gpu, c.annotations)); got != c.matters {
 			t.Errorf("%s: %v", c.annotations, got)
 		}
 	}
 }
 
-func TestNodesComeAndGo(t *testing.T) {
+func TestFleetForgetRetain(t *testing.T) {
 	fleet, empty := NewFleet(), NewFleet().Digest()
-	if fleet.See("a", object(plain, "")) || fleet.Digest() != empty {
+	if fleet.Observe("a", object(plain, "")) || fleet.Digest() != empty {
 		t.Error("a node without GPU matters")
 	}
-	if !fleet.See("b", object(gpu, "")) || !fleet.See("c", object(gpu, "")) {
+	if !fleet.Observe("b", object(gpu, "")) || !fleet.Observe("c", object(gpu, "")) {
 		t.Error("nodes with GPUs do not matter")
 	}
 	both := fleet.Digest()
@@ -113,51 +113,51 @@ func TestNodesComeAndGo(t *testing.T) {
 	if !fleet.Forget("c") || fleet.Digest() == both {
 		t.Error("it does not matter that a node with a GPU goes")
 	}
-	if fleet.Keep(map[string]bool{"b": true}) {
+	if fleet.Retain(map[string]bool{"b": true}) {
 		t.Error("it matters that nodes are listed")
 	}
-	if !fleet.Keep(map[string]bool{"a": true}) || fleet.Digest() != empty {
+	if !fleet.Retain(map[string]bool{"a": true}) || fleet.Digest() != empty {
 		t.Error("a node that is listed no more is still there")
 	}
 }
 
-func TestTheDigestIsTheSameForTheSameNodes(t *testing.T) {
+func TestFleetDigestDeterministic(t *testing.T) {
 	one, other := NewFleet(), NewFleet()
 	for _, name := range []string{"a", "b", "c"} {
-		one.See(name, object(gpu, ""))
+		one.Observe(name, object(gpu, ""))
 	}
 	for _, name := range []string{"c", "a", "d", "b"} {
-		other.See(name, object(with(gpu, "x", "y"), ""))
+		other.Observe(name, object(with(gpu, "x", "y"), ""))
 	}
 	other.Forget("d")
 	if one.Digest() != other.Digest() || one.Digest() == "" {
 		t.Error(one.Digest(), other.Digest())
 	}
-	other.See("b", object(with(gpu, "nvidia.com/mig.capable", "true"), ""))
+	other.Observe("b", object(with(gpu, "nvidia.com/mig.capable", "true"), ""))
 	if one.Digest() == other.Digest() {
 		t.Error("other nodes, same digest")
 	}
 }
 
-func TestOddNodes(t *testing.T) {
+func TestFleetObserveInvalidMetadata(t *testing.T) {
 	for _, text := range []string{``, `{}`, `[]`, `{"labels":[]}`, `{"labels":{"a":1}}`, `{"labels"`} {
-		if NewFleet().See("n", []byte(text)) {
+		if NewFleet().Observe("n", []byte(text)) {
 			t.Error(text)
 		}
 	}
 }
 
-func BenchmarkHeartbeat(b *testing.B) {
+func BenchmarkFleetObserveHeartbeat(b *testing.B) {
 	labels := with(gpu)
 	for at := range 100 {
 		labels[fmt.Sprintf("feature.node.kubernetes.io/cpu-cpuid.%d", at)] = "true"
 	}
 	heartbeat := object(labels, `,"managedFields":[{"manager":"`+strings.Repeat("x", 4000)+`"}]`)
 	fleet := NewFleet()
-	fleet.See("n", heartbeat)
+	fleet.Observe("n", heartbeat)
 	b.SetBytes(int64(len(heartbeat)))
 	for b.Loop() {
-		if fleet.See("n", heartbeat) {
+		if fleet.Observe("n", heartbeat) {
 			b.Fatal("a heartbeat matters")
 		}
 	}

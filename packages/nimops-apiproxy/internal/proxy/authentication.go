@@ -18,10 +18,10 @@ func NewToken() string {
 	return hex.EncodeToString(token)
 }
 
-// authenticate lets nobody pass who does not know the token: others on this machine reach the port, too.
+// authenticate rejects requests without the token, because other processes on this machine reach the port as well.
 //
-// The token goes no further; the upstream credential takes its place. Nobody may act as somebody else
-// with that credential: the runtime never asks for it, so who does is not the runtime.
+// The token is not forwarded; the upstream credential replaces it. Impersonation with that credential is
+// rejected: the runtime never impersonates, so such a request comes from another client.
 func authenticate(token string, next http.Handler) http.Handler {
 	expected := []byte("Bearer " + token)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,16 +15,17 @@ import (
 
 const (
 	metricsTimeout = time.Second
-	// When other controllers are behind, and one with nothing to do shall go on.
+	// unevenInterval is the maximum time that routine reconciles are held back while only other controllers are behind.
 	unevenInterval = time.Second
-	// When the workers are busy for so long that routine shall go on all the same.
+	// occupiedInterval is the maximum time that routine reconciles are held back while workers are busy.
 	occupiedInterval = 3 * time.Second
-	busyInterval     = 50 * time.Millisecond
+	// busyInterval is the time between two checks of a busy runtime.
+	busyInterval = 50 * time.Millisecond
 )
 
-// backlog is what waits in the runtime's queues, as its metrics tell.
+// backlog reads the length of the runtime's queues from its metrics.
 type backlog struct {
-	// Where the runtime serves them; empty if that is not known.
+	// url is where the runtime serves its metrics; empty if unknown.
 	url    string
 	client http.Client
 }
@@ -32,15 +33,15 @@ type backlog struct {
 func newBacklog(url string) *backlog {
 	return &backlog{url: url, client: http.Client{
 		Timeout: metricsTimeout,
-		// The default goes by the proxies of the environment.
+		// The default transport would use the proxies of the environment.
 		Transport: &http.Transport{MaxIdleConns: 1, DisableCompression: true},
 	}}
 }
 
-// allows returns whether one more for a controller would make no change wait: nothing waits, and half
-// of the workers are free. That keeps to a pace that the machine can go, and leaves a worker to a
-// change that comes now. What is overdue only waits until nothing else waits for its controller, as it
-// would be looked at no earlier. A runtime that does not tell is taken to be free.
+// allows reports whether one more object for a controller delays no change: the queue is empty and half of
+// the workers are free. This limits the pace to what the machine can handle and keeps a worker free for the
+// next change. An overdue object only waits until the queue of its controller is empty, because it would not
+// be reconciled earlier. A runtime without metrics counts as free.
 func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.Duration, isOverdue bool) bool {
 	if b.url == "" {
 		return true
@@ -53,15 +54,15 @@ func (b *backlog) allows(ctx context.Context, controller string, sinceLast time.
 	if own.waiting > 0 || isOverdue {
 		return own.waiting == 0
 	}
-	all := 0.
+	total := 0.
 	for _, each := range found {
-		all += each.waiting
+		total += each.waiting
 	}
-	return (all == 0 || sinceLast > unevenInterval) &&
+	return (total == 0 || sinceLast > unevenInterval) &&
 		(own.running == 0 || 2*own.running < own.workers || sinceLast > occupiedInterval)
 }
 
-// load is what waits for a controller, what it does, and how many it can do at the same time.
+// load has the queue length of a controller, its active workers and all of its workers.
 type load struct{ waiting, running, workers float64 }
 
 // read returns the load of each controller.

@@ -21,8 +21,8 @@ const (
 	lifetime  = 10 * 365 * 24 * time.Hour
 )
 
-// NewCertificate returns a certificate for loopback, which only this process has the key of, and its
-// PEM for clients to trust. client-go sends no credential to a server without TLS.
+// NewCertificate returns a self-signed certificate for loopback, and its PEM for clients to trust. Only this
+// process has the key. A certificate is needed because client-go sends no credential to a server without TLS.
 func NewCertificate() (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

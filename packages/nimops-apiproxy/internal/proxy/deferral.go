@@ -20,49 +20,51 @@ import (
 )
 
 const (
-	// So few cost less than it costs to put them off.
-	fewAtRest    = 4
+	// fewAtRest is the number of objects at rest that are not worth deferring.
+	fewAtRest = 4
+	// retryDelay is the time until an object that could not be fetched is due again.
 	retryDelay   = time.Second
 	fetchTimeout = 10 * time.Second
 )
 
-// deferral makes changes go before routine. Without it, the runtime's queue begins with a pass for
-// each object there is, and a change waits behind all of them.
+// deferral lets changes overtake routine reconciles. Without it, the runtime's queue starts with a pass for
+// every existing object, and a change waits behind all of them.
 //
-// The runtime's first list of a primary collection lacks the objects at rest. They follow as events
-// of its watch, evenly over time and in an order that their names decide, unless something happens to
-// one before: then the API server's own event brings it. Only names are kept.
+// The runtime's first list of a primary collection lacks the objects at rest. They follow as watch events,
+// evenly over time and in an order derived from their names. If an object changes before its turn, the API
+// server's own event delivers it. Only names are kept in memory.
 type deferral struct {
 	spread time.Duration
-	// Between two that are brought, if that suffices for all to come in time.
+	// interval is the time between two deliveries, if that is fast enough for all.
 	interval time.Duration
 	now      func() time.Time
 	backlog  *backlog
 	fetch    func(ctx context.Context, path string) ([]byte, error)
-	// reduce returns what is to be seen of an object.
+	// reduce returns the visible form of an object.
 	reduce  func([]byte) []byte
 	streams *streams
-	// changed wakes the goroutine that brings them.
+	// changed wakes the goroutine that delivers objects.
 	changed chan struct{}
 
 	mu     sync.Mutex
 	listed map[request.Collection]bool
-	// What pages lacked, by the token that continues after them.
-	pages    map[string][]*withheld
+	// pages has the objects that pages lacked, by the token of the next page.
+	pages map[string][]*withheld
+	// withheld is keyed by uid.
 	withheld map[string]*withheld
-	// All of them, in the order of their ranks.
+	// order has all withheld objects by rank.
 	order []*withheld
-	// Until when those of a collection must come.
+	// deadlines are the times by which the objects of a collection must be delivered.
 	deadlines map[request.Collection]time.Time
-	// Those that are late come no faster than this.
+	// gap is the minimum time between two deliveries, even of late objects.
 	gap time.Duration
 }
 
-// withheld is an object that the runtime does not know of yet.
+// withheld is an object that the runtime has not received yet.
 type withheld struct {
 	collection           request.Collection
 	namespace, name, uid string
-	// A digest of the name, which is another order than any in which names were given.
+	// rank is a digest of the name, so that the order differs from the order in which users chose names.
 	rank    string
 	routine watches.Routine
 	due     time.Time
@@ -85,9 +87,8 @@ func newDeferral(spread, interval time.Duration, metrics string, upstream *Upstr
 	}
 }
 
-// begin returns whether a list, or this page of one, may lack objects, and those that earlier pages
-// lacked. It is the list that an informer begins with, which alone asks for version 0: nobody else
-// gets an incomplete answer.
+// begin reports whether a list, or this page of it, may lack objects, and returns those that earlier pages
+// lacked. Only the initial list of an informer asks for version 0, so no other client gets an incomplete list.
 func (d *deferral) begin(collection request.Collection, query request.Query) ([]*withheld, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,15 +103,15 @@ func (d *deferral) begin(collection request.Collection, query request.Query) ([]
 	return before, is
 }
 
-// concerns returns whether a list matters here: until the first one has passed, and as long as
-// anything is withheld.
-func (d *deferral) concerns(collection request.Collection) bool {
+// isActive reports whether a list affects the deferral: until the first list has passed, and while any object is
+// withheld.
+func (d *deferral) isActive(collection request.Collection) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.spread > 0 && (!d.listed[collection] || len(d.withheld) > 0)
 }
 
-// finish is told of a list, or a page of one, that passed as a whole.
+// finish records a list, or a page of it, that was forwarded completely.
 func (d *deferral) finish(collection request.Collection, metadata []byte, deferring bool, left []*withheld) {
 	if next := rawjson.Find(metadata, "continue"); next != nil && string(next) != `""` {
 		d.mu.Lock()
@@ -120,11 +121,11 @@ func (d *deferral) finish(collection request.Collection, metadata []byte, deferr
 		}
 		return
 	}
-	d.put(collection, left)
+	d.replace(collection, left)
 }
 
-// put replaces what of a collection is withheld: nothing after a list that lacked nothing.
-func (d *deferral) put(collection request.Collection, items []*withheld) {
+// replace sets the withheld objects of a collection: none after a complete list.
+func (d *deferral) replace(collection request.Collection, items []*withheld) {
 	d.mu.Lock()
 	d.listed[collection] = true
 	for uid, item := range d.withheld {
@@ -154,8 +155,7 @@ func (d *deferral) put(collection request.Collection, items []*withheld) {
 	d.notify()
 }
 
-// plan says when each object is due: all in one row, as fast as they must come and no faster, and
-// those of each collection evenly.
+// plan sets when each object is due: no faster than the deadlines require, and evenly per collection.
 func (d *deferral) plan(now time.Time) {
 	if len(d.order) == 0 {
 		return
@@ -168,14 +168,14 @@ func (d *deferral) plan(now time.Time) {
 	}
 	for _, item := range d.order {
 		of := item.collection
-		row := max(0, min(whole, d.deadlines[of].Sub(now)))
-		item.due = now.Add(row * time.Duration(placed[of]) / time.Duration(counts[of]))
+		period := max(0, min(whole, d.deadlines[of].Sub(now)))
+		item.due = now.Add(period * time.Duration(placed[of]) / time.Duration(counts[of]))
 		placed[of]++
 	}
 }
 
-// observe takes notice of the events that pass: nothing is owed of an object that the runtime is told
-// of, and what depends on a withheld object brings that at once, as the runtime could not find it.
+// observe processes a forwarded event. Its object need not be delivered any more. A change of a child makes
+// its withheld owner urgent, because the runtime could not find the owner.
 func (d *deferral) observe(found event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,8 +198,8 @@ func (d *deferral) observe(found event) {
 	}
 }
 
-// left returns how many objects are withheld.
-func (d *deferral) left() int {
+// count returns the number of withheld objects.
+func (d *deferral) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.withheld)
@@ -212,15 +212,15 @@ func (d *deferral) notify() {
 	}
 }
 
-// run brings what is withheld.
+// run delivers withheld objects until the context ends.
 func (d *deferral) run(ctx context.Context) {
 	var last time.Time
 	for ctx.Err() == nil {
 		item, to, wait := d.next(time.Now(), last)
 		if item != nil {
-			urgent, overdue := d.standing(item, time.Now())
+			urgent, overdue := d.urgency(item, time.Now())
 			if urgent || d.backlog.allows(ctx, item.routine.Controller, time.Since(last), overdue) {
-				d.bring(ctx, item, to)
+				d.deliver(ctx, item, to)
 				last = time.Now()
 				continue
 			}
@@ -236,8 +236,8 @@ func (d *deferral) run(ctx context.Context) {
 	}
 }
 
-// next returns what is to be brought now, and where; else how long to wait. Urgent ones do not wait
-// for their turn.
+// next returns the object to deliver now and the stream for it, or else how long to wait. Urgent objects do
+// not wait for their turn.
 func (d *deferral) next(now, last time.Time) (*withheld, *stream, time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -264,22 +264,21 @@ func (d *deferral) next(now, last time.Time) (*withheld, *stream, time.Duration)
 	return first, to, 0
 }
 
-// standing returns whether an object must be brought at once, and whether all of its collection should
-// have been by now.
-func (d *deferral) standing(item *withheld, now time.Time) (urgent, overdue bool) {
+// urgency reports whether an object must be delivered at once, and whether the deadline of its collection has passed.
+func (d *deferral) urgency(item *withheld, now time.Time) (urgent, overdue bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return item.urgent, now.After(d.deadlines[item.collection])
 }
 
-// bring tells the runtime of an object, as it is now.
-func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
+// deliver sends the current version of an object to the runtime.
+func (d *deferral) deliver(ctx context.Context, item *withheld, to *stream) {
 	to.begin()
 	defer to.end()
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	object, err := d.fetch(ctx, item.collection.ObjectPath(item.namespace, item.name))
-	// One of another uid is new: the API server's own event tells of it.
+	// An object with another uid is new: the API server's own event delivers it.
 	if uid := readMeta(object).uid; err == nil && (uid == item.uid || uid == "") {
 		err = to.add("ADDED", d.reduce(object))
 	}
@@ -294,10 +293,10 @@ func (d *deferral) bring(ctx context.Context, item *withheld, to *stream) {
 	item.due, item.urgent = time.Now().Add(retryDelay), false
 }
 
-// AtRest says whether an object is at rest, and how the runtime looks after it then.
+// AtRest reports whether an object is at rest, and returns how the runtime reconciles it then.
 type AtRest func(object []byte) (watches.Routine, bool)
 
-// editor leaves the objects at rest out of a list. The function returns them when it has passed.
+// editor removes the objects at rest from a list. The returned function returns them after the list has passed.
 func (d *deferral) editor(collection request.Collection, isAtRest AtRest, before []*withheld) (rawjson.ListEditor, func() []*withheld) {
 	left := before
 	var few [][]byte

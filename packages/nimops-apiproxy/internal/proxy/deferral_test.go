@@ -94,7 +94,7 @@ func ranked(names ...string) []string {
 	for _, name := range names {
 		items = append(items, &withheld{name: name, namespace: "ns", uid: "uid-" + name})
 	}
-	d.put(request.Collection{}, items)
+	d.replace(request.Collection{}, items)
 	var order []string
 	for _, item := range d.order {
 		order = append(order, item.name)
@@ -102,7 +102,7 @@ func ranked(names ...string) []string {
 	return order
 }
 
-func TestChangesGoBeforeRoutine(t *testing.T) {
+func TestDeferralOrder(t *testing.T) {
 	api := newPrimary(listOf("", append(six, "new", "new2")...))
 	s := start(t, 300*time.Millisecond, noPods(api.serve))
 	if got := names(t, s.get(services+first)); got != "new new2" {
@@ -122,12 +122,12 @@ func TestChangesGoBeforeRoutine(t *testing.T) {
 		t.Error("spread over", elapsed)
 	}
 	w.quiet(100 * time.Millisecond)
-	if s.proxy.deferral.left() != 0 {
+	if s.proxy.deferral.count() != 0 {
 		t.Error("some left")
 	}
 }
 
-func TestListsThatLackNothing(t *testing.T) {
+func TestDeferralCompleteLists(t *testing.T) {
 	full := "a b c d e f"
 	for name, c := range map[string]struct {
 		spread  time.Duration
@@ -149,14 +149,14 @@ func TestListsThatLackNothing(t *testing.T) {
 			if got := names(t, s.get(services+c.query, c.headers...)); got != c.want {
 				t.Error(got)
 			}
-			if left := s.proxy.deferral.left(); left != 0 {
+			if left := s.proxy.deferral.count(); left != 0 {
 				t.Error(left, "withheld")
 			}
 		})
 	}
 }
 
-func TestPages(t *testing.T) {
+func TestDeferralPages(t *testing.T) {
 	api := newPrimary(listOf("c1", six[:3]...), listOf("c2", six[3:5]...), listOf("", "f", "new"), listOf("", six...))
 	s := start(t, 10*time.Second, noPods(api.serve))
 	var got []string
@@ -170,16 +170,16 @@ func TestPages(t *testing.T) {
 	api = newPrimary(listOf("c1", six[:5]...), listOf("", "f", "new"), listOf("", six...))
 	s = start(t, 10*time.Second, noPods(api.serve))
 	got = []string{names(t, s.get(services+first)), names(t, s.get(services+"?limit=500&continue=c1"))}
-	if strings.Join(got, ",") != ",new" || s.proxy.deferral.left() != 6 {
-		t.Error(got, s.proxy.deferral.left())
+	if strings.Join(got, ",") != ",new" || s.proxy.deferral.count() != 6 {
+		t.Error(got, s.proxy.deferral.count())
 	}
 	// A later list has everything.
-	if got := names(t, s.get(services+"?resourceVersion=100")); got != "a b c d e f" || s.proxy.deferral.left() != 0 {
+	if got := names(t, s.get(services+"?resourceVersion=100")); got != "a b c d e f" || s.proxy.deferral.count() != 0 {
 		t.Error(got)
 	}
 }
 
-func TestEventsOfTheAPIServerComeFirst(t *testing.T) {
+func TestDeferralServerEventFirst(t *testing.T) {
 	api := newPrimary(listOf("", six...))
 	s := start(t, 10*time.Second, noPods(api.serve))
 	s.get(services + first)
@@ -204,7 +204,7 @@ func TestEventsOfTheAPIServerComeFirst(t *testing.T) {
 	w.quiet(300 * time.Millisecond)
 }
 
-func TestWhatIsBroughtIsFresh(t *testing.T) {
+func TestDeferralFetchesCurrent(t *testing.T) {
 	api := newPrimary(listOf("", six...))
 	order := ranked(six...)
 	api.set(order[1], http.StatusNotFound, "")
@@ -226,10 +226,10 @@ func TestWhatIsBroughtIsFresh(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	eventually(t, "nothing is left", func() bool { return s.proxy.deferral.left() == 0 })
+	eventually(t, "nothing is left", func() bool { return s.proxy.deferral.count() == 0 })
 }
 
-func TestTheNextWatchGoesOn(t *testing.T) {
+func TestDeferralNextWatch(t *testing.T) {
 	api := newPrimary(listOf("", six...))
 	s := start(t, 10*time.Second, noPods(api.serve))
 	s.get(services + first)
@@ -250,7 +250,7 @@ func TestTheNextWatchGoesOn(t *testing.T) {
 	}
 }
 
-func TestAChildBringsItsOwner(t *testing.T) {
+func TestDeferralUrgentOwner(t *testing.T) {
 	api, children := newPrimary(listOf("", six...)), newStreamer()
 	s := start(t, time.Hour, noPods(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/services") {
@@ -281,7 +281,7 @@ func TestAChildBringsItsOwner(t *testing.T) {
 }
 
 // What is fetched is older than an event that passes meanwhile: it must not follow it.
-func TestNothingOlderFollows(t *testing.T) {
+func TestDeferralOvertaken(t *testing.T) {
 	var out strings.Builder
 	s := &stream{out: nopCloser{&out}, observe: func(*stream, event) []byte { return nil }}
 	s.begin()
@@ -304,7 +304,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func TestWhenEachIsDue(t *testing.T) {
+func TestDeferralPlan(t *testing.T) {
 	services, caches := request.Collection{Resource: "nimservices"}, request.Collection{Resource: "nimcaches"}
 	for name, c := range map[string]struct {
 		services, caches int
@@ -328,7 +328,7 @@ func TestWhenEachIsDue(t *testing.T) {
 				for i := range count {
 					items = append(items, &withheld{collection: of, uid: fmt.Sprint(of.Resource, i), name: fmt.Sprint(i), routine: watches.Routine{Period: patience}})
 				}
-				d.put(of, items)
+				d.replace(of, items)
 			}
 			put(caches, c.caches, time.Hour)
 			put(services, c.services, c.patience)
@@ -347,27 +347,27 @@ func TestWhenEachIsDue(t *testing.T) {
 	}
 }
 
-func TestWhenOneIsOverdue(t *testing.T) {
+func TestDeferralUrgency(t *testing.T) {
 	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, &streams{})
 	item := &withheld{uid: "1", routine: watches.Routine{Period: time.Minute}}
 	begun := time.Now()
-	d.put(request.Collection{}, []*withheld{item})
+	d.replace(request.Collection{}, []*withheld{item})
 	for after, want := range map[time.Duration]bool{0: false, 59 * time.Second: false, 61 * time.Second: true} {
-		if urgent, overdue := d.standing(item, begun.Add(after)); urgent || overdue != want {
+		if urgent, overdue := d.urgency(item, begun.Add(after)); urgent || overdue != want {
 			t.Error(after, urgent, overdue)
 		}
 	}
 }
 
 // A watch that was closed for long does not open the gates.
-func TestLateOnesComeOneAfterTheOther(t *testing.T) {
+func TestDeferralNextLate(t *testing.T) {
 	open := &streams{opened: func() {}}
 	d := newDeferral(5*time.Minute, interval, "", &Upstream{}, open)
 	var items []*withheld
 	for i := range 10 {
 		items = append(items, &withheld{uid: fmt.Sprint(i), name: fmt.Sprint(i), routine: watches.Routine{Period: time.Hour}})
 	}
-	d.put(request.Collection{}, items)
+	d.replace(request.Collection{}, items)
 	later := time.Now().Add(time.Hour)
 	if item, _, _ := d.next(later, time.Time{}); item != nil {
 		t.Error("brought nowhere")

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Reasons of errors, as clients of Kubernetes know them.
+// Reasons of a Status.
 const (
 	unauthorized       = "Unauthorized"
 	forbidden          = "Forbidden"
@@ -17,7 +17,7 @@ const (
 	unknown            = ""
 )
 
-// answerError answers as the API server does, so that clients tell its users why.
+// answerError writes a Status as the API server does, so that clients show the message.
 func answerError(w http.ResponseWriter, code int, reason, message string) {
 	body, _ := json.Marshal(map[string]any{
 		"kind":       "Status",

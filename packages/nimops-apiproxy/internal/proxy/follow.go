@@ -21,35 +21,35 @@ import (
 const (
 	firstBackOff   = time.Second
 	longestBackOff = time.Minute
-	// How long to do without a collection that may not be watched; the permission may come.
+	// forbiddenDelay is the time until a forbidden watch is tried again, as the permission may be granted later.
 	forbiddenDelay = 10 * time.Minute
 
-	// An event that comes sooner was there already.
+	// caughtUp is the minimum wait for an event that was not in the buffer already.
 	caughtUp = 3 * time.Millisecond
 
 	wholeObjects = "application/json"
-	// Without spec and status, which the API server leaves out.
+	// metadataOnly and metadataOfListOnly make the API server leave out spec and status.
 	metadataOnly       = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	metadataOfListOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// follower keeps up with a collection on the proxy's own behalf: it lists it once, then watches it.
+// follower lists and then watches a collection on the proxy's own behalf.
 type follower struct {
 	upstream *Upstream
 	path     string
 	query    url.Values
-	// isOutline asks for metadata only.
-	isOutline bool
-	// rest is how long events may wait, so that those of a busy collection are read together: to wake up
-	// for one costs more than to read it.
+	// isMetadataOnly requests metadata without spec and status.
+	isMetadataOnly bool
+	// rest is how long events may wait, so that those of a busy collection are read together: waking up for
+	// an event costs more than reading it.
 	rest time.Duration
-	// see is told of each object, of an event or a list; isGone if it was deleted. The text is only
-	// valid during the call.
-	see func(of meta, object []byte, isGone bool)
-	// keep is told what a list had, by namespace and name: all else is gone.
-	keep func(listed map[string]bool)
-	// deny is told, once, that it may not be watched.
-	deny func()
+	// onObject receives each object of an event or a list; isGone if it was deleted. The text is only valid
+	// during the call.
+	onObject func(of meta, object []byte, isGone bool)
+	// onList receives the namespaces and names of a list: all other objects are gone.
+	onList func(listed map[string]bool)
+	// onDenied is called once if the collection must not be watched.
+	onDenied func()
 
 	isDenied bool
 }
@@ -69,7 +69,7 @@ func (f *follower) run(ctx context.Context) {
 			wait = forbiddenDelay
 			if !f.isDenied {
 				f.isDenied = true
-				f.deny()
+				f.onDenied()
 			}
 		}
 		select {
@@ -79,7 +79,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// listAndWatch lists once, then watches until that is no longer possible.
+// listAndWatch lists once, then watches until a new list is needed.
 func (f *follower) listAndWatch(ctx context.Context) error {
 	version, err := f.list(ctx)
 	for err == nil && ctx.Err() == nil {
@@ -92,7 +92,7 @@ func (f *follower) listAndWatch(ctx context.Context) error {
 	return err
 }
 
-// ask opens what it is told to with further parameters.
+// ask requests the collection with additional parameters.
 func (f *follower) ask(
 	ctx context.Context, open func(context.Context, string, string, string) (io.ReadCloser, error), outline string, more url.Values,
 ) (io.ReadCloser, error) {
@@ -102,7 +102,7 @@ func (f *follower) ask(
 	}
 	maps.Copy(query, more)
 	accept := wholeObjects
-	if f.isOutline {
+	if f.isMetadataOnly {
 		accept = outline
 	}
 	return open(ctx, f.path, query.Encode(), accept)
@@ -119,7 +119,7 @@ func (f *follower) list(ctx context.Context) (string, error) {
 		Item: func(item []byte) []byte {
 			if of := readMeta(item); of.name != "" {
 				listed[of.namespace+"/"+of.name] = true
-				f.see(of, item, false)
+				f.onObject(of, item, false)
 			}
 			return nil
 		},
@@ -127,11 +127,11 @@ func (f *follower) list(ctx context.Context) (string, error) {
 	if err != nil || !whole {
 		return "", errors.Join(err, errors.New("no list"))
 	}
-	f.keep(listed)
+	f.onList(listed)
 	return rawjson.Text(rawjson.Find(metadata, "resourceVersion")), nil
 }
 
-// watch returns where to go on when the API server ends the watch; an error if that is not possible.
+// watch returns the version to resume from when the API server ends the watch, or an error if a new list is needed.
 func (f *follower) watch(ctx context.Context, version string) (string, error) {
 	body, err := f.ask(ctx, f.upstream.follow, metadataOnly, url.Values{
 		"resourceVersion":     {version},
@@ -160,15 +160,15 @@ func (f *follower) watch(ctx context.Context, version string) (string, error) {
 			continue
 		}
 		if found.kind == "ERROR" {
-			return "", errors.New("the watch cannot go on") // Most often, its version is too old.
+			return "", errors.New("the watch cannot continue") // Usually because its version is too old.
 		}
 		if found.meta.resourceVersion != "" {
 			version = found.meta.resourceVersion
 		}
 		if found.kind != "BOOKMARK" {
-			f.see(found.meta, found.object, found.kind == "DELETED")
+			f.onObject(found.meta, found.object, found.kind == "DELETED")
 		}
-		// On a busy machine any event may seem to have been waited for: between rests it reads as long.
+		// On a busy machine every event may seem to have been waited for, so read at least as long as it rested.
 		if f.rest > 0 && time.Since(asked) > caughtUp && time.Since(rested) > f.rest {
 			select {
 			case <-ctx.Done():

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy stands between the runtime and the API server. It forwards everything, and changes
-// what the runtime's own lists and watches ask for and get.
+// Package proxy forwards requests between the runtime and the API server. It edits only the runtime's own
+// lists and watches, and resources that are too large.
 package proxy
 
 import (
@@ -27,45 +27,45 @@ import (
 	"nimops.nim/apiproxy/internal/watches"
 )
 
-// Larger bodies are streamed. What is held can be sent again when the API server closes a connection
-// gracefully, as client-go does.
+// largestHeld is the size up to which a request body is held in memory, so that it can be sent again when the
+// API server closes a connection gracefully, as client-go does. Larger bodies are streamed.
 const largestHeld = 1 << 20
 
-// Options are what a Proxy is made of.
+// Options configure a Proxy.
 type Options struct {
 	Upstream  *Upstream
 	Token     string
 	Primaries *watches.Primaries
-	// Selector is the label selector of what the runtime is to see.
+	// Selector is the label selector of the objects that the runtime sees.
 	Selector string
-	// Spread is how long after a start objects at rest are brought at the latest; 0 puts none off.
+	// Spread is the period after a start within which objects at rest are delivered; 0 disables deferral.
 	Spread time.Duration
-	// Interval is the time between two of them, if that suffices.
+	// Interval is the time between two deliveries, if that is fast enough.
 	Interval time.Duration
 	// Metrics is the URL of the runtime's metrics; empty if they cannot be read.
 	Metrics string
 	// Runtime recognizes the runtime's requests.
 	Runtime request.Runtime
-	// Limits are those of a resource of watches.yaml: a larger one is seen as a stub.
+	// Limits apply to resources of watches.yaml: a larger one is replaced by a stub.
 	Limits stub.Limits
-	// Namespaces are those that the runtime watches; empty for all.
+	// Namespaces are the namespaces that the runtime watches; empty for all.
 	Namespaces []string
-	// Say writes a line for the operator's log.
-	Say func(string)
+	// Log writes a line to the operator's log.
+	Log func(string)
 }
 
-// Proxy is the handler of all requests, and what runs beside them.
+// Proxy handles all requests. Its background work is done by Run.
 type Proxy struct {
 	options  Options
 	selector url.Values
 	streams  *streams
 	deferral *deferral
-	wakes    *wakes
+	triggers *triggers
 	forward  *httputil.ReverseProxy
 	handler  http.Handler
 }
 
-// New makes a Proxy; Run must run beside it.
+// New returns a Proxy; the caller must run Run as well.
 func New(options Options) (*Proxy, error) {
 	selector, err := labels.Parse(options.Selector)
 	if err != nil {
@@ -74,7 +74,7 @@ func New(options Options) (*Proxy, error) {
 	p := &Proxy{options: options, selector: url.Values{"labelSelector": {options.Selector}}, streams: &streams{}}
 	p.deferral = newDeferral(options.Spread, options.Interval, options.Metrics, options.Upstream, p.streams)
 	p.deferral.reduce = options.Limits.Reduce
-	p.wakes = newWakes(options.Upstream, p.streams, selector)
+	p.triggers = newTriggers(options.Upstream, p.streams, selector)
 	p.streams.opened = p.deferral.notify
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
@@ -82,14 +82,14 @@ func New(options Options) (*Proxy, error) {
 		ModifyResponse: p.modify,
 		ErrorHandler:   p.fail,
 		BufferPool:     &buffers{},
-		// What it would log are ends of connections, which both sides see.
+		// It would only log closed connections, which both sides notice.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	p.handler = authenticate(options.Token, http.HandlerFunc(p.serve))
 	return p, nil
 }
 
-// Run does what is done beside requests, until the context ends.
+// Run does the background work until the context ends: deferral, triggers, and watches of pods and nodes.
 func (p *Proxy) Run(ctx context.Context) {
 	namespaces := p.options.Namespaces
 	if len(namespaces) == 0 {
@@ -97,58 +97,59 @@ func (p *Proxy) Run(ctx context.Context) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { p.deferral.run(ctx) })
-	running.Go(func() { p.wakes.run(ctx) })
+	running.Go(func() { p.triggers.run(ctx) })
 	for _, namespace := range namespaces {
-		pods := followPods(p.options.Upstream, namespace, p.options.Selector, p.wakes.faults, p.options.Say)
+		pods := followPods(p.options.Upstream, namespace, p.options.Selector, p.triggers.faults, p.options.Log)
 		running.Go(func() { pods.run(ctx) })
 	}
-	if told := toldOfNodes(p.options.Primaries); len(told) > 0 {
-		news := newNodeNews(p.options.Upstream, told, p.options.Say)
-		running.Go(func() { news.run(ctx) })
+	if paths := nodeListenerPaths(p.options.Primaries); len(paths) > 0 {
+		notifier := newNodeNotifier(p.options.Upstream, paths, p.options.Log)
+		running.Go(func() { notifier.run(ctx) })
 	}
 	running.Wait()
 }
 
+// ServeHTTP handles one request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
-// plan is what is done with a request and its answer.
-type plan struct {
+// decision describes how a request and its response are edited.
+type decision struct {
 	collection request.Collection
 	query      request.Query
-	// filter adds the selector; edit looks at the answer.
+	// filter adds the selector to the request; edit edits the response.
 	filter, edit bool
-	// isPrimary says that it is about kinds of watches.yaml, isObject that it is about one object, and
-	// isInformer that the runtime caches the answer.
+	// isPrimary: the request is for kinds of watches.yaml. isObject: it is for one object. isInformer: the
+	// runtime caches the response.
 	isPrimary, isObject, isInformer bool
 	body                            []byte
-	// patch says that the body is no longer the object that was to be written, but a merge patch.
+	// patch: the body is a merge patch that replaces the object in the original request.
 	patch bool
 }
 
-type planKey struct{}
+type decisionKey struct{}
 
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	made := p.plan(r)
-	if made.edit && made.isPrimary && made.isInformer && made.query.Watch && made.query.InitialEvents && p.options.Spread > 0 {
-		// A list in the form of events: a client falls back to a list and a watch, as it must with API
-		// servers that lack this.
+	d := p.decide(r)
+	if d.edit && d.isPrimary && d.isInformer && d.query.Watch && d.query.InitialEvents && p.options.Spread > 0 {
+		// An initial list in the form of events. The client falls back to a list and a watch, as with API
+		// servers that lack this feature.
 		answerError(w, http.StatusUnprocessableEntity, invalid,
 			"sendInitialEvents: Forbidden: nimops-apiproxy answers lists and watches of this resource only")
 		return
 	}
 	if r.ContentLength > 0 && r.ContentLength <= largestHeld {
-		made.body = make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, made.body); err != nil {
-			return // The client has gone.
+		d.body = make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, d.body); err != nil {
+			return // The client disconnected.
 		}
 	}
-	if r.ContentLength < 0 && r.Method == http.MethodPut && made.isObject {
+	if r.ContentLength < 0 && r.Method == http.MethodPut && d.isObject {
 		start, err := io.ReadAll(io.LimitReader(r.Body, largestHeld))
 		if err != nil {
-			return // The client has gone.
+			return // The client disconnected.
 		}
 		if len(start) < largestHeld {
-			made.body, r.ContentLength = start, int64(len(start))
+			d.body, r.ContentLength = start, int64(len(start))
 		} else {
 			r.Body = struct {
 				io.Reader
@@ -156,99 +157,99 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			}{io.MultiReader(bytes.NewReader(start), r.Body), r.Body}
 		}
 	}
-	if r.Method == http.MethodPut && made.isObject && stub.Is(made.body) {
+	if r.Method == http.MethodPut && d.isObject && stub.Is(d.body) {
 		if !p.options.Runtime.IsAuthor(r) {
 			answerError(w, http.StatusUnprocessableEntity, invalid,
-				"nimops-apiproxy: the resource is too large to be replaced: what was read of it is not the whole")
+				"nimops-apiproxy: the resource is too large to be replaced: only a part of it was read")
 			return
 		}
 		object, _ := request.ParseObjectPath(r.URL.Path)
-		made.body, made.patch = stub.Patch(made.body, object.IsStatus), true
+		d.body, d.patch = stub.Patch(d.body, object.IsStatus), true
 	}
-	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), planKey{}, made)))
+	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), decisionKey{}, d)))
 }
 
-// plan decides by the request alone. Of what is not in watches.yaml, only whole collections that the
-// runtime asks for on its own behalf are touched. Leases, Events, Namespaces and
-// CustomResourceDefinitions it asks for by name.
-func (p *Proxy) plan(r *http.Request) *plan {
+// decide works from the request alone. For kinds that are not in watches.yaml, it edits only whole collections
+// that the runtime requests on its own behalf. The runtime requests Leases, Events, Namespaces and
+// CustomResourceDefinitions by name, so these pass unchanged.
+func (p *Proxy) decide(r *http.Request) *decision {
 	if object, is := request.ParseObjectPath(r.URL.Path); is {
-		return p.planObject(r, object)
+		return p.decideObject(r, object)
 	}
 	collection, is := request.ParsePath(r.URL.Path)
 	if !is || r.Method != http.MethodGet {
-		return &plan{}
+		return &decision{}
 	}
 	query, is := request.ParseQuery(r.URL.RawQuery)
 	if !is {
-		return &plan{}
+		return &decision{}
 	}
-	made := &plan{
+	d := &decision{
 		collection: collection, query: query, isPrimary: p.options.Primaries.HasGroup(collection.Group),
 		isInformer: p.options.Runtime.IsAuthor(r) && !query.Selects,
 	}
-	made.filter = made.isInformer && !made.isPrimary
-	made.edit = (made.filter || made.isPrimary) && request.WantsJSON(r.Header)
-	return made
+	d.filter = d.isInformer && !d.isPrimary
+	d.edit = (d.filter || d.isPrimary) && request.WantsJSON(r.Header)
+	return d
 }
 
-// planObject reduces large objects of watches.yaml for every client, also in answers to writes.
-func (p *Proxy) planObject(r *http.Request, object request.Object) *plan {
+// decideObject reduces large objects of watches.yaml for every client, also in answers to writes.
+func (p *Proxy) decideObject(r *http.Request, object request.Object) *decision {
 	if !p.options.Primaries.HasGroup(object.Collection.Group) {
-		return &plan{}
+		return &decision{}
 	}
 	isWhole := r.Method != http.MethodHead
-	return &plan{
+	return &decision{
 		collection: object.Collection, isPrimary: true, isObject: true, edit: isWhole && request.WantsJSON(r.Header),
 	}
 }
 
-// isWhole returns whether the runtime sees all of a collection, as children in it lack our label.
-// Taking over those of another operator must not add one, and a cluster has few DaemonSets.
+// isWhole reports whether the runtime sees all of a collection because children in it lack our label. A
+// takeover from another operator must not add the label to DaemonSets, of which a cluster has few.
 func isWhole(collection request.Collection) bool {
 	return collection.Group == "apps" && collection.Resource == "daemonsets"
 }
 
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.options.Upstream.url)
-	made := r.In.Context().Value(planKey{}).(*plan)
-	if made.filter && !isWhole(made.collection) {
+	d := r.In.Context().Value(decisionKey{}).(*decision)
+	if d.filter && !isWhole(d.collection) {
 		r.Out.URL.RawQuery = strings.TrimPrefix(r.Out.URL.RawQuery+"&"+p.selector.Encode(), "&")
 	}
-	if made.edit {
+	if d.edit {
 		r.Out.Header.Set("Accept-Encoding", "identity")
 	}
-	if made.patch {
+	if d.patch {
 		r.Out.Method = http.MethodPatch
 		r.Out.Header.Set("Content-Type", "application/merge-patch+json")
-		r.Out.ContentLength = int64(len(made.body))
+		r.Out.ContentLength = int64(len(d.body))
 	}
-	if made.body != nil {
-		r.Out.Body = io.NopCloser(bytes.NewReader(made.body))
-		r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(made.body)), nil }
+	if d.body != nil {
+		r.Out.Body = io.NopCloser(bytes.NewReader(d.body))
+		r.Out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.body)), nil }
 	}
 }
 
 func (p *Proxy) modify(response *http.Response) error {
-	made := response.Request.Context().Value(planKey{}).(*plan)
-	if !made.edit || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
+	d := response.Request.Context().Value(decisionKey{}).(*decision)
+	if !d.edit || response.StatusCode != http.StatusOK || response.Header.Get("Content-Encoding") != "" ||
 		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}
 	switch {
-	case made.isObject:
+	case d.isObject:
 		return p.object(response)
-	case made.query.Watch:
+	case d.query.Watch:
 		watch := &stream{
-			collection: made.collection, observe: p.observe, out: nil,
-			position: made.query.ResourceVersion, bookmarks: made.query.Bookmarks,
+			collection: d.collection, observe: p.observe, out: nil,
+			position: d.query.ResourceVersion, bookmarks: d.query.Bookmarks,
 		}
-		if !made.isInformer {
+		if !d.isInformer {
 			watch.observe = p.reduceEvent
 		}
-		response.Body = p.streams.body(watch, response.Body, made.isInformer)
+		response.Body = p.streams.body(watch, response.Body, d.isInformer)
 	default:
-		response.Body = p.list(made, response.Body)
+		response.Body = p.list(d, response.Body)
 	}
 	response.Header.Del("Content-Length")
 	response.ContentLength = -1
@@ -269,27 +270,27 @@ func (p *Proxy) object(response *http.Response) error {
 	return nil
 }
 
-// observe is called with each event of a stream, in order.
+// observe edits an event of a stream; it is called in order.
 func (p *Proxy) observe(of *stream, found event) []byte {
 	p.deferral.observe(found)
 	if p.options.Primaries.HasGroup(of.collection.Group) {
 		return p.reduceEvent(of, found)
 	}
 	if found.kind == "DELETED" {
-		p.wakes.forget(of.collection, found.meta.namespace, found.meta.name)
+		p.triggers.forget(of.collection, found.meta.namespace, found.meta.name)
 		return nil
 	}
-	return p.wakes.annotate(of.collection, found.object, false)
+	return p.triggers.annotate(of.collection, found.object, false)
 }
 
 func (p *Proxy) reduceEvent(_ *stream, found event) []byte {
 	return p.options.Limits.Reduce(found.object)
 }
 
-// fail answers when the API server does not.
+// fail answers a request that the API server did not answer.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // The client has gone.
+		return // The client disconnected.
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
@@ -299,7 +300,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	answerError(w, http.StatusBadGateway, unknown, "nimops-apiproxy: the API server did not answer: "+err.Error())
 }
 
-// buffers are those that bodies are copied with.
+// buffers is a pool of buffers to copy bodies with.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

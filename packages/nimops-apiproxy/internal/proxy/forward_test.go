@@ -55,7 +55,7 @@ func (s *setup) echo(response *http.Response) echoed {
 	return found
 }
 
-func TestWhoMayAsk(t *testing.T) {
+func TestAuthenticate(t *testing.T) {
 	s := start(t, 0, noPods(echo))
 	for name, c := range map[string]struct {
 		headers []string
@@ -86,7 +86,7 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-func TestRequestsPass(t *testing.T) {
+func TestForwardUnchanged(t *testing.T) {
 	s := start(t, 0, noPods(echo))
 	body := bytes.Repeat([]byte("x"), 3<<20)
 	for name, c := range map[string]struct {
@@ -120,7 +120,7 @@ func TestRequestsPass(t *testing.T) {
 	}
 }
 
-func TestWhatIsFiltered(t *testing.T) {
+func TestForwardFilter(t *testing.T) {
 	s := start(t, 0, noPods(echo))
 	const deployments = "/apis/apps/v1/deployments"
 	for name, c := range map[string]struct {
@@ -165,7 +165,7 @@ func TestWhatIsFiltered(t *testing.T) {
 	}
 }
 
-func TestCompressionAndProtobufPass(t *testing.T) {
+func TestForwardCompression(t *testing.T) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, _ = io.WriteString(zip, `{"items":[]}`)
@@ -195,7 +195,7 @@ func TestCompressionAndProtobufPass(t *testing.T) {
 	}
 }
 
-func TestNothingIsHeldBack(t *testing.T) {
+func TestForwardStreaming(t *testing.T) {
 	more := make(chan struct{})
 	s := start(t, 0, noPods(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first\n")
@@ -215,7 +215,7 @@ func TestNothingIsHeldBack(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesEndsTheRequest(t *testing.T) {
+func TestForwardClientDisconnect(t *testing.T) {
 	for _, path := range []string{"/api/v1/namespaces/ns/pods/a/log", "/apis/apps/v1/deployments?watch=true", "/apis/apps.nvidia.com/v1alpha1/nimservices?watch=true"} {
 		ended := make(chan struct{})
 		s := start(t, time.Minute, noPods(func(w http.ResponseWriter, r *http.Request) {
@@ -234,12 +234,12 @@ func TestWhoLeavesEndsTheRequest(t *testing.T) {
 			t.Error("goes on:", path)
 		}
 		eventually(t, "the stream is forgotten", func() bool {
-			return len(s.proxy.streams.telling("apps", "deployments", "")) == 0
+			return len(s.proxy.streams.covering("apps", "deployments", "")) == 0
 		})
 	}
 }
 
-func TestUpgrade(t *testing.T) {
+func TestForwardUpgrade(t *testing.T) {
 	s := start(t, 0, noPods(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "SPDY/3.1" || r.Header.Get("Authorization") != "Bearer "+credential || r.ProtoMajor != 1 {
 			w.WriteHeader(http.StatusBadRequest)
@@ -272,7 +272,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-func TestWithoutAnAPIServer(t *testing.T) {
+func TestForwardServerDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve  func(net.Conn)
 		status int
@@ -316,7 +316,7 @@ func TestWithoutAnAPIServer(t *testing.T) {
 	}
 }
 
-func TestInitialEventsOfAPrimaryKindAreRefused(t *testing.T) {
+func TestForwardInitialEvents(t *testing.T) {
 	s := start(t, time.Minute, noPods(echo))
 	for path, want := range map[string]int{
 		"/apis/apps.nvidia.com/v1alpha1/nimservices?watch=true&sendInitialEvents=true": 422,

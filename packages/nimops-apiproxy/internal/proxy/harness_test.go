@@ -44,7 +44,7 @@ type setup struct {
 	proxy  *Proxy
 	url    string
 	client *http.Client
-	said   chan string
+	logged chan string
 }
 
 // start runs a proxy in front of a handler. Pods are not watched unless the handler serves them.
@@ -83,10 +83,10 @@ func startAt(t *testing.T, spread time.Duration, kinds string, config *rest.Conf
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := make(chan string, 100)
+	logged := make(chan string, 100)
 	made, err := New(Options{
 		Upstream: upstream, Token: token, Primaries: primaries, Selector: selector, Spread: spread, Interval: interval,
-		Limits: stub.Limits{Bytes: 4 << 10, Depth: 16}, Runtime: request.Runtime{UserAgent: "ansible-operator"}, Say: func(text string) { said <- text },
+		Limits: stub.Limits{Bytes: 4 << 10, Depth: 16}, Runtime: request.Runtime{UserAgent: "ansible-operator"}, Log: func(text string) { logged <- text },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func startAt(t *testing.T, spread time.Duration, kinds string, config *rest.Conf
 		cancel()
 		<-done
 	})
-	return &setup{T: t, proxy: made, url: server.URL, client: server.Client(), said: said}
+	return &setup{T: t, proxy: made, url: server.URL, client: server.Client(), logged: logged}
 }
 
 func (s *setup) request(ctx context.Context, method, path string, body io.Reader, headers ...string) *http.Response {

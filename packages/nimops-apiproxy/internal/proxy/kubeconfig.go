@@ -11,17 +11,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
+// entry is the name of all entries of the kubeconfig.
 const entry = "nimops-apiproxy"
 
-// Access is what a client of the proxy must know.
+// Access has the data that a client of the proxy needs.
 type Access struct {
 	Server, Token, Namespace string
 	// Authority is the certificate to trust, as PEM.
 	Authority []byte
 }
 
-// WriteKubeconfig writes what the runtime needs to ask the proxy. The file appears as a whole, for its
-// owner only.
+// WriteKubeconfig writes a kubeconfig for clients of the proxy, atomically and readable only by its owner.
 func WriteKubeconfig(path string, access Access) error {
 	text, err := clientcmd.Write(api.Config{
 		Clusters:       map[string]*api.Cluster{entry: {Server: access.Server, CertificateAuthorityData: access.Authority}},

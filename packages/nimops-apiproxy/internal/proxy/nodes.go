@@ -17,23 +17,24 @@ import (
 )
 
 const (
-	// NodesAnnotation tells custom resources of a change of nodes. The runtime looks at a resource whose
-	// annotations change, if its watches.yaml says so.
+	// NodesAnnotation holds the digest of the nodes on custom resources. A change triggers a reconcile if
+	// watches.yaml has watchAnnotationsChanges for the kind.
 	NodesAnnotation = "nimops.nim/nodes"
 	fieldManager    = "nimops-apiproxy"
 	nodesPath       = "/api/v1/nodes"
-	// Every heartbeat of a kubelet is an event. Read together, they cost a third.
+	// eventRest lets heartbeats of kubelets accumulate: reading them together costs a third.
 	eventRest = 500 * time.Millisecond
-	// Labels of a node often come one after the other, and nodes together.
+	// settleTime is the delay before a write, because labels of a node often change one after the other, and
+	// nodes change together.
 	settleTime = 300 * time.Millisecond
-	// Resources are told no more often.
-	newsInterval = time.Second
-	// How long to wait after a failure.
-	newsRetry = 5 * time.Second
+	// writeInterval is the minimum interval between two writes of the digest.
+	writeInterval = time.Second
+	// writeRetry is the interval after a failed write.
+	writeRetry = 5 * time.Second
 )
 
-// toldOfNodes returns the paths of the resources that depend on nodes. A kind that is not in watches.yaml does not matter.
-func toldOfNodes(primaries *watches.Primaries) []string {
+// nodeListenerPaths returns the collection paths of the kinds of watches.yaml that depend on nodes.
+func nodeListenerPaths(primaries *watches.Primaries) []string {
 	var paths []string
 	for _, item := range nodes.Listeners {
 		if primaries.Has(item.APIVersion, item.Kind) {
@@ -43,16 +44,17 @@ func toldOfNodes(primaries *watches.Primaries) []string {
 	return paths
 }
 
-// nodeNews tells custom resources of nodes: an annotation on each is a digest of all that matters.
+// nodeNotifier triggers the reconcile of custom resources when nodes change: it writes a digest of all relevant
+// facts into an annotation of each.
 //
-// Every replica of the operator does so, whether it leads or not. What it writes depends on the nodes
-// alone, and it writes only what is not there yet, when its own digest has changed: two that see the
-// same write the same, and one that sees a change later writes nothing. What else it depends on is
-// which resources there are, with which specs, if several of a kind.
-type nodeNews struct {
+// Every replica of the operator does so, whether it is the leader or not. The digest depends on the nodes and,
+// if there are several resources, on their names, UIDs and generations. A replica writes only when its own
+// digest changed, and only where the annotation differs. So two replicas that observe the same change write the
+// same value, and the later one writes nothing.
+type nodeNotifier struct {
 	upstream *Upstream
 	paths    []string
-	say      func(string)
+	log      func(string)
 	fleet    *nodes.Fleet
 	changed  chan struct{}
 	rest     time.Duration
@@ -61,105 +63,105 @@ type nodeNews struct {
 	retry    time.Duration
 
 	mu sync.Mutex
-	// Whether all nodes are known: before, the digest is of some.
+	// isComplete is set after the first list; until then, the digest covers only some nodes.
 	isComplete bool
 
-	// Only of tellAll. The digest that was told last.
-	told string
-	// What was said last, so that a failure that lasts is said once.
-	said string
+	// written is the digest that was written last. Only writeChanges uses it and logged.
+	written string
+	// logged is the last message, so that a persistent failure is logged once.
+	logged string
 }
 
-// listener is a resource that is told of nodes.
+// listener is a resource that depends on nodes.
 type listener struct {
 	path string
-	// What tells it from others; empty if it is being deleted.
-	rival string
-	// The digest that it was told last.
-	has string
+	// identity is what identity returned for the resource.
+	identity string
+	// annotation is the current value of NodesAnnotation.
+	annotation string
 }
 
-func newNodeNews(upstream *Upstream, paths []string, say func(string)) *nodeNews {
-	return &nodeNews{
-		upstream: upstream, paths: paths, say: say, fleet: nodes.NewFleet(), changed: make(chan struct{}, 1),
-		rest: eventRest, settle: settleTime, interval: newsInterval, retry: newsRetry,
+func newNodeNotifier(upstream *Upstream, paths []string, log func(string)) *nodeNotifier {
+	return &nodeNotifier{
+		upstream: upstream, paths: paths, log: log, fleet: nodes.NewFleet(), changed: make(chan struct{}, 1),
+		rest: eventRest, settle: settleTime, interval: writeInterval, retry: writeRetry,
 	}
 }
 
-func (n *nodeNews) run(ctx context.Context) {
+func (n *nodeNotifier) run(ctx context.Context) {
 	watch := &follower{
-		upstream: n.upstream, path: nodesPath, isOutline: true, rest: n.rest, see: n.see, keep: n.keep,
-		deny: func() {
-			n.say("nodes may not be watched: resources that depend on them notice a change only at their next reconcile")
+		upstream: n.upstream, path: nodesPath, isMetadataOnly: true, rest: n.rest, onObject: n.observe, onList: n.retain,
+		onDenied: func() {
+			n.log("nodes may not be watched: a change of nodes takes effect only at the next reconcile of a resource")
 		},
 	}
 	var running sync.WaitGroup
 	running.Go(func() { watch.run(ctx) })
 	for _, path := range n.paths {
-		seen := newRivals(n.notifyIfComplete)
-		rivals := &follower{
-			upstream: n.upstream, path: path, isOutline: true, see: seen.see, keep: seen.keep,
-			deny: func() { n.say(path + " may not be watched: when one changes or is deleted, nothing tells the others") },
+		seen := newPeers(n.signalIfComplete)
+		peers := &follower{
+			upstream: n.upstream, path: path, isMetadataOnly: true, onObject: seen.observe, onList: seen.retain,
+			onDenied: func() { n.log(path + " may not be watched: a change or deletion of one does not trigger the others") },
 		}
-		running.Go(func() { rivals.run(ctx) })
+		running.Go(func() { peers.run(ctx) })
 	}
-	running.Go(func() { n.tellAll(ctx) })
+	running.Go(func() { n.writeChanges(ctx) })
 	running.Wait()
 }
 
-func (n *nodeNews) see(of meta, _ []byte, isGone bool) {
-	var matters bool
+func (n *nodeNotifier) observe(of meta, _ []byte, isGone bool) {
+	var isRelevant bool
 	if isGone {
-		matters = n.fleet.Forget(of.name)
+		isRelevant = n.fleet.Forget(of.name)
 	} else {
-		matters = n.fleet.See(of.name, of.text)
+		isRelevant = n.fleet.Observe(of.name, of.text)
 	}
-	if matters {
-		n.notifyIfComplete()
+	if isRelevant {
+		n.signalIfComplete()
 	}
 }
 
-func (n *nodeNews) notifyIfComplete() {
+func (n *nodeNotifier) signalIfComplete() {
 	n.mu.Lock()
 	isComplete := n.isComplete
 	n.mu.Unlock()
 	if isComplete {
-		n.notify()
+		n.signal()
 	}
 }
 
-func (n *nodeNews) keep(listed map[string]bool) {
+func (n *nodeNotifier) retain(listed map[string]bool) {
 	names := make(map[string]bool, len(listed))
 	for name := range listed {
-		names[name[1:]] = true // They have no namespace before the slash.
+		names[name[1:]] = true // Nodes have no namespace before the slash.
 	}
-	mattered := n.fleet.Keep(names)
+	wasRelevant := n.fleet.Retain(names)
 	n.mu.Lock()
 	wasComplete := n.isComplete
 	n.isComplete = true
 	n.mu.Unlock()
-	if mattered || !wasComplete {
-		n.notify()
+	if wasRelevant || !wasComplete {
+		n.signal()
 	}
 }
 
-func (n *nodeNews) notify() {
+func (n *nodeNotifier) signal() {
 	select {
 	case n.changed <- struct{}{}:
 	default:
 	}
 }
 
-// tellAll tells of changes until the context ends.
-func (n *nodeNews) tellAll(ctx context.Context) {
+// writeChanges writes the digest after changes until the context ends.
+func (n *nodeNotifier) writeChanges(ctx context.Context) {
 	for pause(ctx, n.changed, n.settle) {
 		wait := n.interval
-		if err := n.tell(ctx); err != nil && ctx.Err() == nil {
-			n.complain(err)
-			n.notify()
+		if err := n.writeDigest(ctx); err != nil && ctx.Err() == nil {
+			n.logError(err)
+			n.signal()
 			wait = n.retry
 		} else {
-			n.complain(nil)
+			n.logError(nil)
 		}
 		select {
 		case <-ctx.Done():
@@ -168,12 +170,12 @@ func (n *nodeNews) tellAll(ctx context.Context) {
 	}
 }
 
-// pause waits for news, and then for those that come with them; false at the end.
-func pause(ctx context.Context, news <-chan struct{}, settle time.Duration) bool {
+// pause waits for a change and then for the settle time; it returns false when the context ends.
+func pause(ctx context.Context, changed <-chan struct{}, settle time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-news:
+	case <-changed:
 	}
 	select {
 	case <-ctx.Done():
@@ -183,8 +185,8 @@ func pause(ctx context.Context, news <-chan struct{}, settle time.Duration) bool
 	}
 }
 
-// tell writes the digest on all resources that have another, if it is not what was told last.
-func (n *nodeNews) tell(ctx context.Context) error {
+// writeDigest writes the digest to all resources with another value, unless it is the one written last.
+func (n *nodeNotifier) writeDigest(ctx context.Context) error {
 	var all []listener
 	for _, path := range n.paths {
 		found, err := n.listeners(ctx, path)
@@ -194,7 +196,7 @@ func (n *nodeNews) tell(ctx context.Context) error {
 		all = append(all, found...)
 	}
 	wanted := digestFor(all, n.fleet.Digest())
-	if wanted == n.told {
+	if wanted == n.written {
 		return nil
 	}
 	change, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -204,7 +206,7 @@ func (n *nodeNews) tell(ctx context.Context) error {
 		return err
 	}
 	for _, item := range all {
-		if item.has == wanted {
+		if item.annotation == wanted {
 			continue
 		}
 		err := n.upstream.mergePatch(ctx, item.path, fieldManager, change)
@@ -212,12 +214,12 @@ func (n *nodeNews) tell(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", item.path, err)
 		}
 	}
-	n.told = wanted
+	n.written = wanted
 	return nil
 }
 
-// listeners returns the resources at a path; none if there is no such kind yet.
-func (n *nodeNews) listeners(ctx context.Context, path string) ([]listener, error) {
+// listeners returns the resources at a path; none if the kind does not exist yet.
+func (n *nodeNotifier) listeners(ctx context.Context, path string) ([]listener, error) {
 	body, err := n.upstream.open(ctx, path, "", metadataOfListOnly)
 	if isGone(err) {
 		return nil, nil
@@ -229,8 +231,8 @@ func (n *nodeNews) listeners(ctx context.Context, path string) ([]listener, erro
 	var found []listener
 	_, whole, err := rawjson.EditList(io.Discard, body, rawjson.ListEditor{Item: func(item []byte) []byte {
 		if of := readMeta(item); of.name != "" {
-			has := rawjson.Text(rawjson.Find(of.text, "annotations", NodesAnnotation))
-			found = append(found, listener{path + "/" + of.name, rival(of), has})
+			annotation := rawjson.Text(rawjson.Find(of.text, "annotations", NodesAnnotation))
+			found = append(found, listener{path + "/" + of.name, identity(of), annotation})
 		}
 		return nil
 	}})
@@ -240,13 +242,14 @@ func (n *nodeNews) listeners(ctx context.Context, path string) ([]listener, erro
 	return found, err
 }
 
-func (n *nodeNews) complain(err error) {
+// logError logs an error unless it is the same as before; nil resets this.
+func (n *nodeNotifier) logError(err error) {
 	text := ""
 	if err != nil {
-		text = "cannot tell of a change of nodes: " + err.Error()
+		text = "cannot update the annotation " + NodesAnnotation + ": " + err.Error()
 	}
-	if text != n.said && text != "" {
-		n.say(text)
+	if text != n.logged && text != "" {
+		n.log(text)
 	}
-	n.said = text
+	n.logged = text
 }

@@ -116,7 +116,7 @@ func (c *cluster) set(change func()) {
 }
 
 // news starts the news of a cluster's nodes, with short times.
-func news(t *testing.T, c *cluster) chan string {
+func notifyNodes(t *testing.T, c *cluster) chan string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(c.serve))
 	server.EnableHTTP2 = true
@@ -131,19 +131,19 @@ func news(t *testing.T, c *cluster) chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := make(chan string, 100)
-	made := newNodeNews(upstream, []string{policies}, func(text string) { said <- text })
+	logged := make(chan string, 100)
+	made := newNodeNotifier(upstream, []string{policies}, func(text string) { logged <- text })
 	made.rest, made.settle, made.interval, made.retry = time.Millisecond, 50*time.Millisecond, 60*time.Millisecond, 100*time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { made.run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return said
+	return logged
 }
 
-func TestPoliciesAreToldOfNodesThatMatter(t *testing.T) {
+func TestNodeNotifierRelevantChange(t *testing.T) {
 	c := newCluster("a", "b")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
 	c.nodes.query(t)
 	for number, event := range []string{
@@ -156,9 +156,9 @@ func TestPoliciesAreToldOfNodesThatMatter(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreToldWhenOthersCome(t *testing.T) {
+func TestNodeNotifierPeers(t *testing.T) {
 	c := newCluster("a", "b")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
 	c.policies.query(t)
 	c.set(func() { delete(c.annotations, "a") })
@@ -174,9 +174,9 @@ func TestPoliciesAreToldWhenOthersCome(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatWentUnseenIsTold(t *testing.T) {
+func TestNodeNotifierPeersRelist(t *testing.T) {
 	c := newCluster("a", "b")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a b" })
 	c.policies.query(t)
 	c.set(func() { delete(c.annotations, "a") })
@@ -184,9 +184,9 @@ func TestAPolicyThatWentUnseenIsTold(t *testing.T) {
 	eventually(t, "told", func() bool { return c.changes() == "a b b" })
 }
 
-func TestAPolicyAloneIsToldOfNodesOnly(t *testing.T) {
+func TestNodeNotifierSinglePolicy(t *testing.T) {
 	c := newCluster("a")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
 	c.policies.query(t)
 	for _, kind := range []string{"MODIFIED", "DELETED", "ADDED"} {
@@ -198,9 +198,9 @@ func TestAPolicyAloneIsToldOfNodesOnly(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreNotToldOfWhatDoesNotMatter(t *testing.T) {
+func TestNodeNotifierIrrelevantChange(t *testing.T) {
 	c := newCluster("a")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
 	c.nodes.query(t)
 	for _, event := range []string{
@@ -218,10 +218,10 @@ func TestPoliciesAreNotToldOfWhatDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestChangesTogetherAreToldOnce(t *testing.T) {
+func TestNodeNotifierSettles(t *testing.T) {
 	c := newCluster("a")
 	c.listed = gpuNode("gpu-0", "") + "," + gpuNode("gpu-1", "")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
 	c.nodes.query(t)
 	for number := range 50 {
@@ -234,7 +234,7 @@ func TestChangesTogetherAreToldOnce(t *testing.T) {
 	}
 }
 
-func TestEventsOfABusyCollectionAreReadTogether(t *testing.T) {
+func TestFollowerRest(t *testing.T) {
 	stream := newStreamer()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("watch") == "" {
@@ -251,8 +251,8 @@ func TestEventsOfABusyCollectionAreReadTogether(t *testing.T) {
 	seen := make(chan time.Time, 100)
 	f := &follower{
 		upstream: upstream, path: nodesPath, rest: 400 * time.Millisecond,
-		see:  func(meta, []byte, bool) { seen <- time.Now() },
-		keep: func(map[string]bool) {},
+		onObject: func(meta, []byte, bool) { seen <- time.Now() },
+		onList:   func(map[string]bool) {},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -281,12 +281,12 @@ func TestEventsOfABusyCollectionAreReadTogether(t *testing.T) {
 	<-done
 }
 
-func TestTwoReplicasDoNotTellTwice(t *testing.T) {
+func TestNodeNotifierTwoReplicas(t *testing.T) {
 	c := newCluster("a")
 	c.listed = gpuNode("gpu", "")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told by the first", func() bool { return c.changes() == "a" })
-	news(t, c)
+	notifyNodes(t, c)
 	c.nodes.query(t)
 	c.nodes.query(t)
 	time.Sleep(200 * time.Millisecond)
@@ -295,9 +295,9 @@ func TestTwoReplicasDoNotTellTwice(t *testing.T) {
 	}
 }
 
-func TestNodesAreAskedForInOutline(t *testing.T) {
+func TestNodeNotifierMetadataOnly(t *testing.T) {
 	c := newCluster()
-	news(t, c)
+	notifyNodes(t, c)
 	query := c.nodes.query(t)
 	if !strings.Contains(query, "resourceVersion=1&") || !strings.Contains(query, "allowWatchBookmarks=true") {
 		t.Error(query)
@@ -311,10 +311,10 @@ func TestNodesAreAskedForInOutline(t *testing.T) {
 	})
 }
 
-func TestANodeThatWentUnseenIsTold(t *testing.T) {
+func TestNodeNotifierRelist(t *testing.T) {
 	c := newCluster("a")
 	c.listed = gpuNode("gpu", "")
-	news(t, c)
+	notifyNodes(t, c)
 	eventually(t, "told at the start", func() bool { return c.changes() == "a" })
 	c.nodes.query(t)
 	c.set(func() { c.listed = "" })
@@ -322,41 +322,41 @@ func TestANodeThatWentUnseenIsTold(t *testing.T) {
 	eventually(t, "told", func() bool { return c.changes() == "a a" })
 }
 
-func TestAFailureIsSaidOnceAndTriedAgain(t *testing.T) {
+func TestNodeNotifierRetry(t *testing.T) {
 	c := newCluster("a")
 	c.refuse["PATCH "+policies+"/a"] = http.StatusForbidden
-	said := news(t, c)
-	want := "cannot tell of a change of nodes: " + policies + "/a: HTTP status 403"
-	if got := <-said; got != want {
+	logged := notifyNodes(t, c)
+	want := "cannot update the annotation nimops.nim/nodes: " + policies + "/a: HTTP status 403"
+	if got := <-logged; got != want {
 		t.Error(got)
 	}
 	time.Sleep(300 * time.Millisecond)
 	c.set(func() { clear(c.refuse) })
 	eventually(t, "told", func() bool { return c.changes() == "a" })
-	if len(said) > 0 {
-		t.Error(<-said)
+	if len(logged) > 0 {
+		t.Error(<-logged)
 	}
 }
 
-func TestAPolicyThatGoesAndAKindThatIsNotThere(t *testing.T) {
+func TestNodeNotifierNotFound(t *testing.T) {
 	c := newCluster("a", "b")
 	c.refuse["PATCH "+policies+"/a"] = http.StatusNotFound
-	said := news(t, c)
+	logged := notifyNodes(t, c)
 	eventually(t, "told", func() bool { return c.changes() == "b" })
 	c.set(func() { c.refuse["GET "+policies] = http.StatusNotFound })
 	c.nodes.query(t)
 	c.nodes.events <- `{"type":"ADDED","object":` + gpuNode("gpu", "") + `}`
 	time.Sleep(200 * time.Millisecond)
-	if len(said) > 0 {
-		t.Error(<-said)
+	if len(logged) > 0 {
+		t.Error(<-logged)
 	}
 }
 
-func TestNodesThatMayNotBeWatched(t *testing.T) {
+func TestNodeNotifierForbidden(t *testing.T) {
 	c := newCluster("a")
 	c.refuse["GET "+nodesPath] = http.StatusForbidden
-	said := news(t, c)
-	if got := <-said; !strings.HasPrefix(got, "nodes may not be watched") {
+	logged := notifyNodes(t, c)
+	if got := <-logged; !strings.HasPrefix(got, "nodes may not be watched") {
 		t.Error(got)
 	}
 	if got := c.changes(); got != "" {
@@ -364,7 +364,7 @@ func TestNodesThatMayNotBeWatched(t *testing.T) {
 	}
 }
 
-func TestNodesAreOnlyLookedAtForThoseWhoAreTold(t *testing.T) {
+func TestNodeListenerPathsNone(t *testing.T) {
 	c := newCluster("a")
 	s := start(t, 0, c.serve)
 	time.Sleep(200 * time.Millisecond)
@@ -375,20 +375,20 @@ func TestNodesAreOnlyLookedAtForThoseWhoAreTold(t *testing.T) {
 			}
 		}
 	})
-	if got := toldOfNodes(s.proxy.options.Primaries); got != nil {
+	if got := nodeListenerPaths(s.proxy.options.Primaries); got != nil {
 		t.Error(got)
 	}
 }
 
-func TestDriversAreToldOfNodesToo(t *testing.T) {
+func TestNodeListenerPathsDriver(t *testing.T) {
 	s := startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1alpha1, kind: NVIDIADriver}\n", newCluster("a").serve)
 	want := []string{"/apis/nvidia.com/v1alpha1/nvidiadrivers"}
-	if got := toldOfNodes(s.proxy.options.Primaries); !slices.Equal(got, want) {
+	if got := nodeListenerPaths(s.proxy.options.Primaries); !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }
 
-func TestAProxyWithPoliciesTellsThem(t *testing.T) {
+func TestProxyNodeNotifier(t *testing.T) {
 	c := newCluster("a")
 	startWith(t, 0, watchesYML+"- {group: nvidia.com, version: v1, kind: ClusterPolicy}\n", c.serve)
 	eventually(t, "told", func() bool { return c.changes() == "a" })

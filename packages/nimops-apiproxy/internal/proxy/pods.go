@@ -13,10 +13,10 @@ import (
 	"nimops.nim/apiproxy/internal/digest"
 )
 
-// workload is what a pod belongs to.
+// workload identifies the object that a pod belongs to.
 type workload struct{ group, resource, namespace, name string }
 
-// Labels that name the workload of pods that it does not own itself.
+// Labels of a pod that name its workload if that does not own the pod itself.
 const (
 	groupLabel     = "leaderworkerset.sigs.k8s.io/name"
 	inferenceLabel = "serving.kserve.io/inferenceservice"
@@ -50,9 +50,9 @@ func workloadOf(pod *digest.Pod) (workload, bool) {
 	return workload{}, false
 }
 
-// faults are the pods that cannot serve, by their workload. Others are not kept.
+// faults holds the pods that cannot serve, by their workload.
 type faults struct {
-	// changed is told of a workload when the faults of its pods have changed.
+	// changed is called with a workload when the faults of its pods changed.
 	changed func(workload)
 
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ func newFaults(changed func(workload)) *faults {
 	return &faults{changed: changed, pods: map[string]workload{}, of: map[workload]map[string]string{}}
 }
 
-// summary returns the faults of a workload's pods: each once, without saying of which pod.
+// summary returns the distinct faults of a workload's pods, without their names.
 func (f *faults) summary(of workload) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,8 +83,8 @@ func summarize(pods map[string]string) string {
 	return strings.Join(slices.Compact(all), "\n")
 }
 
-// see takes notice of a pod; isGone if it was deleted.
-func (f *faults) see(pod *digest.Pod, isGone bool) {
+// observe records a pod; isGone if it was deleted.
+func (f *faults) observe(pod *digest.Pod, isGone bool) {
 	fault := ""
 	of, known := workloadOf(pod)
 	if known && !isGone {
@@ -93,7 +93,7 @@ func (f *faults) see(pod *digest.Pod, isGone bool) {
 	f.set(pod.Metadata.Namespace+"/"+pod.Metadata.Name, of, fault)
 }
 
-// set replaces the fault of a pod; none removes it.
+// set replaces the fault of a pod; an empty one removes it.
 func (f *faults) set(pod string, of workload, fault string) {
 	f.mu.Lock()
 	if before, known := f.pods[pod]; known && (fault == "" || before != of) {
@@ -121,8 +121,8 @@ func (f *faults) set(pod string, of workload, fault string) {
 	}
 }
 
-// keep forgets pods that a list did not have.
-func (f *faults) keep(namespace string, listed map[string]bool) {
+// retain removes the pods that are missing from a list.
+func (f *faults) retain(namespace string, listed map[string]bool) {
 	f.mu.Lock()
 	var gone []string
 	for pod := range f.pods {
@@ -136,8 +136,8 @@ func (f *faults) keep(namespace string, listed map[string]bool) {
 	}
 }
 
-// followPods looks at the pods of a namespace; at those of all, if that is empty.
-func followPods(upstream *Upstream, namespace, selector string, faults *faults, say func(string)) *follower {
+// followPods returns a follower of the pods of a namespace, or of all namespaces if it is empty.
+func followPods(upstream *Upstream, namespace, selector string, faults *faults, log func(string)) *follower {
 	path, where := "/api/v1/pods", "all namespaces"
 	if namespace != "" {
 		path, where = "/api/v1/namespaces/"+url.PathEscape(namespace)+"/pods", "namespace "+namespace
@@ -146,15 +146,15 @@ func followPods(upstream *Upstream, namespace, selector string, faults *faults, 
 		upstream: upstream,
 		path:     path,
 		query:    url.Values{"labelSelector": {selector}},
-		see: func(_ meta, object []byte, isGone bool) {
+		onObject: func(_ meta, object []byte, isGone bool) {
 			var pod digest.Pod
 			if json.Unmarshal(object, &pod) == nil {
-				faults.see(&pod, isGone)
+				faults.observe(&pod, isGone)
 			}
 		},
-		keep: func(listed map[string]bool) { faults.keep(namespace, listed) },
-		deny: func() {
-			say("pods may not be watched in " + where + ": their faults are only seen by the next look at their workload")
+		onList: func(listed map[string]bool) { faults.retain(namespace, listed) },
+		onDenied: func() {
+			log("pods may not be watched in " + where + ": their faults are noticed only at the next reconcile")
 		},
 	}
 }

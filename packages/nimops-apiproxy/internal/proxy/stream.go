@@ -14,15 +14,15 @@ import (
 	"nimops.nim/apiproxy/internal/request"
 )
 
-// A longer line is no event of Kubernetes: it passes without being looked at.
+// longestLine is the length of the longest event. A longer line passes unchanged.
 const longestLine = largestObject
 
-// event is a line of a watch, as far as it is looked at.
+// event is a parsed line of a watch.
 type event struct {
 	kind   string
 	object []byte
 	meta   meta
-	// Where the object is in the line.
+	// start and end are the bounds of the object in the line.
 	start, end int
 }
 
@@ -30,7 +30,7 @@ type event struct {
 type meta struct {
 	namespace, name, uid, resourceVersion string
 	owners                                []byte
-	// The whole metadata.
+	// text is the whole metadata.
 	text []byte
 }
 
@@ -75,30 +75,28 @@ func readEvent(line []byte) (event, bool) {
 	return found, true
 }
 
-// observer is told of the events of a stream, in their order, and may replace an event's object; nil
-// leaves it as it is.
+// observer receives the events of a stream in order. It returns a replacement for the object, or nil to keep it.
 type observer func(*stream, event) []byte
 
-// stream is a watch of the runtime that is open. Events of the API server pass it, and others can be
-// added.
+// stream is an open watch of the runtime. It forwards the API server's events, and others can be added.
 type stream struct {
 	collection request.Collection
 	observe    observer
 
 	mu  sync.Mutex
 	out io.WriteCloser
-	// The resourceVersion up to which the runtime has seen the collection. An added event carries that
-	// of its object, which may be far older or newer: the runtime would continue from there. A bookmark
-	// after it puts that right.
+	// position is the resourceVersion up to which the runtime has seen the collection. An added event carries
+	// the version of its object, which may be far older or newer, and the runtime would resume from there. A
+	// bookmark after it corrects that.
 	position  string
 	bookmarks bool
-	// While an event is being made, the objects of which the API server's events have passed: what is
-	// being made is older than those.
+	// making counts the events that are being made. Meanwhile, touched has the objects whose events from the
+	// API server passed: these are newer than the events being made.
 	making  int
 	touched map[string]bool
 }
 
-// copy passes the API server's events on until they end.
+// copy forwards the API server's events until they end.
 func (s *stream) copy(from io.Reader) error {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var line []byte
@@ -119,7 +117,7 @@ func (s *stream) copy(from io.Reader) error {
 	}
 }
 
-// readLine appends a line, or as much of it as may be held.
+// readLine appends a line, or as much of it as longestLine allows.
 func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -153,10 +151,10 @@ func (s *stream) pass(line []byte) error {
 	return err
 }
 
-// isSame returns whether two texts are one and the same.
+// isSame reports whether two texts share their memory.
 func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// begin announces that an event is being made; end must follow.
+// begin announces that an event is being made; the caller must call end afterwards.
 func (s *stream) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,11 +171,11 @@ func (s *stream) end() {
 	}
 }
 
-// errOvertaken says that the API server's own event of an object has passed.
+// errOvertaken means that the API server's own event for an object passed first.
 var errOvertaken = errors.New("overtaken")
 
-// add writes an event that was made after begin, unless the stream has told of the object since. If
-// it has, what was made could be the older of both, and would remain: even an object that is gone.
+// add writes an event that was made after begin, unless an event for the object passed since. The added event
+// could then be the older one and would stay in the runtime's cache, even if the object is deleted.
 func (s *stream) add(kind string, object []byte) error {
 	identity := readMeta(object)
 	head := rawjson.Find(object, "apiVersion")

@@ -11,11 +11,11 @@ import (
 	"nimops.nim/apiproxy/internal/request"
 )
 
-// streams are the watches that the runtime has open.
+// streams holds the open watches of the runtime.
 type streams struct {
 	mu   sync.Mutex
 	open []*stream
-	// Is told when one opens.
+	// opened is called when a watch opens.
 	opened func()
 }
 
@@ -37,8 +37,8 @@ func (s *streams) of(collection request.Collection) []*stream {
 	return s.where(func(open request.Collection) bool { return open == collection })
 }
 
-// telling returns the streams that tell of an object of a resource.
-func (s *streams) telling(group, resource, namespace string) []*stream {
+// covering returns the streams that include a resource in a namespace.
+func (s *streams) covering(group, resource, namespace string) []*stream {
 	return s.where(func(open request.Collection) bool {
 		return open.Group == group && open.Resource == resource &&
 			(open.Namespace == "" || open.Namespace == namespace)
@@ -57,8 +57,7 @@ func (s *streams) where(is func(request.Collection) bool) []*stream {
 	return found
 }
 
-// body puts a stream between the body of an answer and its reader. Events may be added if it is the
-// runtime's.
+// body puts a stream between the body of a response and its reader. Events can be added only to the runtime's.
 func (s *streams) body(opened *stream, upstream io.ReadCloser, isRuntime bool) io.ReadCloser {
 	reader, writer := io.Pipe()
 	opened.out = writer
@@ -73,7 +72,7 @@ func (s *streams) body(opened *stream, upstream io.ReadCloser, isRuntime bool) i
 	return &editedBody{reader, upstream}
 }
 
-// editedBody is what is read instead of a body; closing it ends both.
+// editedBody replaces the body of a response; Close closes both.
 type editedBody struct {
 	*io.PipeReader
 	upstream io.Closer

@@ -54,7 +54,7 @@ func listWith(next string, items ...string) string {
 
 const viaRuntime = "X-Forwarded-For"
 
-func TestListsHaveStubsWhoeverAsks(t *testing.T) {
+func TestListStubs(t *testing.T) {
 	items := []string{service("new", 5, 2), largeService("large", 9000), service("new2", 5, 2)}
 	for name, c := range map[string]struct {
 		query   string
@@ -82,7 +82,7 @@ func TestListsHaveStubsWhoeverAsks(t *testing.T) {
 	}
 }
 
-func TestPagesHaveStubs(t *testing.T) {
+func TestListPagesStubs(t *testing.T) {
 	api := newPrimary(listWith("next", service("new", 5, 2), largeService("a", 9000)), listWith("", largeService("b", 9000), service("new2", 5, 2)))
 	s := start(t, time.Hour, noPods(api.serve))
 	if got := shape(t, s.get(services+first)); got != "new (a)" {
@@ -93,7 +93,7 @@ func TestPagesHaveStubs(t *testing.T) {
 	}
 }
 
-func TestDeferredOnesFollowAsStubs(t *testing.T) {
+func TestDeferralStubs(t *testing.T) {
 	items := make([]string, 0, len(six))
 	api := newPrimary()
 	for _, name := range six {
@@ -113,7 +113,7 @@ func TestDeferredOnesFollowAsStubs(t *testing.T) {
 	}
 }
 
-func TestEventsHaveStubs(t *testing.T) {
+func TestWatchStubs(t *testing.T) {
 	for name, headers := range map[string][]string{"the runtime": nil, "another client": {"User-Agent", "Python"}} {
 		for _, spread := range []time.Duration{0, time.Hour} {
 			t.Run(fmt.Sprint(name, spread), func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestEventsHaveStubs(t *testing.T) {
 	}
 }
 
-// TestAStubBecomesWhole is the way back: the resource is shortened, and what is seen is the whole again.
-func TestAStubBecomesWhole(t *testing.T) {
+// TestWatchStubShortened is the way back: the resource is shortened, and what is seen is the whole again.
+func TestWatchStubShortened(t *testing.T) {
 	api := newPrimary(listOf(""))
 	s := start(t, time.Hour, noPods(api.serve))
 	w := s.watch(services + "?watch=true&resourceVersion=100")
@@ -161,7 +161,7 @@ func TestAStubBecomesWhole(t *testing.T) {
 	}
 }
 
-func TestObjectsAreStubsWhoeverAsks(t *testing.T) {
+func TestGetStubs(t *testing.T) {
 	api := newPrimary()
 	api.set("large", 0, largeService("large", 9000))
 	api.set("status", 0, largeService("status", 9000))
@@ -190,7 +190,7 @@ func TestObjectsAreStubsWhoeverAsks(t *testing.T) {
 	}
 }
 
-func TestOtherKindsAreLeftAlone(t *testing.T) {
+func TestGetOtherKinds(t *testing.T) {
 	large := strings.Replace(largeService("a", 9000), "apps.nvidia.com/v1alpha1", "v1", 1)
 	s := start(t, time.Hour, noPods(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -219,8 +219,8 @@ func writes(t *testing.T) (*setup, chan written) {
 
 const object = "/apis/apps.nvidia.com/v1alpha1/namespaces/ns/nimservices/a"
 
-// TestAWrittenStubKeepsTheSpec: the runtime writes whole objects to set finalizers, and its cache has stubs.
-func TestAWrittenStubKeepsTheSpec(t *testing.T) {
+// TestPutStub: the runtime writes whole objects to set finalizers, and its cache has stubs.
+func TestPutStub(t *testing.T) {
 	s, came := writes(t)
 	reduced := string(stub.Limits{Bytes: 100, Depth: 9}.Reduce([]byte(largeService("a", 9000))))
 	given := strings.Replace(reduced, `["f"]`, `["f","g"]`, 1)
@@ -249,8 +249,8 @@ func TestAWrittenStubKeepsTheSpec(t *testing.T) {
 	}
 }
 
-// TestAStubOfUnknownLength: as kubectl sends it.
-func TestAStubOfUnknownLength(t *testing.T) {
+// TestPutStubUnknownLength: as kubectl sends it.
+func TestPutStubUnknownLength(t *testing.T) {
 	s, came := writes(t)
 	reduced := stub.Limits{Bytes: 100, Depth: 9}.Reduce([]byte(largeService("a", 9000)))
 	for _, body := range []string{string(reduced), largeService("a", 2<<20)} {
@@ -263,7 +263,7 @@ func TestAStubOfUnknownLength(t *testing.T) {
 	}
 }
 
-func TestOthersMayNotWriteAStub(t *testing.T) {
+func TestPutStubOtherClient(t *testing.T) {
 	s, came := writes(t)
 	reduced := stub.Limits{Bytes: 100, Depth: 9}.Reduce([]byte(largeService("a", 9000)))
 	response := s.request(context.Background(), http.MethodPut, object, bytes.NewReader(reduced), "User-Agent", "Python", viaRuntime, "127.0.0.1")
@@ -273,9 +273,9 @@ func TestOthersMayNotWriteAStub(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTheProxy: twenty resources of 1.4 MB are listed, watched and read by name. Decoded, they take
+// TestProxyMemory: twenty resources of 1.4 MB are listed, watched and read by name. Decoded, they take
 // 700 MiB; what is counted includes the simulated API server.
-func TestMemoryOfTheProxy(t *testing.T) {
+func TestProxyMemory(t *testing.T) {
 	var peak atomic.Uint64
 	large := largeService("a", 1400000)
 	list := listWith("", strings.Split(strings.Repeat(large+"\n", 19)+large, "\n")...)
@@ -337,10 +337,10 @@ func benchmarkList(b *testing.B, edit func([]byte) []byte) {
 	}
 }
 
-func BenchmarkListAsItIs(b *testing.B) {
+func BenchmarkEditListUnchanged(b *testing.B) {
 	benchmarkList(b, func(item []byte) []byte { return item })
 }
 
-func BenchmarkListReduced(b *testing.B) {
+func BenchmarkEditListReduce(b *testing.B) {
 	benchmarkList(b, stub.Limits{Bytes: stub.MaxBytes, Depth: stub.MaxDepth}.Reduce)
 }

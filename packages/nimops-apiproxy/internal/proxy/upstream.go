@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The runtime's own objects are much smaller: etcd refuses larger ones.
+// largestObject limits how much of an object is read. Objects are much smaller: etcd rejects larger ones.
 const largestObject = 32 << 20
 
-// LoadConfig finds the API server as controller-runtime does: by KUBECONFIG, else as a pod, else by
-// the kubeconfig in the home folder. It also returns the namespace of the context.
+// LoadConfig finds the API server as controller-runtime does: from KUBECONFIG, the pod's service account, or the
+// kubeconfig in the home directory. It also returns the namespace of the context.
 func LoadConfig() (*rest.Config, string, error) {
 	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		config, err := rest.InClusterConfig()
@@ -49,20 +49,20 @@ func LoadConfig() (*rest.Config, string, error) {
 	return config, namespace, err
 }
 
-// Upstream is the API server.
+// Upstream is a client of the API server.
 type Upstream struct {
 	url       *url.URL
 	transport http.RoundTripper
-	// For watches of the proxy's own.
+	// following is for the proxy's own watches.
 	following http.RoundTripper
 	userAgent string
 }
 
-// NewUpstream uses the credentials of a configuration, in all the ways of client-go.
+// NewUpstream returns a client that authenticates as the configuration says, with all methods of client-go.
 func NewUpstream(config *rest.Config, userAgent string) (*Upstream, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = userAgent
-	// What is compressed passes compressed; what is not, is wanted so.
+	// Compressed responses pass compressed; the proxy does not request compression itself.
 	config.DisableCompression = true
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -84,7 +84,7 @@ func NewUpstream(config *rest.Config, userAgent string) (*Upstream, error) {
 	return &Upstream{url: server, transport: byUpgrade{plain, upgrading}, following: following, userAgent: userAgent}, nil
 }
 
-// withReadAhead reads as much from a connection as has come: TLS alone asks the kernel twice for each event.
+// withReadAhead reads all data that a connection has: TLS alone would make two system calls per event.
 func withReadAhead(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	dial := config.Dial
@@ -101,6 +101,7 @@ func withReadAhead(config *rest.Config) *rest.Config {
 	return config
 }
 
+// readAhead is a connection with a read buffer.
 type readAhead struct {
 	net.Conn
 	in *bufio.Reader
@@ -108,8 +109,8 @@ type readAhead struct {
 
 func (r readAhead) Read(into []byte) (int, error) { return r.in.Read(into) }
 
-// byUpgrade sends requests that become another protocol (exec, port-forward) over HTTP/1.1: HTTP/2
-// has no upgrade.
+// byUpgrade sends requests that upgrade the protocol (exec, port-forward) over HTTP/1.1, because HTTP/2 has no
+// upgrade.
 type byUpgrade struct{ plain, upgrading http.RoundTripper }
 
 func (b byUpgrade) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -119,22 +120,22 @@ func (b byUpgrade) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.plain.RoundTrip(r)
 }
 
-// statusError is an answer that is not 200.
+// statusError is the status code of a response other than 200.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("HTTP status %d", int(s)) }
 
-// open asks for something on the proxy's own behalf.
+// open sends a GET on the proxy's own behalf.
 func (u *Upstream) open(ctx context.Context, path, query, accept string) (io.ReadCloser, error) {
 	return u.ask(ctx, u.transport, http.MethodGet, path, query, nil, "Accept", accept)
 }
 
-// follow asks for a watch, over a connection of its own: HTTP/2 costs several times as much for each event.
+// follow opens a watch over its own HTTP/1.1 connection: HTTP/2 costs several times as much per event.
 func (u *Upstream) follow(ctx context.Context, path, query, accept string) (io.ReadCloser, error) {
 	return u.ask(ctx, u.following, http.MethodGet, path, query, nil, "Accept", accept)
 }
 
-// ask returns the body of an answer of 200.
+// ask returns the body of a response with status 200.
 func (u *Upstream) ask(
 	ctx context.Context, by http.RoundTripper, method, path, query string, body io.Reader, headers ...string,
 ) (io.ReadCloser, error) {
@@ -169,7 +170,7 @@ func (u *Upstream) get(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(body, largestObject))
 }
 
-// mergePatch changes an object.
+// mergePatch patches an object.
 func (u *Upstream) mergePatch(ctx context.Context, path, manager string, change []byte) error {
 	body, err := u.ask(ctx, u.transport, http.MethodPatch, path, url.Values{"fieldManager": {manager}}.Encode(), bytes.NewReader(change),
 		"Accept", metadataOnly, "Content-Type", "application/merge-patch+json")
@@ -181,7 +182,7 @@ func (u *Upstream) mergePatch(ctx context.Context, path, manager string, change 
 	return err
 }
 
-// isGone returns whether an error says that there is no such object.
+// isGone reports whether an error means that the object does not exist.
 func isGone(err error) bool {
 	var status statusError
 	return errors.As(err, &status) && status == http.StatusNotFound

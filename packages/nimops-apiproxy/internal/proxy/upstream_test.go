@@ -39,7 +39,7 @@ users: [{name: u, user: {%s}}]
 	return file
 }
 
-func TestCredentials(t *testing.T) {
+func TestLoadConfigCredentials(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(secret, []byte("from-a-file"), 0o600); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestWithoutAnyConfiguration(t *testing.T) {
+func TestLoadConfigMissing(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Setenv("HOME", t.TempDir())
@@ -100,7 +100,7 @@ func TestWithoutAnyConfiguration(t *testing.T) {
 	}
 }
 
-func TestProxyOfTheCluster(t *testing.T) {
+func TestLoadConfigProxyURL(t *testing.T) {
 	through := make(chan string, 100)
 	middle := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		through <- r.Method + " " + r.Host

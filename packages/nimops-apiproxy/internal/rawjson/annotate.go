@@ -3,8 +3,8 @@
 
 package rawjson
 
-// Annotate returns a Kubernetes object with an annotation set, and whether it could. Key and value
-// must need no escapes in JSON.
+// Annotate returns a Kubernetes object with an annotation, and whether the object is well-formed enough. Key and
+// value must need no escapes in JSON.
 func Annotate(object []byte, key, value string) ([]byte, bool) {
 	member := `"` + key + `":"` + value + `"`
 	metadata, at, end := find(object, 0, len(object), "metadata")
@@ -37,8 +37,8 @@ func WithoutAnnotation(object []byte, key string) []byte {
 	return object
 }
 
-// WithoutStatusFields returns a Kubernetes object without the entries of managedFields that are about
-// its status; the same text if it has none.
+// WithoutStatusFields returns a Kubernetes object without the entries of managedFields for its status; the same
+// text if it has none.
 func WithoutStatusFields(object []byte) []byte {
 	_, at, end := find(object, 0, len(object), "metadata")
 	fields, from, to := find(object, at, end, "managedFields")

@@ -11,20 +11,19 @@ import (
 
 const buffer = 64 << 10
 
-// ListEditor says what becomes of the items of a list.
+// ListEditor edits the items of a list.
 type ListEditor struct {
-	// Item returns what an item is replaced by, nil to leave it out. The text is only valid during
-	// the call.
+	// Item returns the replacement of an item, or nil to omit it. The text is only valid during the call.
 	Item func(item []byte) []byte
-	// More returns items to add after the last one; it may be nil.
+	// More returns items to append; it may be nil.
 	More func() [][]byte
 }
 
 var errUnexpected = errors.New("not a list")
 
-// EditList copies a Kubernetes list while it arrives, and never holds more than one item of it.
-// What does not look like a list is copied unchanged. It returns the list's metadata, and whether it
-// understood the whole list; the error is one of reading or writing.
+// EditList copies a Kubernetes list while it arrives and never holds more than one item. Text that is not a list
+// is copied unchanged. It returns the list's metadata, and whether it parsed the whole list; the error is one of
+// reading or writing.
 func EditList(to io.Writer, from io.Reader, edit ListEditor) (metadata []byte, whole bool, err error) {
 	in, isIn := from.(*bufio.Reader)
 	if !isIn {
@@ -132,7 +131,7 @@ func (c *listCopier) items() error {
 	next, err := c.peek()
 	for err == nil && next != ']' {
 		if c.item, err = c.value(c.item[:0]); err != nil {
-			// Cut off: the reader of the copy shall see that, too.
+			// Copy the incomplete item, so that the reader notices that the list was cut off.
 			_ = write(c.item)
 			return err
 		}
@@ -159,7 +158,7 @@ func (c *listCopier) items() error {
 	return c.expect(']')
 }
 
-// peek skips space and returns the next byte, without taking it.
+// peek skips space and returns the next byte without consuming it.
 func (c *listCopier) peek() (byte, error) {
 	for {
 		next, err := c.in.ReadByte()
@@ -172,7 +171,7 @@ func (c *listCopier) peek() (byte, error) {
 	}
 }
 
-// expect copies one byte that must come next.
+// expect copies one byte, which must be the expected one.
 func (c *listCopier) expect(expected byte) error {
 	next, err := c.peek()
 	if err != nil {
@@ -185,7 +184,7 @@ func (c *listCopier) expect(expected byte) error {
 	return c.out.WriteByte(next)
 }
 
-// value appends the next value; with an error, what there is of it.
+// value appends the next value, or the part before an error.
 func (c *listCopier) value(text []byte) ([]byte, error) {
 	depth, quoted := 0, false
 	for {
@@ -215,7 +214,7 @@ func (c *listCopier) value(text []byte) ([]byte, error) {
 			depth++
 		case '}', ']', ',':
 			if depth == 0 {
-				// The end of a number or a word, which belongs to what is around it.
+				// The end of a number or a word; the byte belongs to the surrounding value.
 				if len(text) == 0 {
 					return text, errors.Join(errUnexpected, c.in.UnreadByte())
 				}
@@ -236,7 +235,7 @@ func (c *listCopier) value(text []byte) ([]byte, error) {
 	}
 }
 
-// cut makes an end inside of a list an error.
+// cut turns an EOF inside a list into an error.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestMembersOfWhatIsNoObject(t *testing.T) {
+func TestMembersInvalidObject(t *testing.T) {
 	for _, text := range []string{"", "x", "[", `{"a"`, `{"a":`, `{"a":1`, `{"a":"`, `{"a":"\`, `{"a":{"b":[}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`} {
 		if Members([]byte(text), func([]byte, int, int) bool { return true }) {
 			t.Errorf("%q passes for an object", text)
@@ -141,7 +141,7 @@ func TestEditList(t *testing.T) {
 	}
 }
 
-func TestEditListPassesWhatIsNone(t *testing.T) {
+func TestEditListNotAList(t *testing.T) {
 	for _, text := range []string{`[1,2]`, `plain`, `{"items":{"a":1}} x`, `{"a" 1}`, `{"items":[1}`, `{"items":[1 2]}`, `{1:2}`, `{"a":1]`, `{"items":[,]}`} {
 		var out bytes.Buffer
 		_, whole, err := EditList(&out, strings.NewReader(text), ListEditor{Item: func(item []byte) []byte { return item }})
@@ -154,7 +154,7 @@ func TestEditListPassesWhatIsNone(t *testing.T) {
 	}
 }
 
-func TestEditListThatIsCutOff(t *testing.T) {
+func TestEditListTruncated(t *testing.T) {
 	whole := `{"metadata":{"a":1},"items":[{"a":"b"},{"c":"d\""}],"x":1}`
 	for end := range len(whole) {
 		var out bytes.Buffer

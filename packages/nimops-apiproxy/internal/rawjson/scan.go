@@ -3,16 +3,16 @@
 
 // Package rawjson finds and replaces parts of JSON text without decoding the rest of it.
 //
-// What is not looked at keeps its bytes: numbers are not rounded, unknown fields are not lost, and an
-// object of 25 KB costs one pass over its text. The scanner does not validate. It must only never run
-// out of the text, and say so when it does not find what it expects; callers then pass text unchanged.
+// All other bytes stay the same: numbers are not rounded, unknown fields are not lost, and an object of 25 KB costs
+// one pass over its text. The scanner does not validate. It never reads beyond the text, and it reports unexpected
+// text; callers then pass the text unchanged.
 package rawjson
 
 import "bytes"
 
 // Members calls visit with each member of an object, as a key and the bounds of its value in text,
-// until visit returns false. Keys are given as they are written: one with escapes equals no plain key.
-// It returns whether text is an object as far as it was read.
+// until visit returns false. Keys are not unescaped: one with escapes equals no plain key. Members reports whether
+// text is an object as far as it was read.
 func Members(text []byte, visit func(key []byte, start, end int) bool) bool {
 	at := skipSpace(text, 0)
 	if at >= len(text) || text[at] != '{' {
@@ -54,8 +54,8 @@ func Members(text []byte, visit func(key []byte, start, end int) bool) bool {
 	return false
 }
 
-// Items calls visit with the bounds of each item of an array, until visit returns false. It returns
-// whether text is an array as far as it was read.
+// Items calls visit with the bounds of each item of an array, until visit returns false. It reports whether text
+// is an array as far as it was read.
 func Items(text []byte, visit func(start, end int) bool) bool {
 	at := skipSpace(text, 0)
 	if at >= len(text) || text[at] != '[' {
@@ -106,8 +106,8 @@ func Find(text []byte, path ...string) []byte {
 	return text
 }
 
-// Text returns the content of a JSON string; empty if it is no string, or has escapes. What this is
-// used for (names, uids, versions, types of events) never has any.
+// Text returns the content of a JSON string; empty if it is not a string or has escapes. The strings that it is
+// used for (names, uids, versions, types of events) never have escapes.
 func Text(value []byte) string {
 	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
 		return ""
@@ -115,7 +115,7 @@ func Text(value []byte) string {
 	return string(value[1 : len(value)-1])
 }
 
-// Replace returns text with what is between two bounds replaced.
+// Replace returns text with the part between two bounds replaced.
 func Replace(text []byte, start, end int, by []byte) []byte {
 	result := make([]byte, 0, len(text)+len(by)-(end-start))
 	result = append(result, text[:start]...)
@@ -137,7 +137,7 @@ func isSpace(c byte) bool {
 // skipString returns the index after the string that starts at a quote.
 func skipString(text []byte, at int) (int, bool) {
 	at++
-	// Hardly any has escapes.
+	// Few strings have escapes.
 	if end := bytes.IndexByte(text[at:], '"'); end >= 0 && bytes.IndexByte(text[at:at+end], '\\') < 0 {
 		return at + end + 1, true
 	}
@@ -190,20 +190,20 @@ func skipNested(text []byte, at int) (int, bool) {
 	return at, false
 }
 
-// Depth returns how deep lists and maps of a text are in one another.
+// Depth returns the nesting depth of lists and maps in a text.
 func Depth(text []byte) int {
 	_, deepest := descend(text, len(text))
 	return deepest
 }
 
-// DeeperThan returns whether lists and maps of a text are more than so deep in one another.
+// DeeperThan reports whether the nesting depth of a text exceeds a limit.
 func DeeperThan(text []byte, limit int) bool {
 	is, _ := descend(text, limit)
 	return is
 }
 
-// descend returns whether a text is deeper than a limit, and else how deep it is. Most strings are short:
-// to go through them costs half of what it costs to search for their ends.
+// descend reports whether a text is deeper than a limit, and otherwise returns its depth. Most strings are short,
+// so scanning them costs half as much as searching for their ends.
 func descend(text []byte, limit int) (exceeds bool, deepest int) {
 	depth := 0
 	for at := 0; at < len(text); at++ {

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request understands the URLs of the Kubernetes API as far as the proxy must.
+// Package request parses the requests of the Kubernetes API as far as the proxy needs to.
 package request
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Collection is a whole collection of objects: of a namespace, of all, or of a resource without.
+// Collection is a whole collection: of one namespace, of all namespaces, or of a cluster-scoped resource.
 type Collection struct {
 	Group, Version, Resource string
 	// Namespace is empty for all namespaces.
@@ -20,8 +20,8 @@ type Collection struct {
 	Root string
 }
 
-// Subresources of a namespace, which look like collections in it.
-var ofNamespace = map[string]bool{"status": true, "finalize": true}
+// namespaceSubresources are subresources of a namespace, whose paths resemble collections.
+var namespaceSubresources = map[string]bool{"status": true, "finalize": true}
 
 // ParsePath returns the collection that a path names, and whether it names one.
 func ParsePath(path string) (Collection, bool) {
@@ -43,10 +43,10 @@ func ParsePath(path string) (Collection, bool) {
 	switch {
 	case len(parts) == 1 && parts[0] != "":
 		found.Resource = parts[0]
-	case len(parts) == 3 && parts[0] == "namespaces" && parts[1] != "" && parts[2] != "" && !ofNamespace[parts[2]]:
+	case len(parts) == 3 && parts[0] == "namespaces" && parts[1] != "" && parts[2] != "" && !namespaceSubresources[parts[2]]:
 		found.Namespace, found.Resource = parts[1], parts[2]
 	default:
-		// Also watch/…, which no client has used for years.
+		// This includes the deprecated watch/… paths.
 		return Collection{}, false
 	}
 	return found, true
@@ -61,7 +61,7 @@ type Object struct {
 
 // ParseObjectPath returns the object that a path names, and whether it names one.
 func ParseObjectPath(path string) (Object, bool) {
-	// An object may have the name status.
+	// An object may be named status.
 	if found, is := parseObject(path); is {
 		return found, true
 	}
@@ -88,7 +88,7 @@ func (c Collection) Path() string {
 	return c.Root + "/namespaces/" + c.Namespace + "/" + c.Resource
 }
 
-// ObjectPath returns the path of an object of the collection; namespace is empty if it has none.
+// ObjectPath returns the path of an object of the collection; namespace is empty if it is cluster-scoped.
 func (c Collection) ObjectPath(namespace, name string) string {
 	path := c.Root
 	if namespace != "" {
@@ -99,29 +99,29 @@ func (c Collection) ObjectPath(namespace, name string) string {
 
 // Runtime recognizes the requests that the runtime makes on its own behalf.
 type Runtime struct {
-	// UserAgent is what its User-Agent begins with: the base name of its program, and then a slash.
+	// UserAgent is the part of its User-Agent before the slash: the base name of its program.
 	UserAgent string
 }
 
-// IsAuthor returns whether a request is the runtime's own.
+// IsAuthor reports whether a request is the runtime's own.
 //
-// What playbooks ask goes through the runtime's proxy, with their own User-Agent. Had a client none,
-// the runtime would add its own, but its proxy also says for whom it forwards.
+// Requests of playbooks pass the runtime's proxy, with their own User-Agent. For a client without one, the runtime
+// adds its own, but its proxy also sets X-Forwarded-For.
 func (r Runtime) IsAuthor(request *http.Request) bool {
 	name, _, _ := strings.Cut(request.UserAgent(), "/")
 	return name == r.UserAgent && request.Header.Get("X-Forwarded-For") == ""
 }
 
-// Query is what a list or watch asks for.
+// Query has the parameters of a list or watch.
 type Query struct {
 	Watch, Bookmarks, InitialEvents bool
-	// Selects is whether it asks for a part of the collection only.
+	// Selects reports whether the query has a label or field selector.
 	Selects         bool
 	Limit, Continue string
 	ResourceVersion string
 }
 
-// ParseQuery returns what a list or watch asks for, and whether that could be understood.
+// ParseQuery parses the parameters of a list or watch, and reports whether they are valid.
 func ParseQuery(raw string) (Query, bool) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -142,8 +142,7 @@ func ParseQuery(raw string) (Query, bool) {
 	}, true
 }
 
-// WantsJSON returns whether a request accepts whole objects as JSON and nothing else: no Table, no
-// metadata only, no protobuf.
+// WantsJSON reports whether a request accepts only whole objects as JSON: no Table, no metadata, no protobuf.
 func WantsJSON(header http.Header) bool {
 	for _, accept := range header.Values("Accept") {
 		for kind := range strings.SplitSeq(accept, ",") {

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// A path has no more steps: spec.services[0].spec.expose.router.eppConfig.config has 8. Each step reads
-	// what is below it once more.
-	mostSteps  = 8
+	// mostSteps is the maximum number of steps of a path: spec.services[0].spec.expose.router.eppConfig.config
+	// has 8. Each step reads the text below it once more.
+	mostSteps = 8
+	// longestKey is the maximum length of a key in a path.
 	longestKey = 63
 )
 
@@ -23,8 +24,8 @@ type part struct {
 	text []byte
 }
 
-// largest returns the path of the field that takes most of an object, and its size. It goes down as long
-// as one part is more than half of the whole.
+// largest returns the path of the largest field of an object, and its size. It descends as long as one part is
+// more than half of the whole.
 func largest(object []byte) (string, int) {
 	path, size := "", 0
 	for range mostSteps {
@@ -42,7 +43,7 @@ func largest(object []byte) (string, int) {
 	return strings.TrimPrefix(path, "."), size
 }
 
-// deepest returns the path of the field below which lists and maps are deepest in one another.
+// deepest returns the path of the field with the deepest nesting of lists and maps below it.
 func deepest(object []byte) string {
 	path := ""
 	for range mostSteps {
@@ -61,7 +62,7 @@ func deepest(object []byte) string {
 	return strings.TrimPrefix(path, ".")
 }
 
-// each visits the parts of a map or a list. Of a resource, the status is left out and so are managedFields.
+// each visits the parts of a map or a list. It omits the status and managedFields of a resource.
 func each(text []byte, isResource bool, visit func(part)) {
 	if rawjson.Members(text, func(name []byte, start, end int) bool {
 		switch {
@@ -69,7 +70,7 @@ func each(text []byte, isResource bool, visit func(part)) {
 		case isResource && string(name) == "metadata":
 			visit(part{".metadata", rawjson.WithoutMember(text[start:end], "managedFields")})
 		default:
-			visit(part{"." + readable(name), text[start:end]})
+			visit(part{"." + sanitizeKey(name), text[start:end]})
 		}
 		return true
 	}) {
@@ -83,8 +84,8 @@ func each(text []byte, isResource bool, visit func(part)) {
 	})
 }
 
-// readable shortens a key and replaces what a status should not repeat of it.
-func readable(key []byte) string {
+// sanitizeKey shortens a key and replaces the characters that a status should not contain.
+func sanitizeKey(key []byte) string {
 	text := strings.Map(func(r rune) rune {
 		if r < ' ' || r == '"' || r == '\\' || r > '~' {
 			return '?'

@@ -70,7 +70,7 @@ func reduce(t *testing.T, text string) (seen, string) {
 	return found, string(reduced)
 }
 
-func TestWhatIsWithinLimitsKeepsItsBytes(t *testing.T) {
+func TestReduceWithinLimits(t *testing.T) {
 	for name, text := range map[string]string{
 		"small":         parts{spec: `{"env": ` + env(3) + ` }`, status: `{"state":"Ready"}`}.text(),
 		"without spec":  parts{}.text(),
@@ -88,7 +88,7 @@ func TestWhatIsWithinLimitsKeepsItsBytes(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeIsAStub(t *testing.T) {
+func TestReduceTooLarge(t *testing.T) {
 	for name, c := range map[string]struct {
 		given parts
 		want  string
@@ -124,7 +124,7 @@ func TestWhatIsTooLargeIsAStub(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooDeepIsAStub(t *testing.T) {
+func TestReduceTooDeep(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, want string
 		depth      int
@@ -143,7 +143,7 @@ func TestWhatIsTooDeepIsAStub(t *testing.T) {
 	}
 }
 
-func TestDeepAndLargeIsReadOnce(t *testing.T) {
+func TestReduceDeepAndLarge(t *testing.T) {
 	// 10,000 levels are what the API server takes.
 	text := parts{spec: `{"a":` + strings.Repeat(`{"k":`+long(100)+`,"a":`, 10000) + "1" + strings.Repeat("}", 10001)}.text()
 	found, _ := reduce(t, text)
@@ -152,7 +152,7 @@ func TestDeepAndLargeIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAStubKeeps(t *testing.T) {
+func TestReduceKeptFields(t *testing.T) {
 	many := make([]string, 300)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"uid":"o%d","kind":"Foreign","name":"abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz"}`, i)
@@ -178,7 +178,7 @@ func TestWhatAStubKeeps(t *testing.T) {
 	}
 }
 
-func TestAStubIsSmallWhateverTheResource(t *testing.T) {
+func TestReduceStubSize(t *testing.T) {
 	annotations, labels, status := []string{}, []string{}, []string{}
 	for i := range 20000 {
 		annotations = append(annotations, fmt.Sprintf(`"nimops.nim/%d":"v"`, i))
@@ -194,7 +194,7 @@ func TestAStubIsSmallWhateverTheResource(t *testing.T) {
 	}
 }
 
-func TestWhatUsersDoNotWriteMakesNoStub(t *testing.T) {
+func TestReduceManagedFieldsAndStatus(t *testing.T) {
 	managed := `,"managedFields":[` + long(9000) + `]`
 	for name, c := range map[string]struct{ given, want parts }{
 		"managedFields": {parts{managed, `{"a":"b"}`, `{"state":"Ready"}`}, parts{"", `{"a":"b"}`, `{"state":"Ready"}`}},
@@ -209,7 +209,7 @@ func TestWhatUsersDoNotWriteMakesNoStub(t *testing.T) {
 	}
 }
 
-func TestNobodyElseMakesAStub(t *testing.T) {
+func TestReduceForgedAnnotation(t *testing.T) {
 	forged := `,"annotations":{"a":"b","` + Annotation + `":"{}"}`
 	for name, given := range map[string]parts{
 		"without spec":    {metadata: forged},
@@ -226,7 +226,7 @@ func TestNobodyElseMakesAStub(t *testing.T) {
 	}
 }
 
-func TestALongerVersionChangesNothing(t *testing.T) {
+func TestReduceLongerVersion(t *testing.T) {
 	text := parts{spec: `{"env":` + env(1000) + `}`}.text()
 	before, _ := reduce(t, text)
 	after, _ := reduce(t, strings.Replace(text, `"resourceVersion":"7"`, `"resourceVersion":"1234567890"`, 1))
@@ -279,7 +279,7 @@ func FuzzReduce(f *testing.F) {
 	})
 }
 
-func BenchmarkWithinLimits(b *testing.B) {
+func BenchmarkReduceWithinLimits(b *testing.B) {
 	text := []byte(parts{metadata: `,"managedFields":[` + nested(10) + `]`, spec: `{"env":` + env(100) + `}`, status: `{"state":"Ready"}`}.text())
 	usual := Limits{Bytes: MaxBytes, Depth: MaxDepth}
 	b.SetBytes(int64(len(text)))
@@ -291,7 +291,7 @@ func BenchmarkWithinLimits(b *testing.B) {
 	}
 }
 
-func BenchmarkTooLarge(b *testing.B) {
+func BenchmarkReduceTooLarge(b *testing.B) {
 	text := []byte(parts{spec: `{"env":` + env(40000) + `}`}.text())
 	usual := Limits{Bytes: MaxBytes, Depth: MaxDepth}
 	b.SetBytes(int64(len(text)))

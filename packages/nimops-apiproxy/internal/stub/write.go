@@ -9,8 +9,8 @@ import (
 	"nimops.nim/apiproxy/internal/rawjson"
 )
 
-// Is returns whether an object is a stub: written as it is, it would remove the spec. The runtime gives a
-// resource that lacks one an empty one.
+// Is reports whether an object is a stub, which would remove the spec if it were written. The runtime adds an
+// empty spec to a resource without one.
 func Is(object []byte) bool {
 	if rawjson.Find(object, "metadata", "annotations", Annotation) == nil {
 		return false
@@ -19,31 +19,31 @@ func Is(object []byte) bool {
 	return spec == nil || string(spec) == "null" || string(spec) == "{}"
 }
 
-// Patch returns the merge patch that does what the runtime means by writing a stub: it only ever changes
-// finalizers, and by the subresource the status.
+// Patch returns the merge patch for a stub that the runtime writes. The runtime only changes finalizers, or the
+// status through the subresource.
 func Patch(object []byte, isStatus bool) []byte {
 	metadata := rawjson.Find(object, "metadata")
 	var about, text bytes.Buffer
 	open(&about)
 	for _, name := range []string{"uid", "resourceVersion"} {
 		if value := rawjson.Find(metadata, name); value != nil {
-			put(&about, []byte(name), value)
+			writeMember(&about, []byte(name), value)
 		}
 	}
 	if !isStatus {
-		put(&about, []byte("finalizers"), or(rawjson.Find(metadata, "finalizers"), "null"))
+		writeMember(&about, []byte("finalizers"), orDefault(rawjson.Find(metadata, "finalizers"), "null"))
 	}
 	about.WriteByte('}')
 	open(&text)
-	put(&text, []byte("metadata"), about.Bytes())
+	writeMember(&text, []byte("metadata"), about.Bytes())
 	if isStatus {
-		put(&text, []byte("status"), or(rawjson.Find(object, "status"), "{}"))
+		writeMember(&text, []byte("status"), orDefault(rawjson.Find(object, "status"), "{}"))
 	}
 	text.WriteByte('}')
 	return text.Bytes()
 }
 
-func or(value []byte, absent string) []byte {
+func orDefault(value []byte, absent string) []byte {
 	if value == nil {
 		return []byte(absent)
 	}

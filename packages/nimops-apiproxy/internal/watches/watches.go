@@ -1,7 +1,7 @@
 // Copyright (c) 2026 The nimops.nim authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package watches knows the kinds that the runtime watches as such, from its watches.yaml.
+// Package watches reads the runtime's watches.yaml. The kinds in it are called primary.
 package watches
 
 import (
@@ -26,27 +26,27 @@ type watch struct {
 	ReconcilePeriod string `json:"reconcilePeriod"`
 }
 
-// The runtime's own, for kinds that have none.
-const usualPeriod = 10 * time.Hour
+// defaultPeriod is the runtime's default of reconcilePeriod.
+const defaultPeriod = 10 * time.Hour
 
 // Primaries are the kinds of a watches.yaml.
 type Primaries struct {
 	groups map[string]bool
-	// By API version and kind.
+	// kinds is keyed by API version and kind.
 	kinds map[string]kind
 }
 
 type kind struct {
-	// What the runtime adds; empty if nothing.
+	// finalizer is the finalizer that the runtime adds, if any.
 	finalizer string
 	routine   Routine
 }
 
-// Routine is how the runtime looks after the objects of a kind.
+// Routine describes how the runtime reconciles the objects of a kind.
 type Routine struct {
 	// Controller is the name of the kind's controller in the runtime.
 	Controller string
-	// Period is how often it looks after an object.
+	// Period is the time between two reconciles of an unchanged object.
 	Period time.Duration
 }
 
@@ -81,7 +81,7 @@ func parse(text []byte) (*Primaries, error) {
 			version = item.Group + "/" + version
 		}
 		primaries.groups[item.Group] = true
-		period := usualPeriod
+		period := defaultPeriod
 		if item.ReconcilePeriod != "" {
 			var err error
 			if period, err = time.ParseDuration(item.ReconcilePeriod); err != nil {
@@ -96,13 +96,13 @@ func parse(text []byte) (*Primaries, error) {
 	return primaries, nil
 }
 
-// HasGroup returns whether any kind of an API group is watched as such. None of that group is
-// filtered then: resources need not be found out by discovery, which fails while a CRD is missing.
+// HasGroup reports whether an API group has a primary kind. The proxy filters by group rather than by kind,
+// because finding the resource of a kind takes discovery, which fails while a CRD is missing.
 func (p *Primaries) HasGroup(group string) bool {
 	return p.groups[group]
 }
 
-// Has returns whether a kind is watched as such.
+// Has reports whether a kind is primary.
 func (p *Primaries) Has(apiVersion, kind string) bool {
 	_, is := p.kinds[apiVersion+" "+kind]
 	return is
@@ -123,9 +123,8 @@ type primary struct {
 	} `json:"status"`
 }
 
-// AtRest returns whether an object is of a kind that is watched as such and nothing is to be done for
-// it but to look after it now and then: what is wanted of it is done, and it is ready. It also returns
-// how that is done.
+// AtRest reports whether an object of a primary kind needs only routine reconciles: its current generation was
+// observed and it is ready. It also returns the routine.
 func (p *Primaries) AtRest(object []byte) (Routine, bool) {
 	var found primary
 	if json.Unmarshal(object, &found) != nil {

@@ -41,7 +41,7 @@ func TestAtRest(t *testing.T) {
 				t.Error(got)
 			}
 			want := map[string]Routine{
-				"WithFinalizer": {"withfinalizer-v1-controller", usualPeriod},
+				"WithFinalizer": {"withfinalizer-v1-controller", defaultPeriod},
 				"Without":       {"without-v1-controller", time.Minute},
 			}[c.kind]
 			if got && routine != want {
@@ -57,7 +57,7 @@ func TestAtRest(t *testing.T) {
 	}
 }
 
-func TestUnusableFiles(t *testing.T) {
+func TestParseInvalidFile(t *testing.T) {
 	for _, text := range []string{"", "{", "[]", "- {group: a, version: v1}", "- {group: a, version: v1, kind: A, reconcilePeriod: 5}", "text"} {
 		if _, err := parse([]byte(text)); err == nil {
 			t.Errorf("%q is accepted", text)
@@ -68,7 +68,7 @@ func TestUnusableFiles(t *testing.T) {
 	}
 }
 
-func TestOurOwnFile(t *testing.T) {
+func TestLoadOperatorFile(t *testing.T) {
 	primaries, err := Load("../../../../watches.yaml")
 	if err != nil {
 		t.Fatal(err)

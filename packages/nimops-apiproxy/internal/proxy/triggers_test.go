@@ -74,7 +74,7 @@ func one(pods ...string) string {
 	return digest.Of("", "readyReplicas=1", strings.Join(pods, "\n"))
 }
 
-func TestStatusIsToldTheSameInListsAndWatches(t *testing.T) {
+func TestAnnotateListAndWatch(t *testing.T) {
 	api := newChildren()
 	s := start(t, 0, noPods(api.serve))
 	if got := s.get(deployments); !strings.Contains(got, `"nimops.nim/status-digest":"`+one()+`"`) {
@@ -107,13 +107,13 @@ func rollout(version int, status string) string {
 		`"spec":{"replicas":2},"status":{"observedGeneration":1%s}}`, version, ours, status)
 }
 
-func TestProgressOfARolloutIsToldLater(t *testing.T) {
+func TestTriggersRolloutProgress(t *testing.T) {
 	api := newChildren()
 	api.list = `{"items":[],"metadata":{"resourceVersion":"1"}}`
 	s := start(t, 0, api.serve)
-	s.proxy.wakes.mu.Lock()
-	s.proxy.wakes.progressInterval = 300 * time.Millisecond
-	s.proxy.wakes.mu.Unlock()
+	s.proxy.triggers.mu.Lock()
+	s.proxy.triggers.progressInterval = 300 * time.Millisecond
+	s.proxy.triggers.mu.Unlock()
 	w := s.watch(deployments + "?watch=true&allowWatchBookmarks=true&resourceVersion=3")
 	send := func(object, want string) {
 		t.Helper()
@@ -143,14 +143,14 @@ func TestProgressOfARolloutIsToldLater(t *testing.T) {
 	api.deployments.events <- `{"type":"DELETED","object":` + rollout(10, `,"replicas":1`) + `}`
 	_ = w.next()
 	send(rollout(11, `,"replicas":2`), "MODIFIED llm "+digest.Of("", "replicas=2", ""))
-	s.proxy.wakes.mu.Lock()
-	defer s.proxy.wakes.mu.Unlock()
-	if len(s.proxy.wakes.late) != 0 || len(s.proxy.wakes.said) != 1 {
-		t.Error(s.proxy.wakes.late, s.proxy.wakes.said)
+	s.proxy.triggers.mu.Lock()
+	defer s.proxy.triggers.mu.Unlock()
+	if len(s.proxy.triggers.deferred) != 0 || len(s.proxy.triggers.reported) != 1 {
+		t.Error(s.proxy.triggers.deferred, s.proxy.triggers.reported)
 	}
 }
 
-func TestWritesOfTheStatusAreHidden(t *testing.T) {
+func TestAnnotateHidesStatusWrites(t *testing.T) {
 	api := newChildren()
 	s := start(t, 0, noPods(api.serve))
 	api.object.Store(rollout(4, ""))
@@ -161,7 +161,7 @@ func TestWritesOfTheStatusAreHidden(t *testing.T) {
 	}
 }
 
-func TestAPodsFaultTellsOfItsWorkload(t *testing.T) {
+func TestTriggersPodFault(t *testing.T) {
 	api := newChildren()
 	s := start(t, 0, api.serve)
 	w := s.watch(deployments + "?watch=true&allowWatchBookmarks=true&resourceVersion=3")
@@ -189,24 +189,24 @@ func TestAPodsFaultTellsOfItsWorkload(t *testing.T) {
 	w.quiet(100 * time.Millisecond)
 	// Soon after another: the next one waits, and tells of the last state.
 	begun := time.Now()
-	s.proxy.wakes.mu.Lock()
-	s.proxy.wakes.told[workload{"apps", "deployments", "ns", "llm"}] = begun
-	s.proxy.wakes.mu.Unlock()
+	s.proxy.triggers.mu.Lock()
+	s.proxy.triggers.triggered[workload{"apps", "deployments", "ns", "llm"}] = begun
+	s.proxy.triggers.mu.Unlock()
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(4, "CreateContainerConfigError") + `}`
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(5, "InvalidImageName") + `}`
 	expect("MODIFIED llm "+one("c: InvalidImageName"), "BOOKMARK @7")
 	api.pods.events <- `{"type":"DELETED","object":` + pod(6, "InvalidImageName") + `}`
 	expect("MODIFIED llm "+one(), "BOOKMARK @7")
-	if elapsed := time.Since(begun); elapsed < wakeInterval {
+	if elapsed := time.Since(begun); elapsed < triggerInterval {
 		t.Error("told too often:", elapsed)
 	}
 	// Not ours: it would never be heard of again.
 	api.labels.Store("")
 	api.pods.events <- `{"type":"MODIFIED","object":` + pod(7, "InvalidImageName") + `}`
-	w.quiet(wakeInterval + 200*time.Millisecond)
+	w.quiet(triggerInterval + 200*time.Millisecond)
 }
 
-func TestPodsAreListedAgain(t *testing.T) {
+func TestFollowPodsRelist(t *testing.T) {
 	api := newChildren()
 	s := start(t, 0, api.serve)
 	w := s.watch(deployments + "?watch=true")
@@ -225,10 +225,10 @@ func TestPodsAreListedAgain(t *testing.T) {
 	}
 }
 
-func TestPodsThatMayNotBeWatched(t *testing.T) {
+func TestFollowPodsForbidden(t *testing.T) {
 	s := start(t, 0, noPods(echo))
 	select {
-	case text := <-s.said:
+	case text := <-s.logged:
 		if !strings.Contains(text, "pods may not be watched in all namespaces") {
 			t.Error(text)
 		}
@@ -263,7 +263,7 @@ func TestWorkloadOf(t *testing.T) {
 	}
 }
 
-func TestFaultsOfAWorkload(t *testing.T) {
+func TestFaultsSet(t *testing.T) {
 	var told []string
 	f := newFaults(func(of workload) { told = append(told, of.name) })
 	a, b := workload{name: "a"}, workload{name: "b"}
@@ -273,7 +273,7 @@ func TestFaultsOfAWorkload(t *testing.T) {
 	f.set("ns/2", b, "y") // No pod changes its owner, but a name may.
 	f.set("ns/2", b, "y")
 	f.set("other/3", b, "z")
-	f.keep("ns", map[string]bool{})
+	f.retain("ns", map[string]bool{})
 	f.set("ns/4", workload{}, "")
 	if got := strings.Join(told, " "); got != "a a b b b" {
 		t.Error(got)

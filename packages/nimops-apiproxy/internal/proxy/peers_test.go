@@ -5,9 +5,9 @@ package proxy
 
 import "testing"
 
-func TestRivalsAreToldOfEachOther(t *testing.T) {
+func TestPeersObserve(t *testing.T) {
 	told := 0
-	r := newRivals(func() { told++ })
+	p := newPeers(func() { told++ })
 	gone, live := true, false
 	for _, step := range []struct {
 		what, metadata string
@@ -26,15 +26,15 @@ func TestRivalsAreToldOfEachOther(t *testing.T) {
 		{"deleted", `"name":"a","uid":"2"`, gone, 4},
 		{"the last", `"name":"b","uid":"4","generation":2`, gone, 4},
 	} {
-		r.see(readMeta([]byte(`{"metadata":{`+step.metadata+`}}`)), nil, step.isGone)
+		p.observe(readMeta([]byte(`{"metadata":{`+step.metadata+`}}`)), nil, step.isGone)
 		if told != step.want {
 			t.Errorf("%s: told %d times, not %d", step.what, told, step.want)
 		}
 	}
 }
 
-func TestTheDigestOfSeveralSaysWhichThereAre(t *testing.T) {
-	a, b, again, ending := listener{rival: "a 1"}, listener{rival: "b 2"}, listener{rival: "b 3"}, listener{}
+func TestDigestForSeveral(t *testing.T) {
+	a, b, again, ending := listener{identity: "a 1"}, listener{identity: "b 2"}, listener{identity: "b 3"}, listener{}
 	for _, alone := range [][]listener{nil, {a}, {b}, {a, ending}} {
 		if got := digestFor(alone, "nodes"); got != "nodes" {
 			t.Error(alone, got)
