@@ -22,10 +22,10 @@ import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._engine.runtime_annotations import PREFIX
 from kubernetes import client
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 
-from nimops_live.api_server import api_server, apply_crds
-from nimops_live.cluster import kubectl
+from nimops_harness.api_server import api_server, apply_crds
+from nimops_harness.cluster import kubectl
 
 __all__ = ["api_server"]
 

@@ -15,7 +15,7 @@ import yaml
 from kubernetes import client
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "attack"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 
 from nimops_attack.fields import build, list_places, make_plain, read_crds
 from nimops_attack.pack import Refusal

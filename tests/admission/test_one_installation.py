@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 NAME = "nimops-admission-one-installation"
 FIRST, SECOND = (

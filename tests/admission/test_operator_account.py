@@ -26,9 +26,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import
     owner_reference,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_names
-from nimops_live.account import NAMESPACE as HOME
-from nimops_live.account import POLICY, Account, install_account, is_installed, remove_account
-from nimops_live.cluster import Api, NotFoundError, kubectl, path_of
+from nimops_harness.account import NAMESPACE as HOME
+from nimops_harness.account import POLICY, Account, install_account, is_installed, remove_account
+from nimops_harness.cluster import Api, NotFoundError, kubectl, path_of
 
 Manifest = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 FOLDER = Path(__file__).resolve().parents[2] / "config/tenants"
 NAMESPACE = "nimops-admission-tenant"

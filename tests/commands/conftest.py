@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
 
-from nimops_live.api_server import api_server
-from nimops_live.cluster import kubectl
+from nimops_harness.api_server import api_server
+from nimops_harness.cluster import kubectl
 
 __all__ = ["api_server"]
 

@@ -17,7 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gather.gather
     gather,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 PLANTED = "Pl4nt3d"
 APART = {"Node", "Secret"}

@@ -53,8 +53,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.status.status
     write_lines,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.text import write_plan
-from nimops_live.cluster import kubectl
-from nimops_live.errors import LiveError
+from nimops_harness.cluster import kubectl
+from nimops_harness.errors import HarnessError
 
 Json = dict[str, Any]
 
@@ -254,7 +254,7 @@ def test_no_api_server_accepts_a_placeholder(client: Client, namespace: str) -> 
     assert {item["metadata"]["name"] for item in secrets} == set(URLS)
     for item in secrets:
         for ways in (["--server-side", "--force-conflicts"], ["--validate=false"]):
-            with pytest.raises(LiveError, match="illegal base64"):
+            with pytest.raises(HarnessError, match="illegal base64"):
                 kubectl("apply", *ways, "--dry-run=server", "-f", "-", stdin=json.dumps(item))
 
 

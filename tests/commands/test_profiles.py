@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.mani
     ask_image,
     find_products,
 )
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 
 def test_an_image_is_asked_with_the_least_rights(act_as: Any, namespace: str) -> None:

@@ -40,7 +40,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.field_ownership
     own_entry,
     unwanted_fields,
 )
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 from nimops_sandbox import podlog
 
 Json = dict[str, Any]

@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 NIMCACHE = kind_of({"kind": "NIMCache", "apiVersion": "apps.nvidia.com/v1alpha1"})
 BOTH = ["anyuid", "nonroot"]

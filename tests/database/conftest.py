@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sandbox"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import postgresql
 from nemo_platform import NAMESPACE, PASSWORDS, SAMPLES, Platform
-from nimops_live.api_server import api_server
-from nimops_live.cluster import kubectl
+from nimops_harness.api_server import api_server
+from nimops_harness.cluster import kubectl
 
 __all__ = ["api_server"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import postgresql
 import psycopg
 import yaml
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "nimops-database"

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 from nemo_platform import NAMESPACE, PASSWORDS, Platform
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 
 URLS = {
     "nemo-customizer": ("customizer", "dsn"),

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "release"))
 
-from nimops_live.api_server import api_server
-from nimops_live.cluster import kubectl
+from nimops_harness.api_server import api_server
+from nimops_harness.cluster import kubectl
 from nimops_release.manifests import NAMESPACE, Project
 from nimops_release.releases import write_chart, write_install
 

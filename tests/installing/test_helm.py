@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
-from nimops_live.cluster import kubectl
-from nimops_live.errors import LiveError
+from nimops_harness.cluster import kubectl
+from nimops_harness.errors import HarnessError
 from nimops_release.manifests import LOADER, MANAGER, NAMESPACE, by_key
 from nimops_release.programs import run_program
 
@@ -104,7 +104,7 @@ def test_one_namespace_needs_no_cluster_wide_permission(clean, kept, chart):
 def may(verb: str, resource: str, namespace: str, account: str) -> bool:
     try:
         return kubectl("auth", "can-i", verb, resource, "-n", namespace, account).strip() == "yes"
-    except LiveError:
+    except HarnessError:
         return False
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from nimops_live.cluster import kubectl
+from nimops_harness.cluster import kubectl
 from nimops_release.manifests import MANAGER, NAMESPACE
 
 APPLY = ("apply", "--server-side", "--force-conflicts", "-f")

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_live.cluster import kubectl
-from nimops_live.errors import LiveError
+from nimops_harness.cluster import kubectl
+from nimops_harness.errors import HarnessError
 from nimops_release.manifests import MANAGER, NAMESPACE, manager_of
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -49,7 +49,7 @@ def may(verb: str, resource: str, namespace: str) -> bool:
     account = f"--as=system:serviceaccount:{NAMESPACE}:{MANAGER}"
     try:
         return kubectl("auth", "can-i", verb, resource, "-n", namespace, account).strip() == "yes"
-    except LiveError:
+    except HarnessError:
         return False
 
 

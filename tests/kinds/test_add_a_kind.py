@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 import yaml
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "harness"))
 
-from nimops_live.cluster import kubectl
-from nimops_live.runtime import find_free_port
+from nimops_harness.cluster import kubectl
+from nimops_harness.runtime import find_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/develop/add-a-kind.md"

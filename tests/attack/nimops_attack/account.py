@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import typing as t
 
-from nimops_live.account import NAMESPACE as HOME
-from nimops_live.account import POLICY, Account, install_account, token_secret
-from nimops_live.cluster import Api, Resource, path_of
-from nimops_live.workload import make_nimservice
+from nimops_harness.account import NAMESPACE as HOME
+from nimops_harness.account import POLICY, Account, install_account, token_secret
+from nimops_harness.cluster import Api, Resource, path_of
+from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .scene import GROUP, Attack, Scene, Seen
+from .harness import GROUP, Attack, Harness, Seen
 
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 ADMIN = "attack-administrator"
@@ -103,11 +103,11 @@ def named(body: Json, name: str = "a", **metadata: t.Any) -> Json:
     return {**body, "metadata": {"name": name, **metadata}}
 
 
-def thief(scene: Scene) -> Account:
+def thief(harness: Harness) -> Account:
     """Who has the operator's token."""
-    if "account" not in scene.shared:
-        scene.shared["account"] = install_account()
-    return t.cast("Account", scene.shared["account"])
+    if "account" not in harness.shared:
+        harness.shared["account"] = install_account()
+    return t.cast("Account", harness.shared["account"])
 
 
 def judge(tries: t.Iterable[Try], fine: str) -> Seen:
@@ -126,10 +126,10 @@ def judge(tries: t.Iterable[Try], fine: str) -> Seen:
 # --- Secrets that mint tokens ----------------------------------------------------------------------
 
 
-def attack_cluster_admin(scene: Scene) -> Seen:
+def attack_cluster_admin(harness: Harness) -> Seen:
     """The token of an administrator of kube-system, by a Secret that Kubernetes fills in."""
-    stolen, place = thief(scene), path_of(SECRETS, "kube-system", "attack-token")
-    cluster = scene.cluster
+    stolen, place = thief(harness), path_of(SECRETS, "kube-system", "attack-token")
+    cluster = harness.cluster
     cluster.ask("DELETE", place)
     cluster.ask("POST", path_of(ACCOUNTS, "kube-system"), {"metadata": {"name": ADMIN}})
     all_powerful = bind("cluster-admin", subject(ADMIN, "kube-system"), kind="ClusterRole")
@@ -139,7 +139,7 @@ def attack_cluster_admin(scene: Scene) -> Seen:
     if why:
         return Seen(True, f"refused: {why[:160]}")
     try:
-        secret = scene.wait_for("a token", lambda: read_token(stolen, place), 30)
+        secret = harness.wait_for("a token", lambda: read_token(stolen, place), 30)
         if not secret:
             return Seen(False, "accepted, but Kubernetes minted no token")
         found = Api(secret).get("/api/v1/namespaces/kube-system/secrets")
@@ -153,9 +153,9 @@ def read_token(stolen: Account, place: str) -> str:
     return base64.b64decode(data.get("token", "")).decode()
 
 
-def attack_tokens(scene: Scene) -> Seen:
+def attack_tokens(harness: Harness) -> Seen:
     """The same everywhere, by all ways to write one, and by other types of credentials."""
-    return judge(mint(thief(scene), scene.namespace("tokens")), "ways to mint a token refused")
+    return judge(mint(thief(harness), harness.namespace("tokens")), "ways to mint a token refused")
 
 
 def mint(stolen: Account, namespace: str) -> t.Iterator[Try]:
@@ -177,10 +177,10 @@ def mint(stolen: Account, namespace: str) -> t.Iterator[Try]:
 # --- places ----------------------------------------------------------------------------------------
 
 
-def attack_places(scene: Scene) -> Seen:
+def attack_places(harness: Harness) -> Seen:
     """Objects in namespaces of the system and its own, with and without an owner."""
-    scene.namespace("places")
-    return judge(enter_places(thief(scene)), "objects refused in the namespaces of the system")
+    harness.namespace("places")
+    return judge(enter_places(thief(harness)), "objects refused in the namespaces of the system")
 
 
 def enter_places(stolen: Account) -> t.Iterator[Try]:
@@ -209,10 +209,10 @@ def enter_places(stolen: Account) -> t.Iterator[Try]:
 # --- tenants ---------------------------------------------------------------------------------------
 
 
-def attack_unowned(scene: Scene) -> Seen:
+def attack_unowned(harness: Harness) -> Seen:
     """Objects in the namespace of a tenant that belong to no resource."""
-    namespace = scene.namespace("unowned")
-    return judge(plant(thief(scene), namespace), "objects without an owner refused")
+    namespace = harness.namespace("unowned")
+    return judge(plant(thief(harness), namespace), "objects without an owner refused")
 
 
 def plant(stolen: Account, namespace: str) -> t.Iterator[Try]:
@@ -226,18 +226,18 @@ def plant(stolen: Account, namespace: str) -> t.Iterator[Try]:
             yield what, stolen.refuses("POST", path, named(body, **marks))
 
 
-def attack_foreign(scene: Scene) -> Seen:
+def attack_foreign(harness: Harness) -> Seen:
     """Objects of a tenant, changed, taken over and deleted."""
-    namespace = scene.namespace("foreign-objects")
+    namespace = harness.namespace("foreign-objects")
     for resource, body in bodies(namespace).items():
-        found = scene.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
+        found = harness.cluster.request("POST", path_of(resource, namespace), named(body, "theirs"))
         if resource == DEPLOYMENTS:
             marks = owners("Deployment", "apps/v1") | {"labels": OURS | DRIVER}
             marks["ownerReferences"][0] |= {"name": "theirs", "uid": found["metadata"]["uid"]}
             place = path_of(CONFIG_MAPS, namespace)
-            scene.cluster.request("POST", place, named({}, "labelled", **marks))
-            scene.cluster.request("POST", place, named({}, "driver", labels=DRIVER))
-    return judge(take(thief(scene), namespace), "changes to objects of others refused")
+            harness.cluster.request("POST", place, named({}, "labelled", **marks))
+            harness.cluster.request("POST", place, named({}, "driver", labels=DRIVER))
+    return judge(take(thief(harness), namespace), "changes to objects of others refused")
 
 
 def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
@@ -270,11 +270,11 @@ def take(stolen: Account, namespace: str) -> t.Iterator[Try]:
     yield "what is labelled as a driver", stolen.refuses("DELETE", driver)
 
 
-def attack_bindings(scene: Scene) -> Seen:
+def attack_bindings(harness: Harness) -> Seen:
     """Permissions for others, by bindings that a resource seems to own."""
-    namespace = scene.namespace("bindings")
-    scene.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, "empty"))
-    return judge(grant(thief(scene), namespace), "bindings to others refused")
+    namespace = harness.namespace("bindings")
+    harness.cluster.request("POST", path_of(ROLES, namespace), named({"rules": []}, "empty"))
+    return judge(grant(thief(harness), namespace), "bindings to others refused")
 
 
 def grant(stolen: Account, namespace: str) -> t.Iterator[Try]:
@@ -301,14 +301,14 @@ def grant(stolen: Account, namespace: str) -> t.Iterator[Try]:
         yield f"a ClusterRole for {who}", said
 
 
-def attack_shared_names(scene: Scene) -> Seen:
+def attack_shared_names(harness: Harness) -> Seen:
     """The names that need no owner, with contents of one's own."""
-    namespace = scene.namespace("shared-names")
+    namespace = harness.namespace("shared-names")
     for name in ("nim-cache-role", "other"):
-        scene.cluster.request(
+        harness.cluster.request(
             "POST", path_of(ROLES, namespace), named({"rules": []}, name, labels=OURS)
         )
-    return judge(forge(thief(scene), namespace), "forged contents of shared names refused")
+    return judge(forge(thief(harness), namespace), "forged contents of shared names refused")
 
 
 def forge(stolen: Account, namespace: str) -> t.Iterator[Try]:
@@ -345,11 +345,11 @@ def forge(stolen: Account, namespace: str) -> t.Iterator[Try]:
             yield f"{resource[1]} {account}", stolen.refuses("POST", path, named(body, account))
 
 
-def attack_parts(scene: Scene) -> Seen:
+def attack_parts(harness: Harness) -> Seen:
     """What would act as a pod or as somebody else."""
-    namespace = scene.namespace("parts")
-    scene.cluster.request("POST", path_of(PODS, namespace), named({"spec": pod()}, "theirs"))
-    return judge(enter_pods(thief(scene), namespace), "ways into pods of others refused")
+    namespace = harness.namespace("parts")
+    harness.cluster.request("POST", path_of(PODS, namespace), named({"spec": pod()}, "theirs"))
+    return judge(enter_pods(thief(harness), namespace), "ways into pods of others refused")
 
 
 def enter_pods(stolen: Account, namespace: str) -> t.Iterator[Try]:

@@ -13,11 +13,11 @@ import time
 import typing as t
 from pathlib import Path
 
-from nimops_live.errors import LiveError
-from nimops_live.progress import say
-from nimops_live.runtime import ROOT, Side
-from nimops_live.stage import Stage, enter, open_stage
-from nimops_live.table import Row, make_table, select, write_rows
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
+from nimops_harness.runtime import ROOT, Side
+from nimops_harness.sandbox import Sandbox, enter, open_sandbox
+from nimops_harness.table import Row, make_table, select, write_rows
 
 from . import (
     account,
@@ -37,7 +37,7 @@ from . import (
     switches,
     tenants,
 )
-from .scene import Attack, Scene
+from .harness import Attack, Harness
 
 OUTPUT = ROOT / "build" / "attack"
 EPILOG = """Exit codes: 0 all attacks came to nothing; 1 one did not; 2 they cannot begin; 130 interrupted."""
@@ -92,41 +92,41 @@ def choose(options: argparse.Namespace) -> list[tuple[Side, list[Attack]]]:
     return [(side, [item for item in attacks if side in item.sides]) for side in sides]
 
 
-def play(scene: Scene, attacks: t.Sequence[Attack], rounds: int, rows: list[Row]) -> None:
+def play(harness: Harness, attacks: t.Sequence[Attack], rounds: int, rows: list[Row]) -> None:
     """One mode: first what comes before the operator, then attack by attack."""
-    ready = [attack for attack in attacks if prepare(scene, attack, rows)]
+    ready = [attack for attack in attacks if prepare(harness, attack, rows)]
     seconds = LIMIT_SECONDS if rounds == 1 else math.inf
     for attack in ready:
-        rows += [play_one(scene, attack, seconds) for _ in range(rounds)]
-    scene.stop()
+        rows += [play_one(harness, attack, seconds) for _ in range(rounds)]
+    harness.stop()
 
 
-def prepare(scene: Scene, attack: Attack, rows: list[Row]) -> bool:
+def prepare(harness: Harness, attack: Attack, rows: list[Row]) -> bool:
     try:
         if attack.prepare:
-            say(f"{scene.side}: preparing {attack.name}")
-            attack.prepare(scene)
-    except (LiveError, OSError, RuntimeError) as error:
+            say(f"{harness.side}: preparing {attack.name}")
+            attack.prepare(harness)
+    except (HarnessError, OSError, RuntimeError) as error:
         rows.append(
-            Row(f"{scene.side}: {attack.name}", attack.expected, f"not prepared: {error}", False)
+            Row(f"{harness.side}: {attack.name}", attack.expected, f"not prepared: {error}", False)
         )
         return False
     return True
 
 
-def play_one(scene: Scene, attack: Attack, seconds: float) -> Row:
-    name, began = f"{scene.side}: {attack.name}", time.monotonic()
+def play_one(harness: Harness, attack: Attack, seconds: float) -> Row:
+    name, began = f"{harness.side}: {attack.name}", time.monotonic()
     if began - _BEGAN > seconds:
         return Row(name, attack.expected, "not tried: the time was up", False)
     try:
-        scene.ensure()
-        seen = attack.run(scene)
+        harness.ensure()
+        seen = attack.run(harness)
         ok, text = seen.ok, seen.text
-        if scene.operator and not scene.operator.is_running:
+        if harness.operator and not harness.operator.is_running:
             ok, text = False, f"the operator ended; {text}"
-    except (LiveError, OSError, RuntimeError) as error:
+    except (HarnessError, OSError, RuntimeError) as error:
         ok, text = False, f"not to the end: {error}"
-    scene.clear_canary()
+    harness.clear_canary()
     say(f"{'ok ' if ok else 'NOT'} {name} ({time.monotonic() - began:.0f} s): {text}")
     return Row(name, attack.expected, text, ok)
 
@@ -141,8 +141,8 @@ def run(options: argparse.Namespace) -> int:
     enter(folder)
     rows: list[Row] = []
     try:
-        with open_stage(folder) as stage:
-            play_all(stage, plan, options, rows)
+        with open_sandbox(folder) as sandbox:
+            play_all(sandbox, plan, options, rows)
     finally:
         write_rows(results, rows)
         print(make_table(rows), flush=True)
@@ -151,17 +151,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def play_all(
-    stage: Stage,
+    sandbox: Sandbox,
     plan: t.Sequence[tuple[Side, list[Attack]]],
     options: argparse.Namespace,
     rows: list[Row],
 ) -> None:
     for side, attacks in plan:
-        scene = Scene(stage, side, options.quick)
+        harness = Harness(sandbox, side, options.quick)
         try:
-            play(scene, attacks, options.rounds, rows)
+            play(harness, attacks, options.rounds, rows)
         finally:
-            scene.stop()
+            harness.stop()
 
 
 def interrupt(*_: object) -> None:
@@ -174,7 +174,7 @@ def main(argv: t.Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, interrupt)
     try:
         return run(options)
-    except (LiveError, ValueError) as error:
+    except (HarnessError, ValueError) as error:
         print(f"attack: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

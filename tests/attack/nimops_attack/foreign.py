@@ -14,12 +14,12 @@ import copy
 import json
 import typing as t
 
-from nimops_live.cluster import path_of
-from nimops_live.mentions import mentions
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_harness.cluster import path_of
+from nimops_harness.mentions import mentions
+from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
-from .scene import Attack, Scene, Seen, path_to
+from .harness import Attack, Harness, Seen, path_to
 
 RBAC = "apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS, ROLES = ("api/v1", "serviceaccounts"), (RBAC, "roles")
@@ -48,11 +48,11 @@ _OURS = "app.kubernetes.io/managed-by"
 _MADE_BY_POD_CONTROLLERS = ("Pod",)
 
 
-def list_objects(scene: Scene, namespace: str) -> list[Json]:
+def list_objects(harness: Harness, namespace: str) -> list[Json]:
     """The objects of a namespace that we may have made."""
     found = []
     for kind, resource in COLLECTIONS.items():
-        answer = scene.cluster.ask("GET", path_of(resource, namespace))
+        answer = harness.cluster.ask("GET", path_of(resource, namespace))
         version = resource[0].partition("/")[2]
         found += [
             {"apiVersion": version, **item, "kind": kind} for item in answer.body.get("items") or []
@@ -108,20 +108,20 @@ def make_resources() -> dict[str, Json]:
     return {**found, "cache": make_nimcache("store")}
 
 
-def attack_children(scene: Scene) -> Seen:
+def attack_children(harness: Harness) -> Seen:
     """Each child in turn is somebody else's before the resource is created."""
     resources = make_resources()
-    resources |= {kind: scene.bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
-    if scene.quick:
+    resources |= {kind: harness.bases[kind][0] for kind in ("NemoEvaluator", "NemoDatastore")}
+    if harness.quick:
         resources = {"service": resources["service"]}
     problems: list[str] = []
-    children = learn(scene, resources, problems)
+    children = learn(harness, resources, problems)
     tries: list[tuple[str, Json, Json]] = []
     for name, resource in resources.items():
         for child in children[name]:
-            namespace = scene.namespace(f"foreign-{name.lower()}")
+            namespace = harness.namespace(f"foreign-{name.lower()}")
             place = path_of(COLLECTIONS[child["kind"]], namespace)
-            answer = scene.cluster.ask("POST", place, as_theirs(child))
+            answer = harness.cluster.ask("POST", place, as_theirs(child))
             if answer.status == 409 and child["kind"] == "ServiceAccount":
                 continue
             if answer.refusal:
@@ -130,12 +130,12 @@ def attack_children(scene: Scene) -> Seen:
             theirs = {**answer.body, "kind": child["kind"]}
             tries.append((namespace, resource, theirs))
     for namespace, resource, _theirs in tries:
-        if refusal := scene.create(namespace, resource):
+        if refusal := harness.create(namespace, resource):
             problems.append(f"{resource['kind']} is refused: {refusal}")
     for namespace, resource, theirs in tries:
-        problems += judge(scene, namespace, resource, theirs)
+        problems += judge(harness, namespace, resource, theirs)
     for namespace, resource, _theirs in tries:
-        scene.cluster.ask(
+        harness.cluster.ask(
             "DELETE", path_to(resource["kind"], namespace, resource["metadata"]["name"])
         )
     return Seen.of(problems, f"{len(tries)} children of others, and nothing refers to one")
@@ -146,17 +146,19 @@ def is_given(item: Json, spec: str) -> bool:
     return item["kind"] == "PersistentVolumeClaim" and f'"{item["metadata"]["name"]}"' in spec
 
 
-def learn(scene: Scene, resources: dict[str, Json], problems: list[str]) -> dict[str, list[Json]]:
+def learn(
+    harness: Harness, resources: dict[str, Json], problems: list[str]
+) -> dict[str, list[Json]]:
     """The children that resources get where nobody has anything."""
     places = {}
     for name, resource in resources.items():
-        places[name] = scene.namespace(f"own-{name.lower()}")
-        if refusal := scene.create(places[name], resource):
+        places[name] = harness.namespace(f"own-{name.lower()}")
+        if refusal := harness.create(places[name], resource):
             problems.append(f"{resource['kind']} is refused: {refusal}")
     found = {}
     for name, resource in resources.items():
-        scene.wait_answered(resource["kind"], places[name], [resource["metadata"]["name"]])
-        items = [item for item in list_objects(scene, places[name]) if is_ours(item)]
+        harness.wait_answered(resource["kind"], places[name], [resource["metadata"]["name"]])
+        items = [item for item in list_objects(harness, places[name]) if is_ours(item)]
         is_pipeline = resource["kind"] == "NIMPipeline"
         given = json.dumps(resource["spec"])
         found[name] = [
@@ -166,23 +168,23 @@ def learn(scene: Scene, resources: dict[str, Json], problems: list[str]) -> dict
         ]
         if not found[name]:
             problems.append(f"{name} has no children: the attack did not take place")
-        scene.cluster.ask(
+        harness.cluster.ask(
             "DELETE", path_to(resource["kind"], places[name], resource["metadata"]["name"])
         )
     return found
 
 
-def judge(scene: Scene, namespace: str, resource: Json, theirs: Json) -> list[str]:
+def judge(harness: Harness, namespace: str, resource: Json, theirs: Json) -> list[str]:
     """What refers to an object of somebody else, or was done to it, in the end."""
     name, kind = resource["metadata"]["name"], theirs["kind"]
     what = f"{resource['kind']} beside {kind} {theirs['metadata']['name']}"
-    left = scene.wait_answered(resource["kind"], namespace, [name])
+    left = harness.wait_answered(resource["kind"], namespace, [name])
     problems = [f"{what}: no status" for _item in left]
-    status = (scene.read(resource["kind"], namespace, name) or {}).get("status") or {}
+    status = (harness.read(resource["kind"], namespace, name) or {}).get("status") or {}
     types = {item["type"] for item in status.get("conditions") or [] if item["status"] == "True"}
     if "Stalled" not in types:
         problems.append(f"{what}: is {status.get('state')}, and not Stalled")
-    for item in list_objects(scene, namespace):
+    for item in list_objects(harness, namespace):
         own = f"{item['kind']} {item['metadata']['name']}"
         if (item["kind"], item["metadata"]["name"]) == (kind, theirs["metadata"]["name"]):
             if is_ours(item) or item["metadata"]["uid"] != theirs["metadata"]["uid"]:
@@ -195,24 +197,24 @@ def judge(scene: Scene, namespace: str, resource: Json, theirs: Json) -> list[st
     return problems
 
 
-def attack_identity(scene: Scene) -> Seen:
+def attack_identity(harness: Harness) -> Seen:
     """Names of an account, of the default account, and of a role that reads Secrets."""
-    namespace = scene.namespace("identity")
+    namespace = harness.namespace("identity")
     rules = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]}]
     accounts, roles = path_of(ACCOUNTS, namespace), path_of(ROLES, namespace)
-    scene.cluster.request("POST", accounts, {"metadata": {"name": "ci-deployer"}})
-    scene.cluster.request("POST", roles, {"metadata": {"name": "secret-reader"}, "rules": rules})
-    scene.wait_for("default", lambda: scene.cluster.find(f"{accounts}/default"), 30)
+    harness.cluster.request("POST", accounts, {"metadata": {"name": "ci-deployer"}})
+    harness.cluster.request("POST", roles, {"metadata": {"name": "secret-reader"}, "rules": rules})
+    harness.wait_for("default", lambda: harness.cluster.find(f"{accounts}/default"), 30)
     names = ["ci-deployer", "default", "secret-reader"]
     problems = [
         f"{name} is refused: {refusal}"
         for name in names
-        if (refusal := scene.create(namespace, make_nimservice(name)))
+        if (refusal := harness.create(namespace, make_nimservice(name)))
     ]
     problems += [
-        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names)
+        f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, names)
     ]
-    for item in list_objects(scene, namespace):
+    for item in list_objects(harness, namespace):
         for name in ("ci-deployer", "default"):
             problems += [
                 f"{item['kind']} {item['metadata']['name']} uses ServiceAccount {name}"
@@ -222,15 +224,15 @@ def attack_identity(scene: Scene) -> Seen:
         if item["kind"] == "Pod" and item["spec"].get("serviceAccountName") in names[:2]:
             problems.append(f"a pod runs as {item['spec']['serviceAccountName']}")
     for name in names:
-        if may_list_secrets(scene, namespace, name):
+        if may_list_secrets(harness, namespace, name):
             problems.append(f"ServiceAccount {name} may list Secrets")
-    state = (scene.read("NIMService", namespace, "ci-deployer") or {}).get("status") or {}
-    scene.delete_all("NIMService", namespace, names)
+    state = (harness.read("NIMService", namespace, "ci-deployer") or {}).get("status") or {}
+    harness.delete_all("NIMService", namespace, names)
     reasons = [item["reason"] for item in state.get("conditions") or [] if item["type"] == "Failed"]
     return Seen.of(problems, f"nothing runs or is granted; {state.get('state')}: {reasons}")
 
 
-def may_list_secrets(scene: Scene, namespace: str, account: str) -> bool:
+def may_list_secrets(harness: Harness, namespace: str, account: str) -> bool:
     """As `kubectl auth can-i list secrets --as=system:serviceaccount:…` has it."""
     asked: Json = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -242,7 +244,7 @@ def may_list_secrets(scene: Scene, namespace: str, account: str) -> bool:
         },
     }
     path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-    answer = scene.cluster.request("POST", path, asked)
+    answer = harness.cluster.request("POST", path, asked)
     return bool(t.cast(Json, answer["status"]).get("allowed"))
 
 

@@ -9,10 +9,11 @@ import copy
 import typing as t
 from functools import partial
 
-from nimops_live.workload import make_nimservice
+from nimops_harness.workload import make_nimservice
 
 from .bases import rename
 from .fields import Json, Place, build, list_places
+from .harness import KINDS, Attack, Harness, Seen, path_to
 from .pack import Ask, Packed, Packer, Packing, Refusal
 from .payloads import (
     CLASSES,
@@ -24,7 +25,6 @@ from .payloads import (
     make_token,
 )
 from .policies import without_policies, without_rules
-from .scene import KINDS, Attack, Scene, Seen, path_to
 
 T = t.TypeVar("T")
 
@@ -32,28 +32,28 @@ JINJA = CLASSES[0]
 
 
 def pack(
-    scene: Scene, kind: str, payload: PayloadClass, namespace: str, parts: t.Sequence[str]
+    harness: Harness, kind: str, payload: PayloadClass, namespace: str, parts: t.Sequence[str]
 ) -> Packing:
     """Into new resources of a kind."""
-    ask = scene.dry_run(namespace)
-    packer = Packer(kind, scene.crds[kind], payload, str(scene.canary), ask)
-    return packer.pack(scene.bases[kind], list_places(scene.crds[kind], *parts))
+    ask = harness.dry_run(namespace)
+    packer = Packer(kind, harness.crds[kind], payload, str(harness.canary), ask)
+    return packer.pack(harness.bases[kind], list_places(harness.crds[kind], *parts))
 
 
 # --- text in every field -------------------------------------------------------------------------
 
 
-def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> Seen:
-    namespace = scene.namespace(f"{kind.lower()}-{payload.name}")
-    packing = pack(scene, kind, payload, namespace, ("spec", "metadata"))
-    packed = some(scene, packing.packed)
+def attack_fields(kind: str, payload: PayloadClass, harness: Harness) -> Seen:
+    namespace = harness.namespace(f"{kind.lower()}-{payload.name}")
+    packing = pack(harness, kind, payload, namespace, ("spec", "metadata"))
+    packed = some(harness, packing.packed)
     problems = [] if packed else ["no resource carries a payload: the attack did not take place"]
     resources = [rename(item.resource, f"p{number}") for number, item in enumerate(packed)]
-    refusals = [scene.create(namespace, resource) for resource in resources]
+    refusals = [harness.create(namespace, resource) for resource in resources]
     problems += [f"a packed resource was refused: {refusal}" for refusal in refusals if refusal]
-    problems += follow(scene, namespace, kind, [f"p{number}" for number in range(len(packed))])
-    problems += loose_in_cel(scene, namespace, packed)
-    problems += remove(scene, namespace, kind, [item["metadata"]["name"] for item in resources])
+    problems += follow(harness, namespace, kind, [f"p{number}" for number in range(len(packed))])
+    problems += loose_in_cel(harness, namespace, packed)
+    problems += remove(harness, namespace, kind, [item["metadata"]["name"] for item in resources])
     carried = sum(len(item.tokens) for item in packed)
     return Seen.of(
         problems,
@@ -62,18 +62,18 @@ def attack_fields(kind: str, payload: PayloadClass, scene: Scene) -> Seen:
     )
 
 
-def follow(scene: Scene, namespace: str, kind: str, names: t.Iterable[str]) -> list[str]:
+def follow(harness: Harness, namespace: str, kind: str, names: t.Iterable[str]) -> list[str]:
     """What is wrong once these have been answered."""
-    left = scene.wait_answered(kind, namespace, names)
-    return scene.evaluated(namespace) + [f"{name} got no status within 90 s" for name in left]
+    left = harness.wait_answered(kind, namespace, names)
+    return harness.evaluated(namespace) + [f"{name} got no status within 90 s" for name in left]
 
 
-def remove(scene: Scene, namespace: str, kind: str, names: t.Sequence[str]) -> list[str]:
-    left = scene.delete_all(kind, namespace, names)
+def remove(harness: Harness, namespace: str, kind: str, names: t.Sequence[str]) -> list[str]:
+    left = harness.delete_all(kind, namespace, names)
     return [f"{name} could not be deleted" for name in left]
 
 
-def loose_in_cel(scene: Scene, namespace: str, packed: t.Iterable[Packed]) -> list[str]:
+def loose_in_cel(harness: Harness, namespace: str, packed: t.Iterable[Packed]) -> list[str]:
     """Expressions of device selectors in which a payload is not a text; those that are the user's own aside."""
     tokens = {
         token: place
@@ -82,7 +82,7 @@ def loose_in_cel(scene: Scene, namespace: str, packed: t.Iterable[Packed]) -> li
         if "celExpressions" not in place.path
     }
     path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaimtemplates"
-    found = scene.cluster.ask("GET", path).body.get("items") or []
+    found = harness.cluster.ask("GET", path).body.get("items") or []
     return [
         f"{tokens[token]} got out of its text in the expression {expression[:80]!r}"
         for expression in find_expressions(found)
@@ -105,74 +105,74 @@ def find_expressions(value: t.Any) -> t.Iterator[str]:
 # --- keys that Ansible takes for something else --------------------------------------------------
 
 
-def with_markers(scene: Scene, kind: str, key: str, ask: Ask) -> Packing:
+def with_markers(harness: Harness, kind: str, key: str, ask: Ask) -> Packing:
     """Resources with a marker key in every free map, and templates in every text."""
-    keys = Packer(kind, scene.crds[kind], PayloadClass(key, key, key), str(scene.canary), ask)
-    places = list_places(scene.crds[kind], "spec", "metadata")
-    templates = scene.shared.setdefault("templates", {})
+    keys = Packer(kind, harness.crds[kind], PayloadClass(key, key, key), str(harness.canary), ask)
+    places = list_places(harness.crds[kind], "spec", "metadata")
+    templates = harness.shared.setdefault("templates", {})
     if kind not in templates:
-        texts = Packer(kind, scene.crds[kind], JINJA, str(scene.canary), ask).pack(
-            scene.bases[kind][:1], [place for place in places if not place.is_key]
+        texts = Packer(kind, harness.crds[kind], JINJA, str(harness.canary), ask).pack(
+            harness.bases[kind][:1], [place for place in places if not place.is_key]
         )
         templates[kind] = texts.packed[0].resource
-    bases = [templates[kind], *scene.bases[kind]]
+    bases = [templates[kind], *harness.bases[kind]]
     return keys.pack(bases, [place for place in places if place.is_key])
 
 
-def attack_markers(kind: str, scene: Scene) -> Seen:
+def attack_markers(kind: str, harness: Harness) -> Seen:
     """New resources: admission refuses what it can see, the operator the rest."""
-    namespace = scene.namespace(f"markers-{kind.lower()}")
+    namespace = harness.namespace(f"markers-{kind.lower()}")
     problems, resources, refused = [], [], 0
-    keys = MARKER_KEYS[:1] if scene.quick else MARKER_KEYS
+    keys = MARKER_KEYS[:1] if harness.quick else MARKER_KEYS
     for number, key in enumerate(keys):
-        packing = with_markers(scene, kind, key, scene.dry_run(namespace))
+        packing = with_markers(harness, kind, key, harness.dry_run(namespace))
         refused += len(packing.refused)
         for index, item in enumerate(
-            packing.packed[: 1 if scene.side == "stock" or scene.quick else None]
+            packing.packed[: 1 if harness.side == "stock" or harness.quick else None]
         ):
             resource = rename(item.resource, f"m{number}{index}")
-            if refusal := scene.create(namespace, resource):
+            if refusal := harness.create(namespace, resource):
                 problems.append(f"accepted as a dry run, then refused: {refusal}")
             else:
                 resources.append(resource)
     names = [item["metadata"]["name"] for item in resources]
-    problems += follow(scene, namespace, kind, names)
-    problems += remove(scene, namespace, kind, names)
+    problems += follow(harness, namespace, kind, names)
+    problems += remove(harness, namespace, kind, names)
     return Seen.of(
         problems,
         f"{refused} keys refused at admission; {len(names)} resources with others: nothing evaluated, all deleted",
     )
 
 
-def store_markers(scene: Scene) -> None:
+def store_markers(harness: Harness) -> None:
     """Before the operator starts, and as if before the CRDs had such rules."""
-    namespace = scene.namespace("stored")
-    with without_rules(scene), without_policies(scene):
-        stored, problems = store(scene, namespace)
-    scene.shared["stored"] = (namespace, stored, problems)
+    namespace = harness.namespace("stored")
+    with without_rules(harness), without_policies(harness):
+        stored, problems = store(harness, namespace)
+    harness.shared["stored"] = (namespace, stored, problems)
 
 
-def some(scene: Scene, cases: t.Sequence[T]) -> t.Sequence[T]:
+def some(harness: Harness, cases: t.Sequence[T]) -> t.Sequence[T]:
     """Only the first of several in a quick run, and on stock, where a pass takes seconds."""
-    return cases[:1] if scene.side == "stock" or scene.quick else cases
+    return cases[:1] if harness.side == "stock" or harness.quick else cases
 
 
-def store(scene: Scene, namespace: str) -> tuple[list[tuple[str, str]], list[str]]:
+def store(harness: Harness, namespace: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Kinds and names of what was stored, and what could not be."""
-    canary, ask = str(scene.canary), scene.dry_run(namespace)
+    canary, ask = str(harness.canary), harness.dry_run(namespace)
     probe = service_with_markers("probe", "__ansible_unsafe", canary)
-    scene.wait_for("the CRDs without the rules", lambda: ask(probe) is None, 20)
+    harness.wait_for("the CRDs without the rules", lambda: ask(probe) is None, 20)
     stored: list[tuple[str, str]] = []
     problems: list[str] = []
-    for number, key in enumerate(some(scene, MARKER_KEYS)):
+    for number, key in enumerate(some(harness, MARKER_KEYS)):
         resources = [service_with_markers(f"plain{number}", key, canary)]
         for kind in KINDS:
-            packing = with_markers(scene, kind, key, ask)
+            packing = with_markers(harness, kind, key, ask)
             resources += [
                 rename(item.resource, f"{kind.lower()}{number}") for item in packing.packed[:1]
             ]
         for resource in resources:
-            if refusal := scene.create(namespace, resource):
+            if refusal := harness.create(namespace, resource):
                 problems.append(f"could not be stored: {refusal}")
             stored.append((resource["kind"], resource["metadata"]["name"]))
     return stored, problems
@@ -190,21 +190,21 @@ def service_with_markers(name: str, key: str, canary: str) -> Json:
     return resource
 
 
-def attack_stored(scene: Scene) -> Seen:
+def attack_stored(harness: Harness) -> Seen:
     namespace, stored, problems = t.cast(
-        "tuple[str, list[tuple[str, str]], list[str]]", scene.shared["stored"]
+        "tuple[str, list[tuple[str, str]], list[str]]", harness.shared["stored"]
     )
     problems = list(problems)
     for kind in KINDS:
-        problems += follow(scene, namespace, kind, [name for of, name in stored if of == kind])
+        problems += follow(harness, namespace, kind, [name for of, name in stored if of == kind])
     problems += [
         f"{name} is not Ready without that key"
         for kind, name in stored
         if name.startswith("plain")
-        if not scene.wait_state(kind, namespace, name, limit=90)
+        if not harness.wait_state(kind, namespace, name, limit=90)
     ]
     for kind in KINDS:
-        problems += remove(scene, namespace, kind, [name for of, name in stored if of == kind])
+        problems += remove(harness, namespace, kind, [name for of, name in stored if of == kind])
     return Seen.of(
         list(dict.fromkeys(problems)),
         f"{len(stored)} resources: answered, nothing evaluated, all deleted",
@@ -214,61 +214,64 @@ def attack_stored(scene: Scene) -> Seen:
 # --- the status, which others than the operator may write ----------------------------------------
 
 
-def write_statuses(scene: Scene) -> None:
+def write_statuses(harness: Harness) -> None:
     """Before the operator starts: it reads what it finds."""
-    namespace = scene.namespace("status")
+    namespace = harness.namespace("status")
     written: list[tuple[str, str, int]] = []
     for kind in KINDS:
-        places = list_places(scene.crds[kind], "status")
+        places = list_places(harness.crds[kind], "status")
         keys = (PayloadClass(key, key, key) for key in MARKER_KEYS[:2])
-        for payload in some(scene, (PACKED, JINJA, *keys)):
+        for payload in some(harness, (PACKED, JINJA, *keys)):
             is_reserved_key = payload.name.startswith("__")
             wanted = [place for place in places if place.is_key or not is_reserved_key]
             if not wanted:
                 continue
             name = f"{kind.lower()}-{payload.name.strip('_').replace('_', '-')}"
             count = write_status(
-                scene, namespace, rename(scene.bases[kind][0], name), payload, wanted
+                harness, namespace, rename(harness.bases[kind][0], name), payload, wanted
             )
             written.append((kind, name, count))
-    scene.shared["status"] = (namespace, written)
+    harness.shared["status"] = (namespace, written)
 
 
 def write_status(
-    scene: Scene, namespace: str, resource: Json, payload: PayloadClass, places: list[Place]
+    harness: Harness, namespace: str, resource: Json, payload: PayloadClass, places: list[Place]
 ) -> int:
     """Create the resource, then fill its status; how many fields carry a payload."""
     kind, name = resource["kind"], resource["metadata"]["name"]
-    if refusal := scene.create(namespace, resource):
+    if refusal := harness.create(namespace, resource):
         raise RuntimeError(f"{name}: {refusal}")
-    live = scene.cluster.get(path_to(kind, namespace, name))
+    live = harness.cluster.get(path_to(kind, namespace, name))
     path = f"{path_to(kind, namespace, name)}/status"
 
     def ask(body: Json) -> Refusal | None:
-        return scene.cluster.ask("PUT", f"{path}?dryRun=All", body).refusal
+        return harness.cluster.ask("PUT", f"{path}?dryRun=All", body).refusal
 
     base = copy.deepcopy(live)
     if payload.name.startswith("__"):  # templates beside the keys
-        texts = Packer(kind, scene.crds[kind], JINJA, str(scene.canary), ask).pack(
-            [live], [place for place in list_places(scene.crds[kind], "status") if not place.is_key]
+        texts = Packer(kind, harness.crds[kind], JINJA, str(harness.canary), ask).pack(
+            [live],
+            [place for place in list_places(harness.crds[kind], "status") if not place.is_key],
         )
         base = texts.packed[0].resource if texts.packed else base
-    packing = Packer(kind, scene.crds[kind], payload, str(scene.canary), ask).pack([base], places)
+    packing = Packer(kind, harness.crds[kind], payload, str(harness.canary), ask).pack(
+        [base], places
+    )
     for item in packing.packed[:1]:
-        scene.cluster.request("PUT", path, item.resource)
+        harness.cluster.request("PUT", path, item.resource)
         return len(item.tokens)
     return 0
 
 
-def attack_status(scene: Scene) -> Seen:
-    namespace, written = t.cast("tuple[str, list[tuple[str, str, int]]]", scene.shared["status"])
+def attack_status(harness: Harness) -> Seen:
+    namespace, written = t.cast("tuple[str, list[tuple[str, str, int]]]", harness.shared["status"])
     problems: list[str] = []
     for kind in KINDS:
         names = [name for of, name, _ in written if of == kind]
-        problems += follow(scene, namespace, kind, names)
+        problems += follow(harness, namespace, kind, names)
     for kind in KINDS:
         names = [name for of, name, _ in written if of == kind]
-        problems += remove(scene, namespace, kind, names)
+        problems += remove(harness, namespace, kind, names)
     count = sum(number for *_, number in written)
     if not count:
         problems.append("no status carries a payload: the attack did not take place")

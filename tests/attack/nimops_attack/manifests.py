@@ -12,13 +12,13 @@ import typing as t
 from dataclasses import dataclass
 from functools import partial
 
-from nimops_live import proc
-from nimops_live.runtime import ContainedOperator
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_harness import proc
+from nimops_harness.runtime import ContainedOperator
+from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
+from .harness import KINDS, Attack, Harness, Seen, path_to
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, make_token
-from .scene import KINDS, Attack, Scene, Seen, path_to
 
 JINJA, YAML = CLASSES[0], CLASSES[1]
 GROWTH_MIB = 700
@@ -117,9 +117,9 @@ BOMBS = (
 )
 
 
-def print_manifest(scene: Scene, namespace: str, pod: str, text: str) -> None:
+def print_manifest(harness: Harness, namespace: str, pod: str, text: str) -> None:
     """From now on, this is the pod's log."""
-    folder = scene.stage.folder / "pod-logs"
+    folder = harness.sandbox.folder / "pod-logs"
     folder.mkdir(exist_ok=True)
     path = folder / f"{namespace}-{pod}.log"
     path.write_text("".join(f"{_STAMP}{line}\n" for line in text.splitlines()))
@@ -130,7 +130,7 @@ def print_manifest(scene: Scene, namespace: str, pod: str, text: str) -> None:
         "spec": {"logs": [{"logsFile": str(path)}]},
     }
     place = f"/apis/kwok.x-k8s.io/v1alpha1/namespaces/{namespace}/logs"
-    scene.cluster.request("POST", place, body)
+    harness.cluster.request("POST", place, body)
 
 
 def make_choosy_cache(name: str) -> Json:
@@ -169,17 +169,17 @@ class MemoryWatch:
         self._thread.join()
 
 
-def attack(bomb: Bomb, scene: Scene) -> Seen:
-    namespace = scene.namespace(f"manifest-{bomb.name}")
-    print_manifest(scene, namespace, "model-pod", bomb.make(str(scene.canary)))
+def attack(bomb: Bomb, harness: Harness) -> Seen:
+    namespace = harness.namespace(f"manifest-{bomb.name}")
+    print_manifest(harness, namespace, "model-pod", bomb.make(str(harness.canary)))
     began = time.monotonic()
-    with MemoryWatch(scene.ensure()) as memory:
-        scene.create(namespace, make_choosy_cache("model"))
+    with MemoryWatch(harness.ensure()) as memory:
+        harness.create(namespace, make_choosy_cache("model"))
         user = make_nimservice("user")
         user["spec"]["storage"] = {"nimCache": {"name": "model"}}
-        scene.create(namespace, user)
-        problems = [wrong] if (wrong := scene.serves(namespace, limit=60)) else []
-        cache = wait_for_verdict(scene, namespace, "model")
+        harness.create(namespace, user)
+        problems = [wrong] if (wrong := harness.serves(namespace, limit=60)) else []
+        cache = wait_for_verdict(harness, namespace, "model")
         seconds = time.monotonic() - began
     if cache is None:
         problems.append("the NIMCache says nothing of its manifest")
@@ -187,21 +187,21 @@ def attack(bomb: Bomb, scene: Scene) -> Seen:
         problems += find_reserved_keys(cache)
     if memory.growth > GROWTH_MIB:
         problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    problems += scene.evaluated(namespace)
+    problems += harness.evaluated(namespace)
     for kind in ("NIMService", "NIMCache"):
         name = "user" if kind == "NIMService" else "model"
         problems += [
-            f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, [name])
+            f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, [name])
         ]
     said = describe(cache) if cache else ""
     return Seen.of(problems, f"after {seconds:.0f} s, {memory.growth:.0f} MiB more: {said}")
 
 
-def wait_for_verdict(scene: Scene, namespace: str, name: str) -> Json | None:
+def wait_for_verdict(harness: Harness, namespace: str, name: str) -> Json | None:
     """The NIMCache once its manifest was read or refused."""
 
     def look() -> Json | None:
-        found = scene.read("NIMCache", namespace, name)
+        found = harness.read("NIMCache", namespace, name)
         status = (found or {}).get("status") or {}
         done = status.get("profiles") or status.get("state") in ("Failed", "Ready")
         stalled = any(
@@ -210,7 +210,7 @@ def wait_for_verdict(scene: Scene, namespace: str, name: str) -> Json | None:
         )
         return found if found and (done or stalled) else None
 
-    return t.cast("Json | None", scene.wait_for(f"a verdict on {name}", look, 60))
+    return t.cast("Json | None", harness.wait_for(f"a verdict on {name}", look, 60))
 
 
 def find_reserved_keys(cache: Json) -> list[str]:
@@ -230,14 +230,14 @@ def describe(cache: Json) -> str:
     return f"{status.get('state')}, {listed}, {said[-1][:120] if said else ''}"
 
 
-def attack_children(scene: Scene) -> Seen:
+def attack_children(harness: Harness) -> Seen:
     """A tenant edits what the operator made: it reads that back."""
-    namespace = scene.namespace("children")
-    canary = str(scene.canary)
-    scene.create(namespace, make_choosy_cache("model"))
-    scene.create(namespace, make_nimservice("service"))
-    scene.wait_for("the ConfigMap", lambda: scene.cluster.find(_core(namespace, "configmaps/model-manifest")), 60)  # fmt: skip
-    scene.wait_state("NIMService", namespace, "service")
+    namespace = harness.namespace("children")
+    canary = str(harness.canary)
+    harness.create(namespace, make_choosy_cache("model"))
+    harness.create(namespace, make_nimservice("service"))
+    harness.wait_for("the ConfigMap", lambda: harness.cluster.find(_core(namespace, "configmaps/model-manifest")), 60)  # fmt: skip
+    harness.wait_state("NIMService", namespace, "service")
     problems, edited = [], 0
     deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/service"
     for place in (_core(namespace, "configmaps/model-manifest"), _core(namespace, "services/service"), deployment):  # fmt: skip
@@ -245,16 +245,16 @@ def attack_children(scene: Scene) -> Seen:
         notes: Json = {"metadata": {"annotations": {"a/x": text, "b": text}}}
         if place.endswith("-manifest"):
             notes |= {"data": {"__ansible_unsafe": text, "__ansible_vault": text, "model_manifest.yaml": text}}  # fmt: skip
-        edited += scene.cluster.ask("PATCH", place, notes, "application/merge-patch+json").refusal is None  # fmt: skip
+        edited += harness.cluster.ask("PATCH", place, notes, "application/merge-patch+json").refusal is None  # fmt: skip
     if edited < 3:
         problems.append(f"only {edited} of 3 children could be edited")
     for kind, name in (("NIMService", "service"),):
         change = {"spec": {"replicas": 2, "env": [{"name": "A", "value": "b"}]}}
-        scene.cluster.patch(path_to(kind, namespace, name), change)
-    problems += [f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, ["service"])]  # fmt: skip
-    problems += scene.evaluated(namespace)
+        harness.cluster.patch(path_to(kind, namespace, name), change)
+    problems += [f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, ["service"])]  # fmt: skip
+    problems += harness.evaluated(namespace)
     for kind in KINDS:
-        problems += [f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, ["service", "model"])]  # fmt: skip
+        problems += [f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, ["service", "model"])]  # fmt: skip
     return Seen.of(
         problems, f"{edited} children with templates and keys of Ansible: nothing evaluated"
     )

@@ -14,12 +14,12 @@ import typing as t
 import unicodedata
 from functools import partial
 
-from nimops_live.errors import LiveError
-from nimops_live.workload import make_nimservice
+from nimops_harness.errors import HarnessError
+from nimops_harness.workload import make_nimservice
 
 from .fields import Json
+from .harness import Attack, Harness, Seen, path_to
 from .payloads import CLASSES, INJECTED_HEADER, apply_defaults, make_token
-from .scene import Attack, Scene, Seen, path_to
 
 OFF = {"sandbox.nimops/model": "off"}
 """An annotation that keeps the sandbox's own model server away."""
@@ -140,19 +140,19 @@ def make_service(name: str) -> Json:
 
 @contextlib.contextmanager
 def serving(
-    scene: Scene, namespace: str, answers: t.Mapping[str, Answerer]
+    harness: Harness, namespace: str, answers: t.Mapping[str, Answerer]
 ) -> t.Iterator[dict[str, Hostile]]:
     """NIMServices whose models answer so, by name."""
     servers: dict[str, Hostile] = {}
     try:
         for name in answers:
-            if refusal := scene.create(namespace, make_service(name)):
-                raise LiveError(f"{name}: {refusal}")
+            if refusal := harness.create(namespace, make_service(name)):
+                raise HarnessError(f"{name}: {refusal}")
         for name, answer in answers.items():
             place = f"/api/v1/namespaces/{namespace}/services/{name}"
-            live = scene.wait_for(f"the Service {name}", partial(scene.cluster.find, place), 60)
+            live = harness.wait_for(f"the Service {name}", partial(harness.cluster.find, place), 60)
             if live is None:
-                raise LiveError(f"no Service {name} after 60 s")
+                raise HarnessError(f"no Service {name} after 60 s")
             server = Hostile((live["spec"]["clusterIP"], 8000), answer)
             threading.Thread(target=server.serve_forever, daemon=True).start()
             servers[name] = server
@@ -163,9 +163,9 @@ def serving(
             server.server_close()
 
 
-def attack_answers(scene: Scene) -> Seen:
-    namespace = scene.namespace("answers")
-    canary = str(scene.canary)
+def attack_answers(harness: Harness) -> Seen:
+    namespace = harness.namespace("answers")
+    canary = str(harness.canary)
     target = Hostile(("127.0.0.1", 0), lambda handler: handler.say(listing("redirected")))
     threading.Thread(target=target.serve_forever, daemon=True).start()
     goals = (
@@ -182,16 +182,16 @@ def attack_answers(scene: Scene) -> Seen:
         "redirect-proxy": redirect(goals[1]),
         "naming": make_naming(canary, token),
     }
-    with serving(scene, namespace, answers) as servers:
-        scene.wait_for("questions", lambda: all(server.asked for server in servers.values()), 90)
+    with serving(harness, namespace, answers) as servers:
+        harness.wait_for("questions", lambda: all(server.asked for server in servers.values()), 90)
         problems = [
             f"the model of {name} was not asked" for name, one in servers.items() if not one.asked
         ]
         problems += [
             f"{left} got no status"
-            for left in scene.wait_answered("NIMService", namespace, servers)
+            for left in harness.wait_answered("NIMService", namespace, servers)
         ]
-        if wrong := scene.serves(namespace, limit=90):
+        if wrong := harness.serves(namespace, limit=90):
             problems.append(wrong)
         asked = "".join(text for server in servers.values() for text in server.asked)
     target.shutdown()
@@ -201,12 +201,12 @@ def attack_answers(scene: Scene) -> Seen:
     if INJECTED_HEADER in asked or "Authorization" in asked:
         problems.append("a question had headers that it should not have")
     for name in answers:
-        problems += judge_status(scene.read("NIMService", namespace, name) or {}, name)
-    problems += judge_events(scene, namespace)
-    problems += scene.evaluated(namespace)
+        problems += judge_status(harness.read("NIMService", namespace, name) or {}, name)
+    problems += judge_events(harness, namespace)
+    problems += harness.evaluated(namespace)
     problems += [
         f"{left} could not be deleted"
-        for left in scene.delete_all("NIMService", namespace, list(answers))
+        for left in harness.delete_all("NIMService", namespace, list(answers))
     ]
     return Seen.of(
         problems, f"{len(answers)} kinds of answers: taken for what they are, no redirect followed"
@@ -224,8 +224,8 @@ def judge_status(resource: Json, name: str) -> list[str]:
     return problems
 
 
-def judge_events(scene: Scene, namespace: str) -> list[str]:
-    events = scene.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
+def judge_events(harness: Harness, namespace: str) -> list[str]:
+    events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
     texts = [item.get("message") or "" for item in events]
     return [
         f"control characters in an event: {text[:40]!r}" for text in texts if has_controls(text)
@@ -237,21 +237,21 @@ def has_controls(text: str) -> bool:
     return any(unicodedata.category(char) in ("Cc", "Cf") and char != "\n" for char in text)
 
 
-def attack_slow(scene: Scene) -> Seen:
+def attack_slow(harness: Harness) -> Seen:
     """Four tenants with slow models, and a fifth who wants to be served."""
-    alone = scene.namespace("slow-alone")
-    before = time_of(scene, alone, "first")
-    tenants = [scene.namespace(f"slow-{number}") for number in range(4)]
-    count = 2 if scene.quick else 4
+    alone = harness.namespace("slow-alone")
+    before = time_of(harness, alone, "first")
+    tenants = [harness.namespace(f"slow-{number}") for number in range(4)]
+    count = 2 if harness.quick else 4
     with contextlib.ExitStack() as stack:
         servers: list[Hostile] = []
         for tenant in tenants:
             answers = {f"slow-{number}": say_slowly for number in range(count)}
-            servers += stack.enter_context(serving(scene, tenant, answers)).values()
-        scene.wait_for("questions", lambda: all(server.asked for server in servers), 90)
+            servers += stack.enter_context(serving(harness, tenant, answers)).values()
+        harness.wait_for("questions", lambda: all(server.asked for server in servers), 90)
         asked = sum(bool(server.asked) for server in servers)
-        fifth = scene.namespace("slow-fifth")
-        times = [time_of(scene, fifth, f"quick-{number}") for number in range(3)]
+        fifth = harness.namespace("slow-fifth")
+        times = [time_of(harness, fifth, f"quick-{number}") for number in range(3)]
     problems = [] if asked else ["no slow model was asked: the attack did not take place"]
     worst, bound = max(times), max(2 * before, before + 4)
     if worst > bound:
@@ -259,7 +259,8 @@ def attack_slow(scene: Scene) -> Seen:
     for tenant in tenants:
         names = [f"slow-{number}" for number in range(count)]
         problems += [
-            f"{left} could not be deleted" for left in scene.delete_all("NIMService", tenant, names)
+            f"{left} could not be deleted"
+            for left in harness.delete_all("NIMService", tenant, names)
         ]
     shown = ", ".join(f"{seconds:.1f}" for seconds in times)
     return Seen.of(
@@ -268,20 +269,20 @@ def attack_slow(scene: Scene) -> Seen:
     )
 
 
-def time_of(scene: Scene, namespace: str, name: str) -> float:
+def time_of(harness: Harness, namespace: str, name: str) -> float:
     """Seconds until an ordinary NIMService is Ready; 120 if it is not."""
     began = time.monotonic()
-    scene.create(namespace, make_nimservice(name))
-    is_ready = scene.wait_state("NIMService", namespace, name, limit=120)
+    harness.create(namespace, make_nimservice(name))
+    is_ready = harness.wait_state("NIMService", namespace, name, limit=120)
     seconds = time.monotonic() - began
-    scene.cluster.ask("DELETE", path_to("NIMService", namespace, name))
+    harness.cluster.ask("DELETE", path_to("NIMService", namespace, name))
     return seconds if is_ready else 120.0
 
 
-def attack_pods(scene: Scene) -> Seen:
+def attack_pods(harness: Harness) -> Seen:
     """Conditions and reasons of pods, which a pod's author has in hand, in what we say of them."""
-    namespace = scene.namespace("pods")
-    canary, token = str(scene.canary), make_token("pod", "status")
+    namespace = harness.namespace("pods")
+    canary, token = str(harness.canary), make_token("pod", "status")
     text = (
         apply_defaults(CLASSES[0].text, token, canary)
         + "\n\x1b[31m"
@@ -289,9 +290,9 @@ def attack_pods(scene: Scene) -> Seen:
     )
     resource = make_nimservice("failing")
     resource["spec"]["env"] = [{"name": "SANDBOX_BEHAVE", "value": "unready"}]
-    scene.create(namespace, resource)
+    harness.create(namespace, resource)
     path = f"/api/v1/namespaces/{namespace}/pods"
-    pods = scene.wait_for("pods", lambda: scene.cluster.get(path)["items"], 60) or []
+    pods = harness.wait_for("pods", lambda: harness.cluster.get(path)["items"], 60) or []
     written = 0
     for pod in pods:
         name = pod["metadata"]["name"]
@@ -309,25 +310,25 @@ def attack_pods(scene: Scene) -> Seen:
             ],
         }  # fmt: skip
         kind = "application/merge-patch+json"
-        answer = scene.cluster.ask("PATCH", f"{path}/{name}/status", {"status": status}, kind)
+        answer = harness.cluster.ask("PATCH", f"{path}/{name}/status", {"status": status}, kind)
         written += answer.refusal is None
     deployment = f"/apis/apps/v1/namespaces/{namespace}/deployments/failing/status"
     said = [{"type": "Progressing", "status": "False", "reason": text, "message": text}]
-    scene.cluster.ask(
+    harness.cluster.ask(
         "PATCH", deployment, {"status": {"conditions": said}}, "application/merge-patch+json"
     )
-    scene.cluster.patch(path_to("NIMService", namespace, "failing"), {"spec": {"replicas": 2}})
+    harness.cluster.patch(path_to("NIMService", namespace, "failing"), {"spec": {"replicas": 2}})
     problems = [] if written else ["no pod took the status: the attack did not take place"]
     problems += [
         f"{left} got no status"
-        for left in scene.wait_answered("NIMService", namespace, ["failing"])
+        for left in harness.wait_answered("NIMService", namespace, ["failing"])
     ]
-    problems += judge_status(scene.read("NIMService", namespace, "failing") or {}, "failing")
-    problems += judge_events(scene, namespace)
-    problems += scene.evaluated(namespace)
+    problems += judge_status(harness.read("NIMService", namespace, "failing") or {}, "failing")
+    problems += judge_events(harness, namespace)
+    problems += harness.evaluated(namespace)
     problems += [
         f"{left} could not be deleted"
-        for left in scene.delete_all("NIMService", namespace, ["failing"])
+        for left in harness.delete_all("NIMService", namespace, ["failing"])
     ]
     return Seen.of(
         problems, f"{written} pods: shown as text without control characters, or not at all"

@@ -10,12 +10,12 @@ import typing as t
 from pathlib import Path
 
 import yaml
-from nimops_live import proc
-from nimops_live.runtime import ROOT
-from nimops_live.workload import make_nimservice
+from nimops_harness import proc
+from nimops_harness.runtime import ROOT
+from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .scene import Attack, Scene, Seen, path_to
+from .harness import Attack, Harness, Seen, path_to
 
 MOST_MIB = {"the runtime": 200, "nimops-apiproxy": 80}
 """Peaks, with 20 resources of 1.3 MB. The whole of a pod is limited to 1.5 GiB."""
@@ -60,32 +60,32 @@ def without_bounds(schema: t.Any) -> t.Any:
 
 
 @contextlib.contextmanager
-def unbounded(scene: Scene) -> t.Iterator[None]:
+def unbounded(harness: Harness) -> t.Iterator[None]:
     """The CRD as it may have been, during the block."""
     bounded = yaml.safe_load(FILE.read_text())
-    replace_crd(scene, without_bounds(bounded))
+    replace_crd(harness, without_bounds(bounded))
     try:
         yield
     finally:
-        replace_crd(scene, bounded)
+        replace_crd(harness, bounded)
 
 
-def replace_crd(scene: Scene, wanted: Json) -> None:
-    live = scene.cluster.get(CRD)
-    scene.cluster.request("PUT", CRD, {**live, "spec": {**live["spec"], **wanted["spec"]}})
+def replace_crd(harness: Harness, wanted: Json) -> None:
+    live = harness.cluster.get(CRD)
+    harness.cluster.request("PUT", CRD, {**live, "spec": {**live["spec"], **wanted["spec"]}})
 
 
-def store(scene: Scene, namespace: str, resources: t.Sequence[Json]) -> str:
+def store(harness: Harness, namespace: str, resources: t.Sequence[Json]) -> str:
     """Empty if all are stored; the API server takes a moment to know a CRD."""
-    with unbounded(scene):
+    with unbounded(harness):
         for item in resources:
             said: list[t.Any] = []
 
             def is_stored(item: Json = item, said: list[t.Any] = said) -> bool:
-                said[:] = [scene.create(namespace, item)]
+                said[:] = [harness.create(namespace, item)]
                 return said == [None]
 
-            if not scene.wait_for("an unbounded CRD", is_stored, 30):
+            if not harness.wait_for("an unbounded CRD", is_stored, 30):
                 return f"{item['metadata']['name']} could not be stored: {said}"
     return ""
 
@@ -98,8 +98,8 @@ def peak_mib(pid: int) -> float:
     return 0.0
 
 
-def judge_memory(scene: Scene) -> tuple[list[str], str]:
-    operator = scene.ensure()
+def judge_memory(harness: Harness) -> tuple[list[str], str]:
+    operator = harness.ensure()
     pids = {"the runtime": [operator.runtime_pid], "nimops-apiproxy": operator.api_proxy_pids()}
     peaks = {name: max(map(peak_mib, found), default=0.0) for name, found in pids.items()}
     all_mib = proc.read_memory(operator.processes()).pss
@@ -112,9 +112,9 @@ def judge_memory(scene: Scene) -> tuple[list[str], str]:
     return problems, f"at most {told}; all processes {all_mib:.0f} MiB"
 
 
-def judge(scene: Scene, namespace: str, name: str, field: str) -> list[str]:
+def judge(harness: Harness, namespace: str, name: str, field: str) -> list[str]:
     """What is wrong with the report on one of them."""
-    found = scene.read(KIND, namespace, name) or {"metadata": {}, "spec": {}}
+    found = harness.read(KIND, namespace, name) or {"metadata": {}, "spec": {}}
     conditions = {
         item["type"]: item for item in (found.get("status") or {}).get("conditions") or []
     }
@@ -128,8 +128,8 @@ def judge(scene: Scene, namespace: str, name: str, field: str) -> list[str]:
     return problems
 
 
-def judge_events(scene: Scene, namespace: str, names: t.Sequence[str]) -> list[str]:
-    events = scene.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
+def judge_events(harness: Harness, namespace: str, names: t.Sequence[str]) -> list[str]:
+    events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
     found = [
         item["involvedObject"]["name"]
         for item in events
@@ -138,54 +138,54 @@ def judge_events(scene: Scene, namespace: str, names: t.Sequence[str]) -> list[s
     return [f"{name}: {found.count(name)} events" for name in names if found.count(name) != 1]
 
 
-def attack_stored(scene: Scene) -> Seen:
+def attack_stored(harness: Harness) -> Seen:
     """The operator starts where such resources are stored; one of them is shortened, all are deleted."""
-    scene.stop()
-    namespace = scene.namespace("oversized")
-    large = [f"large-{number}" for number in range(2 if scene.quick else 20)]
+    harness.stop()
+    namespace = harness.namespace("oversized")
+    large = [f"large-{number}" for number in range(2 if harness.quick else 20)]
     names = [*large, "deep"]
-    if fault := store(scene, namespace, [*map(make_large, large), make_deep("deep")]):
+    if fault := store(harness, namespace, [*map(make_large, large), make_deep("deep")]):
         return Seen(False, f"{fault}: the attack did not take place")
-    scene.start()
+    harness.start()
     problems = [
-        f"{name} got no status" for name in scene.wait_answered(KIND, namespace, names, 180)
+        f"{name} got no status" for name in harness.wait_answered(KIND, namespace, names, 180)
     ]
     for name in large:
-        problems += judge(scene, namespace, name, "spec.env")
-        env = ((scene.read(KIND, namespace, name) or {}).get("spec") or {}).get("env") or []
+        problems += judge(harness, namespace, name, "spec.env")
+        env = ((harness.read(KIND, namespace, name) or {}).get("spec") or {}).get("env") or []
         problems += [f"{name}: it has {len(env)} variables left"] if len(env) != ENTRIES else []
     field = "spec.expose.router.eppConfig.config" + ".a" * 3
-    problems += judge(scene, namespace, "deep", field)
-    problems += judge_events(scene, namespace, names)
-    worse, memory = judge_memory(scene)
-    problems += worse + judge_shortened(scene, namespace, large[0])
-    if fault := scene.serves(namespace):
+    problems += judge(harness, namespace, "deep", field)
+    problems += judge_events(harness, namespace, names)
+    worse, memory = judge_memory(harness)
+    problems += worse + judge_shortened(harness, namespace, large[0])
+    if fault := harness.serves(namespace):
         problems.append(fault)
-    left = scene.delete_all(KIND, namespace, names, 180)
+    left = harness.delete_all(KIND, namespace, names, 180)
     problems += [f"{name} could not be deleted" for name in left]
     return Seen.of(problems, f"{len(names)} told what is too large, and deleted; {memory}")
 
 
-def judge_shortened(scene: Scene, namespace: str, name: str) -> list[str]:
+def judge_shortened(harness: Harness, namespace: str, name: str) -> list[str]:
     """It is served, and when it is too large again, its pods stay as they are."""
     place = path_to(KIND, namespace, name)
-    scene.cluster.patch(place, {"spec": {"env": [{"name": "A", "value": "b"}]}})
-    if not scene.wait_state(KIND, namespace, name, limit=90):
+    harness.cluster.patch(place, {"spec": {"env": [{"name": "A", "value": "b"}]}})
+    if not harness.wait_state(KIND, namespace, name, limit=90):
         return [f"{name}: it is not Ready when it has been shortened"]
     home = f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
-    before = scene.cluster.get(home)
-    with unbounded(scene):
+    before = harness.cluster.get(home)
+    with unbounded(harness):
         change = {"spec": {"env": make_env(ENTRIES)}}
         kind = "application/merge-patch+json"
-        if not scene.wait_for(
-            "an unbounded CRD", lambda: scene.cluster.ask("PATCH", place, change, kind).refusal is None, 30
+        if not harness.wait_for(
+            "an unbounded CRD", lambda: harness.cluster.ask("PATCH", place, change, kind).refusal is None, 30
         ):  # fmt: skip
             return [f"{name}: it could not be made large again"]
-    if not scene.wait_state(KIND, namespace, name, "Failed"):
+    if not harness.wait_state(KIND, namespace, name, "Failed"):
         return [f"{name}: it is not Failed when it is too large again"]
-    after = scene.cluster.find(home) or {"metadata": {}}
+    after = harness.cluster.find(home) or {"metadata": {}}
     is_same = after["metadata"].get("generation") == before["metadata"]["generation"]
-    return [*judge(scene, namespace, name, "spec.env")] + (
+    return [*judge(harness, namespace, name, "spec.env")] + (
         [] if is_same else [f"{name}: its Deployment was changed"]
     )
 

@@ -11,12 +11,12 @@ import subprocess
 import typing as t
 
 import yaml
-from nimops_live.runtime import ROOT
-from nimops_live.workload import make_nimservice
+from nimops_harness.runtime import ROOT
+from nimops_harness.workload import make_nimservice
 
 from .fields import Json
+from .harness import KINDS, Attack, Harness, Seen
 from .payloads import CLASSES, MARKER_KEYS, apply_defaults, find_evaluated, make_token
-from .scene import KINDS, Attack, Scene, Seen
 
 _ROLE = """\
 - hosts: localhost
@@ -31,26 +31,26 @@ _ROLE = """\
 """
 
 
-def play(scene: Scene, playbook: str, variables: Json) -> tuple[int, str]:
+def play(harness: Harness, playbook: str, variables: Json) -> tuple[int, str]:
     """Exit code and output of ansible-playbook, as a person runs it."""
     done = subprocess.run(
         ["ansible-playbook", playbook, "--extra-vars", json.dumps(variables)],
-        cwd=scene.stage.folder, capture_output=True, text=True, check=False, timeout=180,
+        cwd=harness.sandbox.folder, capture_output=True, text=True, check=False, timeout=180,
         env=os.environ | {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "build" / "collections")},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
 
-def make_files(scene: Scene, key: str) -> dict[str, Json]:
+def make_files(harness: Harness, key: str) -> dict[str, Json]:
     """A resource of each kind with a key in a map, and templates in texts."""
-    text = apply_defaults(CLASSES[0].text, make_token("people", key), str(scene.canary))
+    text = apply_defaults(CLASSES[0].text, make_token("people", key), str(harness.canary))
     service = make_nimservice("mine")
     service["spec"]["env"] = [{"name": "A", "value": text}]
     service["spec"] |= {"nodeSelector": {key: text}, "labels": {key: text}}
     found = {"NIMService": service}
     for kind in KINDS:
         if kind != "NIMService":
-            resource = json.loads(json.dumps(scene.bases[kind][0]))
+            resource = json.loads(json.dumps(harness.bases[kind][0]))
             resource["metadata"]["annotations"] = {key: text, "a": text}
             resource["spec"].setdefault("nodeSelector", {})
             if kind == "NIMPipeline":
@@ -62,19 +62,19 @@ def make_files(scene: Scene, key: str) -> dict[str, Json]:
     return found
 
 
-def attack_verbs(scene: Scene) -> Seen:
+def attack_verbs(harness: Harness) -> Seen:
     """render, plan and apply with files of a stranger."""
-    namespace = scene.namespace("people")
-    folder = scene.stage.folder / "files"
+    namespace = harness.namespace("people")
+    folder = harness.sandbox.folder / "files"
     folder.mkdir(exist_ok=True)
     problems: list[str] = []
     plays = 0
-    for number, key in enumerate(MARKER_KEYS[: 1 if scene.quick else 3]):
+    for number, key in enumerate(MARKER_KEYS[: 1 if harness.quick else 3]):
         path = folder / f"{number}.yaml"
-        path.write_text(yaml.safe_dump_all(make_files(scene, key).values()))
+        path.write_text(yaml.safe_dump_all(make_files(harness, key).values()))
         for verb in ("render", "plan", "apply"):
             variables = {"files": [str(path)], "nim_namespace": namespace, "wait": False}
-            code, said = play(scene, f"nimops.nim.{verb}", variables)
+            code, said = play(harness, f"nimops.nim.{verb}", variables)
             plays += 1
             if verb == "render":  # it talks to no cluster: what it prints is text
                 problems += (
@@ -82,32 +82,32 @@ def attack_verbs(scene: Scene) -> Seen:
                 )
             else:
                 problems += judge(f"{verb} with {key}", code, said)
-    problems += scene.evaluated(namespace)
+    problems += harness.evaluated(namespace)
     return Seen.of(
         problems,
         f"{plays} plays: rendered as text, refused by a message about such keys, nothing evaluated",
     )
 
 
-def attack_roles(scene: Scene) -> Seen:
+def attack_roles(harness: Harness) -> Seen:
     """The roles, with a resource as it is."""
-    folder = scene.stage.folder / "files"
+    folder = harness.sandbox.folder / "files"
     folder.mkdir(exist_ok=True)
     problems: list[str] = []
     plays = 0
-    namespace = scene.namespace("roles")
+    namespace = harness.namespace("roles")
     for kind in KINDS:
-        for key in MARKER_KEYS[: 1 if scene.quick else 2]:
-            resource = make_files(scene, key)[kind]
+        for key in MARKER_KEYS[: 1 if harness.quick else 2]:
+            resource = make_files(harness, key)[kind]
             resource["metadata"]["namespace"] = namespace
             path = folder / f"{kind}.json"
             path.write_text(json.dumps(resource))
             playbook = folder / f"{kind}.yml"
             playbook.write_text(_ROLE.format(role=kind.lower()))
-            code, said = play(scene, str(playbook), {"path": str(path)})
+            code, said = play(harness, str(playbook), {"path": str(path)})
             plays += 1
             problems += judge(f"{kind} with {key}", code, said)
-    problems += scene.evaluated(namespace)
+    problems += harness.evaluated(namespace)
     return Seen.of(
         problems, f"{plays} plays: refused by a message about such keys, nothing evaluated"
     )

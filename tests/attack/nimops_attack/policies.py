@@ -9,7 +9,7 @@ import contextlib
 import typing as t
 
 from .fields import Json
-from .scene import KINDS, Scene
+from .harness import KINDS, Harness
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
@@ -34,30 +34,30 @@ def strip_rules(schema: t.Any, word: str = "__ansible") -> t.Any:
 
 
 @contextlib.contextmanager
-def without_rules(scene: Scene) -> t.Iterator[None]:
+def without_rules(harness: Harness) -> t.Iterator[None]:
     """During the block, the CRDs have no rules about keys."""
     specs: list[tuple[str, Json]] = []
     for kind in KINDS:
         path = f"{_CRDS}/{kind.lower()}s.apps.nvidia.com"
-        crd = scene.cluster.get(path)
+        crd = harness.cluster.get(path)
         specs.append((path, crd["spec"]))
-        scene.cluster.request("PUT", path, crd | {"spec": strip_rules(crd["spec"])})
+        harness.cluster.request("PUT", path, crd | {"spec": strip_rules(crd["spec"])})
     try:
         yield
     finally:
         for path, spec in specs:
-            scene.cluster.request("PUT", path, scene.cluster.get(path) | {"spec": spec})
+            harness.cluster.request("PUT", path, harness.cluster.get(path) | {"spec": spec})
 
 
 @contextlib.contextmanager
-def without_policies(scene: Scene) -> t.Iterator[None]:
+def without_policies(harness: Harness) -> t.Iterator[None]:
     """During the block, no admission policy is bound."""
-    bindings = scene.cluster.get(_BINDINGS)["items"]
+    bindings = harness.cluster.get(_BINDINGS)["items"]
     for item in bindings:
-        scene.cluster.request("DELETE", f"{_BINDINGS}/{item['metadata']['name']}")
+        harness.cluster.request("DELETE", f"{_BINDINGS}/{item['metadata']['name']}")
     try:
         yield
     finally:
         for item in bindings:
             kept = {key: value for key, value in item["metadata"].items() if key not in _OF_SERVER}
-            scene.cluster.request("POST", _BINDINGS, item | {"metadata": kept})
+            harness.cluster.request("POST", _BINDINGS, item | {"metadata": kept})

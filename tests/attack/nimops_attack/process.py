@@ -11,11 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nimops_live.files import list_paths
-from nimops_live.runtime import ContainedOperator
-from nimops_live.workload import make_nimbuild, make_nimservice
+from nimops_harness.files import list_paths
+from nimops_harness.runtime import ContainedOperator
+from nimops_harness.workload import make_nimbuild, make_nimservice
 
-from .scene import Attack, Scene, Seen
+from .harness import Attack, Harness, Seen
 
 PLAIN = "plain-value-of-an-environment-4715"
 _QUITTER = """\
@@ -39,25 +39,25 @@ _QUITTING = """\
 """
 
 
-def attack_leftovers(scene: Scene) -> Seen:
+def attack_leftovers(harness: Harness) -> Seen:
     """Resources come and go."""
-    namespace = scene.namespace("leftovers")
-    operator = scene.ensure()
-    count = 10 if scene.quick else 20 if scene.side == "stock" else 200
+    namespace = harness.namespace("leftovers")
+    operator = harness.ensure()
+    count = 10 if harness.quick else 20 if harness.side == "stock" else 200
     made = {"NIMService": list[str](), "NIMBuild": list[str]()}
     for number in range(count):
         kind, make = ("NIMBuild", make_nimbuild) if number % 4 else ("NIMService", make_nimservice)
         resource = make(f"s{number}")
         resource["spec"]["env"] = [{"name": "A", "value": PLAIN}]
-        if refusal := scene.create(namespace, resource):
+        if refusal := harness.create(namespace, resource):
             return Seen(False, f"not created: {refusal}")
         made[kind].append(f"s{number}")
     problems = []
     for kind, names in made.items():
-        left = scene.wait_answered(kind, namespace, names, 300)
+        left = harness.wait_answered(kind, namespace, names, 300)
         problems += [f"{kind} {name} got no status" for name in left]
     for kind, names in made.items():
-        left = scene.delete_all(kind, namespace, names, 300)
+        left = harness.delete_all(kind, namespace, names, 300)
         problems += [f"{kind} {name} could not be deleted" for name in left]
 
     def list_rest() -> list[str]:
@@ -65,11 +65,11 @@ def attack_leftovers(scene: Scene) -> Seen:
         inside = f"/{namespace}/"
         return [path for path in list_paths(operator.tmp) if path.partition(inside)[2]]
 
-    scene.wait_for("an empty work folder", lambda: not list_rest(), 60)
+    harness.wait_for("an empty work folder", lambda: not list_rest(), 60)
     rest = list_rest()
     if rest:
         problems.append(f"{len(rest)} files and empty folders are left in /tmp, such as {rest[0]}")
-    told = [where for where, text in scene.list_own_texts() if PLAIN in text]
+    told = [where for where, text in harness.list_own_texts() if PLAIN in text]
     problems += [f"a plain value of env is left in {where}" for where in told]
     return Seen.of(problems, f"{count} resources made and deleted: nothing of them is left in /tmp")
 
@@ -87,10 +87,10 @@ def find_parents(operator: ContainedOperator) -> list[int]:
     return found
 
 
-def attack_stopped_parent(scene: Scene) -> Seen:
-    namespace = scene.namespace("stopped")
-    operator = scene.ensure()
-    if wrong := scene.serves(namespace, "before"):
+def attack_stopped_parent(harness: Harness) -> Seen:
+    namespace = harness.namespace("stopped")
+    operator = harness.ensure()
+    if wrong := harness.serves(namespace, "before"):
         return Seen(False, wrong)
     parents = find_parents(operator)
     if not parents:
@@ -98,7 +98,7 @@ def attack_stopped_parent(scene: Scene) -> Seen:
     for pid in parents:
         os.kill(pid, signal.SIGSTOP)
     try:
-        wrong = scene.serves(namespace, "during", limit=120)
+        wrong = harness.serves(namespace, "during", limit=120)
     finally:
         for pid in parents:
             try:
@@ -110,9 +110,9 @@ def attack_stopped_parent(scene: Scene) -> Seen:
     )
 
 
-def attack_exit(scene: Scene) -> Seen:
+def attack_exit(harness: Harness) -> Seen:
     """A plugin that ends its process, as if all were well."""
-    folder = scene.stage.folder / "exit"
+    folder = harness.sandbox.folder / "exit"
     (folder / "filter_plugins").mkdir(parents=True, exist_ok=True)
     (folder / "filter_plugins" / "quitter.py").write_text(_QUITTER)
     (folder / "play.yml").write_text(_QUITTING)

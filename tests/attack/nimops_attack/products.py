@@ -9,11 +9,11 @@ import time
 import typing as t
 from functools import partial
 
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
+from .harness import Attack, Harness, Seen
 from .manifests import MemoryWatch
-from .scene import Attack, Scene, Seen
 
 ENTRIES, LEAST_BYTES = 900, 10
 IMAGE = {"repository": "a/b", "tag": "1"}
@@ -78,26 +78,26 @@ PRODUCTS: dict[str, tuple[t.Callable[[str, int], Json], tuple[str, ...]]] = {
 """Name → how to make it of so many entries, and the fields that its status has to name."""
 
 
-def attack(name: str, scene: Scene) -> Seen:
+def attack(name: str, harness: Harness) -> Seen:
     """Four at once: as many as a kind has workers."""
     make, fields = PRODUCTS[name]
-    namespace = scene.namespace(f"products-{name}")
+    namespace = harness.namespace(f"products-{name}")
     began = time.monotonic()
     problems: list[str] = []
-    with MemoryWatch(scene.ensure()) as memory:
-        created, count = create(scene, namespace, make)
+    with MemoryWatch(harness.ensure()) as memory:
+        created, count = create(harness, namespace, make)
         problems += [] if created else ["none was accepted, however small: nothing took place"]
         kind = created[0]["kind"] if created else "NIMService"
         names = [item["metadata"]["name"] for item in created]
-        left = scene.wait_answered(kind, namespace, names, 120)
+        left = harness.wait_answered(kind, namespace, names, 120)
         problems += [f"{item} got no status" for item in left]
         for item in set(names) - set(left):
-            found = scene.read(kind, namespace, item) or {}
+            found = harness.read(kind, namespace, item) or {}
             problems += unnamed(found, fields) if is_large(count) else []
-        problems += [wrong] if (wrong := scene.serves(namespace, limit=60)) else []
-    if memory.growth > GROWTH_MIB[scene.side]:
+        problems += [wrong] if (wrong := harness.serves(namespace, limit=60)) else []
+    if memory.growth > GROWTH_MIB[harness.side]:
         problems.append(f"the operator's memory grew by {memory.growth:.0f} MiB")
-    problems += [f"{item} was not deleted" for item in scene.delete_all(kind, namespace, names)]
+    problems += [f"{item} was not deleted" for item in harness.delete_all(kind, namespace, names)]
     return Seen.of(
         problems,
         f"{len(names)} of {count} times {count} entries: refused by the fields' names in"
@@ -106,14 +106,14 @@ def attack(name: str, scene: Scene) -> Seen:
 
 
 def create(
-    scene: Scene, namespace: str, make: t.Callable[[str, int], Json]
+    harness: Harness, namespace: str, make: t.Callable[[str, int], Json]
 ) -> tuple[list[Json], int]:
     """Four resources of the most entries that the API server accepts, and how many these are."""
     count = ENTRIES
-    while count > 1 and scene.dry_run(namespace)(make("first", count)):
+    while count > 1 and harness.dry_run(namespace)(make("first", count)):
         count = count * 3 // 4
-    made = [make(f"product-{number}", count) for number in range(1 if scene.quick else 4)]
-    return [item for item in made if not scene.create(namespace, item)], count
+    made = [make(f"product-{number}", count) for number in range(1 if harness.quick else 4)]
+    return [item for item in made if not harness.create(namespace, item)], count
 
 
 def is_large(count: int) -> bool:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from nimops_live.cluster import path_of
-from nimops_live.workload import make_nimbuild, make_nimcache, make_nimservice
+from nimops_harness.cluster import path_of
+from nimops_harness.workload import make_nimbuild, make_nimcache, make_nimservice
 
 from .fields import Json
-from .scene import Attack, Scene, Seen, path_to
+from .harness import Attack, Harness, Seen, path_to
 
 SERVICES, ACCOUNTS = ("api/v1", "services"), ("api/v1", "serviceaccounts")
 INPUT_TAG = "input_profile"
@@ -17,34 +17,35 @@ MOST_BUILT = 32
 """As the collection has it: profiles that builds may add to a NIMCache."""
 
 
-def attack_races(scene: Scene) -> Seen:
+def attack_races(harness: Harness) -> Seen:
     """A Service of a child's name is created when the operator has decided to create it.
 
     That is so once the first child is there: the Service is among the next ones.
     """
-    namespace = scene.namespace("races")
-    scene.ensure()
+    namespace = harness.namespace("races")
+    harness.ensure()
     names = [f"race-{number}" for number in range(20)]
     theirs: dict[str, Json] = {}
     for name in names:
-        scene.create(namespace, make_nimservice(name))
+        harness.create(namespace, make_nimservice(name))
         account = path_of(ACCOUNTS, namespace, name)
-        if not scene.wait_for("a child", lambda: scene.cluster.find(account), pause=0.002):  # noqa: B023 called at once
+        if not harness.wait_for("a child", lambda: harness.cluster.find(account), pause=0.002):  # noqa: B023 called at once
             return Seen(False, f"{name} got no child: the attack did not take place")
         body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 4715}]}}
-        answer = scene.cluster.ask("POST", path_of(SERVICES, namespace), body)
+        answer = harness.cluster.ask("POST", path_of(SERVICES, namespace), body)
         if answer.status < 300:
             theirs[name] = answer.body
     problems = [
-        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, names)
+        f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, names)
     ]
     problems += [
-        f"{left} could not be deleted" for left in scene.delete_all("NIMService", namespace, names)
+        f"{left} could not be deleted"
+        for left in harness.delete_all("NIMService", namespace, names)
     ]
     places = [path_of(SERVICES, namespace, name) for name in names if name not in theirs]
-    scene.wait_for("garbage collection", lambda: not any(map(scene.cluster.find, places)), 10)
+    harness.wait_for("garbage collection", lambda: not any(map(harness.cluster.find, places)), 10)
     for name, before in theirs.items():
-        after = scene.cluster.find(path_of(SERVICES, namespace, name)) or {"metadata": {}}
+        after = harness.cluster.find(path_of(SERVICES, namespace, name)) or {"metadata": {}}
         if (
             after["metadata"].get("uid") != before["metadata"]["uid"]
             or after["metadata"].get("ownerReferences")
@@ -60,37 +61,38 @@ def make_profile(name: str, **tags: str) -> Json:
     return {"name": name, "model": "m", "release": "1.0.0", "config": tags}
 
 
-def attack_full_cache(scene: Scene) -> Seen:
+def attack_full_cache(harness: Harness) -> Seen:
     """Builds of one tenant want to fill the status of another's NIMCache."""
-    namespace = scene.namespace("full-cache")
-    scene.ensure()
-    scene.create(namespace, make_nimcache("cache"))
-    if not scene.wait_state("NIMCache", namespace, "cache"):
+    namespace = harness.namespace("full-cache")
+    harness.ensure()
+    harness.create(namespace, make_nimcache("cache"))
+    if not harness.wait_state("NIMCache", namespace, "cache"):
         return Seen(False, "no NIMCache became Ready: the attack did not take place")
     place = f"{path_to('NIMCache', namespace, 'cache')}/status"
     built = [make_profile(f"b{number}", **{INPUT_TAG: "a"}) for number in range(MOST_BUILT)]
     profiles = [make_profile("a", trtllm_buildable="true"), *built]
-    scene.cluster.patch(place, {"status": {"profiles": profiles}})
+    harness.cluster.patch(place, {"status": {"profiles": profiles}})
     names = ["one", "other"]
     for name in names:
         build = make_nimbuild(name)
         build["spec"]["nimCache"] = {"name": "cache", "profile": "a"}
-        if refusal := scene.create(namespace, build):
+        if refusal := harness.create(namespace, build):
             return Seen(False, f"no NIMBuild was made: {refusal}")
     problems = [
-        f"{left} got no status" for left in scene.wait_answered("NIMBuild", namespace, names)
+        f"{left} got no status" for left in harness.wait_answered("NIMBuild", namespace, names)
     ]
     for name in names:
-        status = (scene.read("NIMBuild", namespace, name) or {}).get("status") or {}
+        status = (harness.read("NIMBuild", namespace, name) or {}).get("status") or {}
         said = [item.get("reason") for item in status.get("conditions") or []]
         if "NIMCacheFull" not in said:
             problems.append(f"NIMBuild {name} is {status.get('state')}: {said}")
-    listed = ((scene.read("NIMCache", namespace, "cache") or {}).get("status") or {})["profiles"]
+    listed = ((harness.read("NIMCache", namespace, "cache") or {}).get("status") or {})["profiles"]
     if len(listed) != len(profiles):
         problems.append(f"the NIMCache lists {len(listed)} profiles")
     for kind, all_names in (("NIMBuild", names), ("NIMCache", ["cache"])):
         problems += [
-            f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, all_names)
+            f"{left} could not be deleted"
+            for left in harness.delete_all(kind, namespace, all_names)
         ]
     return Seen.of(problems, f"two builds more than {MOST_BUILT} were refused, with a reason")
 

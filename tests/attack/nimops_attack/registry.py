@@ -14,12 +14,12 @@ import threading
 import time
 import typing as t
 
-from nimops_live.contain import add_address
-from nimops_live.workload import make_nimcache
+from nimops_harness.contain import add_address
+from nimops_harness.workload import make_nimcache
 
+from .harness import Attack, Harness, Seen
 from .manifests import MemoryWatch
 from .models import Hostile, Question, drip
-from .scene import Attack, Scene, Seen
 
 METADATA = "169.254.169.254"
 """Where a cloud has the metadata of its machines, credentials among them."""
@@ -105,8 +105,8 @@ def say_index(handler: Question) -> None:
     handler.say(json.dumps(body).encode(), Content_Type=_INDEX)
 
 
-def attack_registry(scene: Scene) -> Seen:
-    namespace = scene.namespace("registry")
+def attack_registry(harness: Harness) -> Seen:
+    namespace = harness.namespace("registry")
     trap = Trap()
     ways = list_ways(trap.server_address[1])
     registry = Hostile(("127.0.0.1", 0), lambda handler: answer(handler, ways))
@@ -122,22 +122,22 @@ def attack_registry(scene: Scene) -> Seen:
         add_address(METADATA)
         if not trap.can_be_reached(METADATA):
             return Seen(False, f"nobody can come to {METADATA}: the attack did not take place")
-        operator = scene.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
+        operator = harness.start(NIMOPS_REGISTRIES="*", NIMOPS_TEST_REGISTRIES=host)
         memory = stack.enter_context(MemoryWatch(operator))
         for name in names:
             cache = make_nimcache(name)
             cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/{name}:1"
-            scene.create(namespace, cache)
+            harness.create(namespace, cache)
         began = time.monotonic()
-        left = scene.wait_answered("NIMCache", namespace, names, 180)
+        left = harness.wait_answered("NIMCache", namespace, names, 180)
         seconds = time.monotonic() - began
 
         def list_missing() -> list[str]:
             asked = "".join(registry.asked)
             return [name for name in names if f"/v2/{name}/" not in asked]
 
-        scene.wait_for("questions", lambda: not list_missing(), 60)
-        wrong = scene.serves(namespace, limit=120)
+        harness.wait_for("questions", lambda: not list_missing(), 60)
+        wrong = harness.serves(namespace, limit=120)
         asked = [line.partition(" ")[0] for line in registry.asked]
     problems = [f"{name} got no status" for name in left]
     problems += [f"not asked, so not attacked: {name}" for name in list_missing()]
@@ -151,18 +151,18 @@ def attack_registry(scene: Scene) -> Seen:
     if any("X-Injected" in line for line in registry.asked):
         problems.append("a header was injected into a question")
     problems += [
-        f"{name} could not be deleted" for name in scene.delete_all("NIMCache", namespace, names)
+        f"{name} could not be deleted" for name in harness.delete_all("NIMCache", namespace, names)
     ]
-    scene.start()
+    harness.start()
     return Seen.of(
         problems,
         f"{len(names)} images in {seconds:.0f} s: nobody in the trap, {per_index} questions about an index of {ENTRIES}, {memory.growth:.0f} MiB more",
     )
 
 
-def attack_node(scene: Scene) -> Seen:
+def attack_node(harness: Harness) -> Seen:
     """Images whose registry is a private address, such as the node's."""
-    namespace = scene.namespace("node")
+    namespace = harness.namespace("node")
     trap = Trap()
     port = trap.server_address[1]
     hosts = {
@@ -178,29 +178,29 @@ def attack_node(scene: Scene) -> Seen:
         add_address(NODE)
         if not trap.can_be_reached(NODE):
             return Seen(False, f"nobody can come to {NODE}: the attack did not take place")
-        scene.start(NIMOPS_REGISTRIES="*")
+        harness.start(NIMOPS_REGISTRIES="*")
         made = []
         for name, host in hosts.items():
             cache = make_nimcache(name)
             cache["spec"]["source"]["ngc"]["modelPuller"] = f"{host}/a:1"
-            if scene.create(namespace, cache) is None:
+            if harness.create(namespace, cache) is None:
                 made.append(name)
-        left = scene.wait_answered("NIMCache", namespace, made, 120)
+        left = harness.wait_answered("NIMCache", namespace, made, 120)
         callers = list(trap.callers)
-        scene.delete_all("NIMCache", namespace, made)
+        harness.delete_all("NIMCache", namespace, made)
         trap.callers.clear()
-        scene.start(NIMOPS_REGISTRIES=f"*,{NODE}")
+        harness.start(NIMOPS_REGISTRIES=f"*,{NODE}")
         cache = make_nimcache("named")
         cache["spec"]["source"]["ngc"]["modelPuller"] = f"{hosts['plain']}/a:1"
-        scene.create(namespace, cache)
-        scene.wait_for("a question", lambda: trap.callers, 60)
+        harness.create(namespace, cache)
+        harness.wait_for("a question", lambda: trap.callers, 60)
         is_asked = bool(trap.callers)
-        scene.delete_all("NIMCache", namespace, ["named"])
+        harness.delete_all("NIMCache", namespace, ["named"])
     problems = [f"{name} got no status" for name in left]
     problems += ["plain was refused"] if "plain" not in made else []
     problems += [f"the operator came to the node: {caller}" for caller in callers]
     problems += [] if is_asked else ["a registry that a pattern names is not asked"]
-    scene.start()
+    harness.start()
     return Seen.of(
         problems, f"{len(made)} spellings of {NODE}: nobody came, until a pattern named it"
     )

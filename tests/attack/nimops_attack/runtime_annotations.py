@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from nimops_live.workload import make_nimservice
+from nimops_harness.workload import make_nimservice
 
 from .bases import rename
 from .fields import Json
+from .harness import KINDS, Attack, Harness, Seen, path_to
 from .policies import without_policies
-from .scene import KINDS, Attack, Scene, Seen, path_to
 
 PREFIX = "ansible.sdk.operatorframework.io/"
 VALUES = {
@@ -27,17 +27,17 @@ def with_annotation(resource: Json, key: str, value: str, name: str) -> Json:
     return rename(resource, name, annotations={PREFIX + key: value})
 
 
-def attack_admission(scene: Scene) -> Seen:
-    namespace = scene.namespace("annotations")
-    ask = scene.dry_run(namespace)
+def attack_admission(harness: Harness) -> Seen:
+    namespace = harness.namespace("annotations")
+    ask = harness.dry_run(namespace)
     first = with_annotation(make_nimservice("a"), *CRUEL[0], "a")
-    scene.wait_for("the admission policy", lambda: ask(first), 20)
+    harness.wait_for("the admission policy", lambda: ask(first), 20)
     problems, count = [], 0
     for kind in KINDS:
         for key, values in VALUES.items():
             for value in values:
                 count += 1
-                refusal = ask(with_annotation(scene.bases[kind][0], key, value, "a"))
+                refusal = ask(with_annotation(harness.bases[kind][0], key, value, "a"))
                 if refusal is None:
                     problems.append(f"accepted: {kind} {key}={value}")
                 elif key not in str(refusal):
@@ -47,40 +47,40 @@ def attack_admission(scene: Scene) -> Seen:
     return Seen.of(problems, f"{count} values refused, each by the name of its annotation")
 
 
-def is_created(scene: Scene, namespace: str, resource: Json) -> bool:
-    return scene.create(namespace, resource) is None
+def is_created(harness: Harness, namespace: str, resource: Json) -> bool:
+    return harness.create(namespace, resource) is None
 
 
-def attack_stored(scene: Scene) -> Seen:
+def attack_stored(harness: Harness) -> Seen:
     """What was annotated before there was a policy, when an operator starts."""
-    scene.stop()
-    namespace = scene.namespace("annotated")
+    harness.stop()
+    namespace = harness.namespace("annotated")
     names = []
-    with without_policies(scene):
+    with without_policies(harness):
         for key, value in CRUEL:
             resource = with_annotation(make_nimservice(key), key, value, key)
-            is_stored = partial(is_created, scene, namespace, resource)
-            if not scene.wait_for("no policy", is_stored, 20):
+            is_stored = partial(is_created, harness, namespace, resource)
+            if not harness.wait_for("no policy", is_stored, 20):
                 return Seen(False, f"{key} could not be stored: the attack did not take place")
             names.append(key)
     try:
-        scene.start()
-        problems = judge(scene, namespace, names)
+        harness.start()
+        problems = judge(harness, namespace, names)
     finally:
-        discard(scene, namespace, names)
+        discard(harness, namespace, names)
     return Seen.of(
         problems, f"{len(names)} resources harmless; each has an event, others are served"
     )
 
 
-def attack_live(scene: Scene) -> Seen:
+def attack_live(harness: Harness) -> Seen:
     """Where there is no policy, while the operator runs."""
-    namespace = scene.namespace("annotating")
+    namespace = harness.namespace("annotating")
     names = [key for key, _ in CRUEL]
     for name in names:
-        scene.create(namespace, make_nimservice(name))
+        harness.create(namespace, make_nimservice(name))
     try:
-        with without_policies(scene):
+        with without_policies(harness):
             for key, value in CRUEL:
                 change = {"metadata": {"annotations": {PREFIX + key: value}}}
                 place = path_to("NIMService", namespace, key)
@@ -88,25 +88,25 @@ def attack_live(scene: Scene) -> Seen:
 
                 def annotate(place: str = place, change: Json = change, said: Json = said) -> bool:
                     kind = "application/merge-patch+json"
-                    answer = scene.cluster.ask("PATCH", place, change, kind)
+                    answer = harness.cluster.ask("PATCH", place, change, kind)
                     said["refusal"] = answer.refusal
                     return answer.refusal is None
 
-                if not scene.wait_for("no policy", annotate, 20):
+                if not harness.wait_for("no policy", annotate, 20):
                     return Seen(False, f"not annotated, so not attacked: {said['refusal']}")
-            problems = judge(scene, namespace, names)
+            problems = judge(harness, namespace, names)
     finally:
-        discard(scene, namespace, names)
+        discard(harness, namespace, names)
     return Seen.of(problems, "the operator goes on; each has an event, others are served")
 
 
-def judge(scene: Scene, namespace: str, names: list[str]) -> list[str]:
+def judge(harness: Harness, namespace: str, names: list[str]) -> list[str]:
     problems = []
-    if wrong := scene.serves(namespace, limit=150):
+    if wrong := harness.serves(namespace, limit=150):
         problems.append(wrong)
 
     def find_silent() -> list[str]:
-        events = scene.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
+        events = harness.cluster.get(f"/api/v1/namespaces/{namespace}/events")["items"]
         told = [
             (item["involvedObject"]["name"], item.get("message") or "")
             for item in events
@@ -117,14 +117,14 @@ def judge(scene: Scene, namespace: str, names: list[str]) -> list[str]:
             if not any(of == name and PREFIX + name in text for of, text in told)
         ]
 
-    scene.wait_for("events", lambda: not find_silent(), 30)
+    harness.wait_for("events", lambda: not find_silent(), 30)
     problems += [f"no event says what became of the annotation {name}" for name in find_silent()]
     left = [
         name
         for name in names
         if PREFIX + name
         in (
-            (scene.read("NIMService", namespace, name) or {"metadata": {}})["metadata"].get(
+            (harness.read("NIMService", namespace, name) or {"metadata": {}})["metadata"].get(
                 "annotations"
             )
             or {}
@@ -133,14 +133,14 @@ def judge(scene: Scene, namespace: str, names: list[str]) -> list[str]:
     return problems + [f"the annotation {name} is still there" for name in left]
 
 
-def discard(scene: Scene, namespace: str, names: list[str]) -> None:
+def discard(harness: Harness, namespace: str, names: list[str]) -> None:
     """Away with them, without their finalizers: the attacks that follow want an operator."""
     for name in names:
         place = path_to("NIMService", namespace, name)
-        scene.cluster.ask("DELETE", place)
+        harness.cluster.ask("DELETE", place)
         change: Json = {"metadata": {"finalizers": None, "annotations": None}}
-        scene.cluster.ask("PATCH", place, change, "application/merge-patch+json")
-    scene.start()
+        harness.cluster.ask("PATCH", place, change, "application/merge-patch+json")
+    harness.start()
 
 
 def list_attacks() -> list[Attack]:

@@ -10,12 +10,12 @@ import tarfile
 import typing as t
 from pathlib import Path
 
-from nimops_live.cluster import path_of
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_harness.cluster import path_of
+from nimops_harness.workload import make_nimcache, make_nimservice
 
 from .fields import Json
+from .harness import KINDS, Attack, Harness, Seen, path_to
 from .people import play
-from .scene import KINDS, Attack, Scene, Seen, path_to
 
 CANARIES = {
     "ngc-api-secret": "canary-of-the-auth-secret-4711",
@@ -26,7 +26,7 @@ CANARIES = {
 _SHORTEST = 12
 
 
-def fill_secrets(scene: Scene, namespace: str) -> None:
+def fill_secrets(harness: Harness, namespace: str) -> None:
     """Canaries in all that our resources name."""
     canaries = CANARIES
     login = base64.b64encode(f"$oauthtoken:{canaries['ngc-secret']}".encode()).decode()
@@ -40,15 +40,15 @@ def fill_secrets(scene: Scene, namespace: str) -> None:
         ("proxy-secret", "Opaque", {"httpsProxy": canaries["proxy-secret"]}),
     ):  # fmt: skip
         place = path_of(("api/v1", "secrets"), namespace, name)
-        scene.cluster.ask("DELETE", place)
+        harness.cluster.ask("DELETE", place)
         body = {"metadata": {"name": name}, "type": kind, "stringData": data}
-        scene.cluster.request("POST", path_of(("api/v1", "secrets"), namespace), body)
+        harness.cluster.request("POST", path_of(("api/v1", "secrets"), namespace), body)
 
 
-def list_needles(scene: Scene, namespace: str) -> dict[str, str]:
+def list_needles(harness: Harness, namespace: str) -> dict[str, str]:
     """What to look for, and whose it is: values of all Secrets, those that the operator made too."""
     needles: dict[str, str] = {}
-    for secret in scene.cluster.get(path_of(("api/v1", "secrets"), namespace))["items"]:
+    for secret in harness.cluster.get(path_of(("api/v1", "secrets"), namespace))["items"]:
         for key, encoded in (secret.get("data") or {}).items():
             value = base64.b64decode(encoded).decode(errors="replace")
             whose = f"{secret['metadata']['name']}[{key}]"
@@ -89,40 +89,40 @@ def make_resources() -> list[Json]:
     return [cache, plain, group]
 
 
-def attack_secrets(scene: Scene) -> Seen:
-    namespace = scene.namespace("secrets")
-    fill_secrets(scene, namespace)
-    scene.start(ANSIBLE_DIFF_ALWAYS="true")
+def attack_secrets(harness: Harness) -> Seen:
+    namespace = harness.namespace("secrets")
+    fill_secrets(harness, namespace)
+    harness.start(ANSIBLE_DIFF_ALWAYS="true")
     resources = make_resources()
-    refusals = [scene.create(namespace, resource) for resource in resources]
+    refusals = [harness.create(namespace, resource) for resource in resources]
     problems = [f"refused: {refusal}" for refusal in refusals if refusal]
     for resource in resources:
         kind, name = resource["kind"], resource["metadata"]["name"]
         problems += [
-            f"{left} got no status" for left in scene.wait_answered(kind, namespace, [name])
+            f"{left} got no status" for left in harness.wait_answered(kind, namespace, [name])
         ]
-    scene.wait_for("the keys of the group", lambda: scene.cluster.find(path_of(("api/v1", "secrets"), namespace, "group-ssh-pk")), 30)  # fmt: skip
+    harness.wait_for("the keys of the group", lambda: harness.cluster.find(path_of(("api/v1", "secrets"), namespace, "group-ssh-pk")), 30)  # fmt: skip
     change = {"spec": {"image": {"tag": "1.13.0"}}}
     for name in ("plain", "group"):
-        scene.cluster.patch(path_to("NIMService", namespace, name), change)
-    problems += [f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, ["plain", "group"])]  # fmt: skip
-    needles = list_needles(scene, namespace)
+        harness.cluster.patch(path_to("NIMService", namespace, name), change)
+    problems += [f"{left} got no status" for left in harness.wait_answered("NIMService", namespace, ["plain", "group"])]  # fmt: skip
+    needles = list_needles(harness, namespace)
     if not any(whose.startswith("group-ssh-pk[") for whose in needles.values()):
         problems.append("no private key was made: that part of the attack did not take place")
-    problems += find_needles(scene.list_texts(namespace), needles)
-    problems += find_needles(read_archive(scene, namespace), needles)
+    problems += find_needles(harness.list_texts(namespace), needles)
+    problems += find_needles(read_archive(harness, namespace), needles)
     for kind in KINDS:
-        problems += [f"{left} could not be deleted" for left in scene.delete_all(kind, namespace, ["cache", "plain", "group"])]  # fmt: skip
-    problems += find_needles(scene.list_own_texts(), needles)
+        problems += [f"{left} could not be deleted" for left in harness.delete_all(kind, namespace, ["cache", "plain", "group"])]  # fmt: skip
+    problems += find_needles(harness.list_own_texts(), needles)
     return Seen.of(
         problems, f"{len(needles)} values of Secrets: in no log, diff, object, archive or file"
     )
 
 
-def read_archive(scene: Scene, namespace: str) -> t.Iterator[tuple[str, str]]:
+def read_archive(harness: Harness, namespace: str) -> t.Iterator[tuple[str, str]]:
     """What `gather` collects, and what it prints."""
-    path = scene.stage.folder / f"{scene.side}-gather.tar.gz"
-    _, said = play(scene, "nimops.nim.gather", {"nim_namespace": namespace, "path": str(path)})
+    path = harness.sandbox.folder / f"{harness.side}-gather.tar.gz"
+    _, said = play(harness, "nimops.nim.gather", {"nim_namespace": namespace, "path": str(path)})
     yield "what gather prints", said
     yield from read_tar(path)
 

@@ -13,8 +13,8 @@ from functools import partial
 
 from .bases import rename
 from .fields import ELEMENT, ENTRY, Json, Place, build, is_text, make_plain, value_schema
+from .harness import KINDS, Attack, Harness, Seen
 from .pack import Ask, Refusal
-from .scene import KINDS, Attack, Scene, Seen
 
 ROOM = 1_000_000
 """Bytes of a request that carries many values, which the API server takes 3 MiB of."""
@@ -167,27 +167,27 @@ def _name_apart(value: t.Any) -> t.Any:
     ]
 
 
-def attack_largest(kind: str, scene: Scene) -> Seen:
+def attack_largest(kind: str, harness: Harness) -> Seen:
     """The largest resources, all at once: each is answered, and an ordinary one meanwhile."""
-    namespace = scene.namespace(f"size-{kind.lower()}")
-    schema, ask = scene.crds[kind], scene.dry_run(namespace)
+    namespace = harness.namespace(f"size-{kind.lower()}")
+    schema, ask = harness.crds[kind], harness.dry_run(namespace)
     problems, names, bytes_ = [], [], []
     for shape, order in SHAPES.items():
-        bounds = order(list_bounds(schema))[: 8 if scene.quick else None]
-        resource = rename(enlarge(schema, scene.bases[kind][0], bounds, ask), shape)
+        bounds = order(list_bounds(schema))[: 8 if harness.quick else None]
+        resource = rename(enlarge(schema, harness.bases[kind][0], bounds, ask), shape)
         bytes_.append(len(json.dumps(resource["spec"])))
-        if refusal := scene.create(namespace, resource):
+        if refusal := harness.create(namespace, resource):
             problems.append(f"accepted as a dry run, then refused: {refusal}")
         names.append(shape)
     if max(bytes_) < 32 << 10:
         problems.append(f"the largest has {max(bytes_)} bytes: the attack did not take place")
-    left = scene.wait_answered(kind, namespace, names)
+    left = harness.wait_answered(kind, namespace, names)
     problems += [f"{name} got no status within 90 s" for name in left]
-    problems += find_unserved(scene, kind, namespace, names)
+    problems += find_unserved(harness, kind, namespace, names)
     problems += [
-        f"{name} could not be deleted" for name in scene.delete_all(kind, namespace, names)
+        f"{name} could not be deleted" for name in harness.delete_all(kind, namespace, names)
     ]
-    if said := scene.serves(namespace):
+    if said := harness.serves(namespace):
         problems.append(said)
     return Seen.of(problems, f"specs of {', '.join(map(str, bytes_))} bytes: answered and deleted")
 
@@ -195,11 +195,11 @@ def attack_largest(kind: str, scene: Scene) -> Seen:
 _OF_LIMITS = ("memory", "time limit", "too large", "TooLarge", "RunFailed")
 
 
-def find_unserved(scene: Scene, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
+def find_unserved(harness: Harness, kind: str, namespace: str, names: Sequence[str]) -> list[str]:
     """Resources whose conditions say that a run met one of its limits."""
     problems = []
     for name in names:
-        status = (scene.read(kind, namespace, name) or {}).get("status") or {}
+        status = (harness.read(kind, namespace, name) or {}).get("status") or {}
         for item in status.get("conditions") or []:
             text = f"{item.get('reason')}: {item.get('message')}"
             if item.get("status") == "True" and any(word in text for word in _OF_LIMITS):
@@ -207,10 +207,10 @@ def find_unserved(scene: Scene, kind: str, namespace: str, names: Sequence[str])
     return problems
 
 
-def attack_bounds(kind: str, scene: Scene) -> Seen:
+def attack_bounds(kind: str, harness: Harness) -> Seen:
     """By dry run, as `make admission` does for all kinds."""
-    ask = scene.dry_run(scene.namespace(f"bounds-{kind.lower()}"))
-    schema, base = scene.crds[kind], scene.bases[kind][0]
+    ask = harness.dry_run(harness.namespace(f"bounds-{kind.lower()}"))
+    schema, base = harness.crds[kind], harness.bases[kind][0]
     problems = [f"{path} takes any size" for path in list_unbounded(schema)]
     count = 0
     for resource, bounds in exceed(schema, base):

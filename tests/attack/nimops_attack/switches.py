@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from nimops_live.cluster import path_of
-from nimops_live.workload import make_nimservice
+from nimops_harness.cluster import path_of
+from nimops_harness.workload import make_nimservice
 
 from .fields import Json
-from .scene import Attack, Scene, Seen
+from .harness import Attack, Harness, Seen
 from .tenants import DEPLOYMENTS, SERVICES
 
 SWITCHES = {
@@ -75,50 +75,51 @@ FORBIDDEN: dict[str, tuple[str, Json]] = {
 }  # fmt: skip
 
 
-def attack_switches(scene: Scene) -> Seen:
-    namespace = scene.namespace("switches")
-    scene.cluster.request(
+def attack_switches(harness: Harness) -> Seen:
+    namespace = harness.namespace("switches")
+    harness.cluster.request(
         "POST", path_of(SERVICES, namespace),
         {"metadata": {"name": "db"}, "spec": {"ports": [{"port": 5432}], "selector": {"app": VICTIM}}},
     )  # fmt: skip
-    scene.start(**SWITCHES)
+    harness.start(**SWITCHES)
     for name, (_, spec) in FORBIDDEN.items():
         resource = make_nimservice(name)
         resource["spec"] |= spec
-        scene.create(namespace, resource)
+        harness.create(namespace, resource)
     problems = [
-        f"{left} got no status" for left in scene.wait_answered("NIMService", namespace, FORBIDDEN)
+        f"{left} got no status"
+        for left in harness.wait_answered("NIMService", namespace, FORBIDDEN)
     ]
     for name, (switch, _) in FORBIDDEN.items():
-        status = (scene.read("NIMService", namespace, name) or {}).get("status") or {}
+        status = (harness.read("NIMService", namespace, name) or {}).get("status") or {}
         said = " ".join(str(item.get("message")) for item in status.get("conditions") or [])
         if status.get("state") != "Failed" or switch not in said:
             problems.append(f"{name} is {status.get('state')}, and does not name {switch}")
-        if scene.cluster.find(path_of(DEPLOYMENTS, namespace, name)):
+        if harness.cluster.find(path_of(DEPLOYMENTS, namespace, name)):
             problems.append(f"{name} has a Deployment")
-    problems += find_root(scene, namespace)
-    if wrong := scene.serves(namespace):
+    problems += find_root(harness, namespace)
+    if wrong := harness.serves(namespace):
         problems.append(wrong)
     problems += [
         f"{left} could not be deleted"
-        for left in scene.delete_all("NIMService", namespace, list(FORBIDDEN))
+        for left in harness.delete_all("NIMService", namespace, list(FORBIDDEN))
     ]
-    scene.start()
+    harness.start()
     return Seen.of(
         problems,
         f"{len(FORBIDDEN)} resources refused, each by the name of the switch; others are served",
     )
 
 
-def find_root(scene: Scene, namespace: str) -> list[str]:
+def find_root(harness: Harness, namespace: str) -> list[str]:
     """Containers of an allowed resource that may become root."""
     resource, name = make_nimservice("contained"), "contained"
     side = {"name": "side", "image": {"repository": "side", "tag": "1"}}
     resource["spec"] |= {"initContainers": [side | {"name": "init"}], "sidecarContainers": [side]}
-    scene.create(namespace, resource)
+    harness.create(namespace, resource)
     place = path_of(DEPLOYMENTS, namespace, name)
-    made = scene.wait_for("a Deployment", lambda: scene.cluster.find(place), 60)
-    scene.delete_all("NIMService", namespace, [name])
+    made = harness.wait_for("a Deployment", lambda: harness.cluster.find(place), 60)
+    harness.delete_all("NIMService", namespace, [name])
     if not made:
         return ["an allowed NIMService with a sidecar has no Deployment"]
     pod = made["spec"]["template"]["spec"]

@@ -9,9 +9,9 @@ import json
 import threading
 import typing as t
 
-from nimops_live.cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, Resource, path_of
-from nimops_live.errors import LiveError
-from nimops_live.progress import Every, say
+from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, Api, Json, Resource, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Every, say
 
 CONNECTIONS = 6
 MANAGER = "nimops.nim"
@@ -104,7 +104,7 @@ def applied_part(child: Json) -> Json:
             owners = child["metadata"]["ownerReferences"]
             metadata = {"name": child["metadata"]["name"], "ownerReferences": owners}
             return kept | part | {"metadata": part.get("metadata", {}) | metadata}
-    raise LiveError(f"{child['kind']} {child['metadata']['name']} was not applied by {MANAGER}")
+    raise HarnessError(f"{child['kind']} {child['metadata']['name']} was not applied by {MANAGER}")
 
 
 def rename(value: Json, words: t.Mapping[str, str]) -> Json:
@@ -164,7 +164,7 @@ class Original:
 
 def in_parallel(items: t.Sequence[t.Any], do: t.Callable[[Api, t.Any], None], what: str) -> None:
     """Do something with each item, over several connections; the first error ends it."""
-    waiting, errors, due = iter(items), list[LiveError](), Every(10)
+    waiting, errors, due = iter(items), list[HarnessError](), Every(10)
     lock, done = threading.Lock(), [0]
 
     def work() -> None:
@@ -177,7 +177,7 @@ def in_parallel(items: t.Sequence[t.Any], do: t.Callable[[Api, t.Any], None], wh
                     return
                 do(api, item)
                 done[0] += 1
-        except LiveError as error:
+        except HarnessError as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(CONNECTIONS)]

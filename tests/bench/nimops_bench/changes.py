@@ -10,9 +10,9 @@ import threading
 import time
 import typing as t
 
-from nimops_live.cluster import DEPLOYMENTS, Api, path_of
-from nimops_live.errors import LiveError
-from nimops_live.progress import Every, say
+from nimops_harness.cluster import DEPLOYMENTS, Api, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Every, say
 
 from .stats import scatter
 from .workload import Workload
@@ -31,7 +31,7 @@ class Shown:
         self._version = listing["metadata"]["resourceVersion"]
         self._replicas: dict[str, int] = {}
         self._news = threading.Condition()
-        self._error: LiveError | None = None
+        self._error: HarnessError | None = None
         self._ended = False
         threading.Thread(target=self._follow, daemon=True).start()
 
@@ -46,7 +46,7 @@ class Shown:
                     with self._news:
                         self._replicas[found["metadata"]["name"]] = found["spec"]["replicas"]
                         self._news.notify_all()
-        except LiveError as error:
+        except HarnessError as error:
             self._error = error
 
     def wait(self, name: str, replicas: int) -> None:
@@ -55,7 +55,7 @@ class Shown:
             if not self._news.wait_for(
                 lambda: self._replicas.get(name) == replicas, timeout=SERVE_SECONDS
             ):
-                raise self._error or LiveError(
+                raise self._error or HarnessError(
                     f"a change of {name} did not reach its Deployment in {SERVE_SECONDS:g} s"
                 )
 
@@ -77,7 +77,7 @@ class Changes:
         self._work = work
         self._names = [names[index] for index in scatter(most, len(names))]
         self._pause = pause
-        self._error: LiveError | None = None
+        self._error: HarnessError | None = None
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -96,7 +96,7 @@ class Changes:
                 if self._end.wait(self._pause):
                     break
             shown.end()
-        except LiveError as error:
+        except HarnessError as error:
             self._error = error
 
     def __enter__(self) -> Changes:

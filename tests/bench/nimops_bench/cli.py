@@ -14,12 +14,12 @@ import typing as t
 from dataclasses import asdict
 from pathlib import Path
 
-from nimops_live.cluster import Api
-from nimops_live.errors import LiveError
-from nimops_live.progress import say
-from nimops_live.runtime import ROOT, refuse_taken_ports
-from nimops_live.table import select
-from nimops_live.workload import play_models
+from nimops_harness.cluster import Api
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
+from nimops_harness.runtime import ROOT, refuse_taken_ports
+from nimops_harness.table import select
+from nimops_harness.workload import play_models
 
 from .figures import (
     FIGURES,
@@ -77,13 +77,13 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
 
 
 def choose_parts(arguments: argparse.Namespace) -> list[str]:
-    """Names of the parts to measure; LiveError names what there is not."""
+    """Names of the parts to measure; HarnessError names what there is not."""
     parts = SCALE_PARTS if arguments.scale else PLAIN_PARTS
     if arguments.only:
         try:
             return select(PARTS, arguments.only)
         except ValueError as error:
-            raise LiveError(str(error)) from None
+            raise HarnessError(str(error)) from None
     return list(parts)
 
 
@@ -91,7 +91,7 @@ def run_part(what: str, part: t.Callable[[], None]) -> bool:
     """Whether a part of the bench could be measured; if not, it is said why."""
     try:
         part()
-    except LiveError as error:
+    except HarnessError as error:
         say(f"NOT MEASURED: {what}: {error}")
         return False
     except OSError as error:
@@ -184,7 +184,7 @@ def report(seen: Seen, figures: t.Sequence[Figure], folder: Path, suffix: str) -
 
 
 def draw_chart(python: Path, folder: Path, suffix: str) -> None:
-    """The chart of the samples; LiveError if it could not be drawn."""
+    """The chart of the samples; HarnessError if it could not be drawn."""
     chart = folder / f"chart{suffix}.svg"
     done = subprocess.run(
         [python, CHART, folder / f"samples{suffix}.json", chart],
@@ -192,7 +192,7 @@ def draw_chart(python: Path, folder: Path, suffix: str) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise LiveError(f"{chart}: {done.stderr.strip()}")
+        raise HarnessError(f"{chart}: {done.stderr.strip()}")
     say(f"written: {chart}")
 
 
@@ -240,7 +240,7 @@ def main(argv: t.Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, interrupt)
     try:
         return run(arguments)
-    except LiveError as error:
+    except HarnessError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

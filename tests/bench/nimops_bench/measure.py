@@ -10,12 +10,12 @@ import statistics
 import time
 from pathlib import Path
 
-from nimops_live.cluster import CHILDREN, DAEMONSETS, DEPLOYMENTS, Api, Json, path_of
-from nimops_live.errors import LiveError
-from nimops_live.metrics import Snapshot
-from nimops_live.progress import Deadline, say
-from nimops_live.runtime import Side
-from nimops_live.workload import state_of
+from nimops_harness.cluster import CHILDREN, DAEMONSETS, DEPLOYMENTS, Api, Json, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.metrics import Snapshot
+from nimops_harness.progress import Deadline, say
+from nimops_harness.runtime import Side
+from nimops_harness.workload import state_of
 
 from .bulk import Original, create_plain, delete_plain
 from .changes import Changes, tell_changes
@@ -123,7 +123,7 @@ class Bench:
                 return wall, cpu
             say(f"  again: {why}")
             operator.wait_until_calm()
-        raise LiveError(f"reconcile of an unchanged {place}: {why}, {ATTEMPTS} times in a row")
+        raise HarnessError(f"reconcile of an unchanged {place}: {why}, {ATTEMPTS} times in a row")
 
     def _tell_disturbance(
         self,
@@ -170,7 +170,7 @@ class Bench:
                 self._usual_first[operator.side] = wall = after.seconds - before.seconds
                 return wall
             say(f"  again: {after.errors - before.errors} errors, children made: {made}")
-        raise LiveError(f"the first reconcile could not be told from others {ATTEMPTS} times")
+        raise HarnessError(f"the first reconcile could not be told from others {ATTEMPTS} times")
 
     @staticmethod
     def _wait_for_first(operator: MeasuredOperator, before: Snapshot) -> Snapshot:
@@ -182,7 +182,7 @@ class Bench:
         while (now := operator.metrics.read()).seconds - before.seconds < LEAST_SECONDS:
             operator.check()
             if time.monotonic() > deadline:
-                raise LiveError(f"no first reconcile within {RUN_SECONDS:g} s")
+                raise HarnessError(f"no first reconcile within {RUN_SECONDS:g} s")
             time.sleep(0.02)
         return now
 
@@ -296,7 +296,7 @@ def wait_for_first(operator: MeasuredOperator) -> float:
     while not operator.metrics.read().finished:
         operator.check()
         if time.monotonic() > deadline:
-            raise LiveError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
+            raise HarnessError(f"no reconcile within {RUN_SECONDS:g} s after the restart")
         time.sleep(0.05)
     return time.monotonic()
 

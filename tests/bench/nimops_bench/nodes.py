@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from nimops_live.cluster import CLUSTER_POLICIES, NODES, Api, Json, kubectl, path_of
-from nimops_live.errors import LiveError
-from nimops_live.runtime import ROOT
+from nimops_harness.cluster import CLUSTER_POLICIES, NODES, Api, Json, kubectl, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.runtime import ROOT
 
 from .bulk import in_parallel
 
@@ -89,12 +89,12 @@ def delete_nodes(api: Api) -> None:
 
 
 def hide_gpus(api: Api) -> None:
-    """Remove what says that the sandbox's nodes have GPUs; LiveError on other clusters."""
+    """Remove what says that the sandbox's nodes have GPUs; HarnessError on other clusters."""
     nodes = api.get(path_of(NODES, ""))["items"]
     for node in nodes:
         labels = node["metadata"]["labels"]
         if not {SIMULATED, BENCH} & labels.keys():
-            raise LiveError(
+            raise HarnessError(
                 f"the node {node['metadata']['name']} is none of the sandbox's: its labels are not touched"
             )
     for node in nodes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from nimops_live.proc import Memory
-from nimops_live.runtime import Side
+from nimops_harness.proc import Memory
+from nimops_harness.runtime import Side
 
 from .figures import Results
 from .stats import Summary, divide, mean, median, median_of_means, summarise

@@ -12,10 +12,10 @@ import time
 import typing as t
 from pathlib import Path
 
-from nimops_live import proc
-from nimops_live.metrics import Snapshot
-from nimops_live.progress import Deadline, Every, say
-from nimops_live.runtime import (
+from nimops_harness import proc
+from nimops_harness.metrics import Snapshot
+from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.runtime import (
     RUNTIME_NAME,
     START_SECONDS,
     Operator,
@@ -23,7 +23,7 @@ from nimops_live.runtime import (
     make_environment,
     refuse_taken_ports,
 )
-from nimops_live.workload import SUPERVISE
+from nimops_harness.workload import SUPERVISE
 
 SCRIPT_NAMES = {"operator.sh", "env", "bash"}
 SUCCESS = re.compile(rb'"msg":"Ansible-runner exited successfully".*?"name":"([^"]+)"')

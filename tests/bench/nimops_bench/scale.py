@@ -9,11 +9,11 @@ import threading
 import time
 import typing as t
 
-from nimops_live.cluster import DEPLOYMENTS, NIMSERVICES, PODS, Api, Json, path_of
-from nimops_live.errors import LiveError
-from nimops_live.metrics import count_requests
-from nimops_live.progress import Deadline, say
-from nimops_live.workload import create_namespace, is_settled
+from nimops_harness.cluster import DEPLOYMENTS, NIMSERVICES, PODS, Api, Json, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.metrics import count_requests
+from nimops_harness.progress import Deadline, say
+from nimops_harness.workload import create_namespace, is_settled
 
 from .bulk import Original, copy_settled, create_foreign, delete_foreign, in_parallel
 from .changes import Changes, tell_changes
@@ -141,7 +141,7 @@ class Scale:
 
     def _check_hanging(self, names: t.Sequence[str]) -> None:
         if not all(map(self._waits_for_model, names)):
-            raise LiveError("model servers answered that should hang")
+            raise HarnessError("model servers answered that should hang")
 
     def _pod_of(self, work: Workload, name: str) -> str:
         pods = self._api.get(path_of(PODS, work.namespace, labelSelector=f"app={name}"))
@@ -263,7 +263,7 @@ class Scale:
                 deadline.check()
                 thread.join(0.2)
         if len(seen) < len(threads):
-            raise LiveError(f"{name}: Ready within two minutes: {', '.join(seen) or 'nothing'}")
+            raise HarnessError(f"{name}: Ready within two minutes: {', '.join(seen) or 'nothing'}")
         return seen[NIMSERVICES[1]] - seen[PODS[1]]
 
     # --- thousands -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import time
 import typing as t
 from datetime import UTC, datetime
 
-from nimops_live.cluster import (
+from nimops_harness.cluster import (
     CHILDREN,
     CLUSTER_POLICIES,
     DAEMONSETS,
@@ -22,8 +22,8 @@ from nimops_live.cluster import (
     Json,
     path_of,
 )
-from nimops_live.errors import LiveError
-from nimops_live.progress import Deadline, Every, say
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Deadline, Every, say
 
 from .bulk import RBAC, applied_part
 from .measure import Bench, limit_for
@@ -77,7 +77,7 @@ class Stack:
     def prepared(self) -> t.Iterator[None]:
         """The sandbox's nodes have no GPUs, and there is a namespace for the components."""
         if found := [name for name in list_policies(self._api) if name != POLICY]:
-            raise LiveError(f"there is a ClusterPolicy {found[0]}, and only one is served")
+            raise HarnessError(f"there is a ClusterPolicy {found[0]}, and only one is served")
         self.remove()
         deadline = Deadline(60, f"deletion of the namespace {self._namespace}")
         while self._api.find(self._home):
@@ -145,7 +145,7 @@ class Stack:
             if due.is_due():
                 say(f"  {', '.join(seen) or 'no status'} so far")
             operator.check()
-        raise LiveError(f"the ClusterPolicy is not ready within {limit:g} s")
+        raise HarnessError(f"the ClusterPolicy is not ready within {limit:g} s")
 
     def _rest(self, operator: MeasuredOperator) -> float:
         """Cores that are used while nothing happens."""

@@ -11,11 +11,11 @@ import subprocess
 import time
 import typing as t
 
-from nimops_live.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, kubectl, path_of
-from nimops_live.errors import LiveError
-from nimops_live.progress import Deadline, Every, say
-from nimops_live.runtime import ROOT
-from nimops_live.workload import (
+from nimops_harness.cluster import CHILDREN, DEPLOYMENTS, NIMSERVICES, Api, Json, kubectl, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.runtime import ROOT
+from nimops_harness.workload import (
     create_namespace,
     describe_unready,
     discard_resources,
@@ -135,9 +135,9 @@ class Workload:
                     say(f"{len(ready)} of {len(names)} Ready")
                 operator.check()
                 if process.poll():
-                    raise LiveError(f"kubectl apply ended with exit code {process.returncode}")
+                    raise HarnessError(f"kubectl apply ended with exit code {process.returncode}")
         missing = [latest.get(name, make_nimservice(name)) for name in names if name not in ready]
-        raise LiveError(
+        raise HarnessError(
             f"{len(missing)} of {len(names)} NIMServices not Ready within {limit:g} s: "
             + describe_unready(missing)
         )

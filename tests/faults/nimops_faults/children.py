@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from nimops_live.cluster import Json, Resource
+from nimops_harness.cluster import Json, Resource
 
 RBAC = "apis/rbac.authorization.k8s.io/v1"
 

@@ -13,14 +13,14 @@ import time
 import typing as t
 from pathlib import Path
 
-from nimops_live.errors import LiveError
-from nimops_live.progress import say
-from nimops_live.runtime import ROOT
-from nimops_live.stage import Stage, enter, open_stage
-from nimops_live.table import Row, make_table, select, write_rows
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
+from nimops_harness.runtime import ROOT
+from nimops_harness.sandbox import Sandbox, enter, open_sandbox
+from nimops_harness.table import Row, make_table, select, write_rows
 
 from .faults import FAULTS, QUICK_FAULT, Fault
-from .scene import QUICK, Scene, Sizes
+from .harness import QUICK, Harness, Sizes
 
 OUTPUT = ROOT / "build" / "faults"
 LIMIT_SECONDS = 33 * 60
@@ -45,64 +45,64 @@ def parse_arguments(argv: t.Sequence[str] | None) -> argparse.Namespace:
 
 
 def choose(arguments: argparse.Namespace) -> list[Fault]:
-    """The faults to play; LiveError if one is not known."""
+    """The faults to play; HarnessError if one is not known."""
     if not arguments.only:
         return [QUICK_FAULT] if arguments.quick else list(FAULTS)
     try:
         names = select([fault.name for fault in FAULTS], arguments.only)
     except ValueError as error:
-        raise LiveError(str(error)) from None
+        raise HarnessError(str(error)) from None
     return [fault for fault in FAULTS if fault.name in names]
 
 
 @contextlib.contextmanager
-def noting(scene: Scene) -> t.Iterator[None]:
-    """What cannot be done is a problem of the scene, and the next one is played."""
+def noting(harness: Harness) -> t.Iterator[None]:
+    """What cannot be done is a problem of the harness, and the next one is played."""
     try:
         yield
-    except LiveError as error:
-        scene.object(f"not played to the end: {error}")
+    except HarnessError as error:
+        harness.object(f"not played to the end: {error}")
 
 
-def play(stage: Stage, fault: Fault, sizes: Sizes) -> Row:
+def play(sandbox: Sandbox, fault: Fault, sizes: Sizes) -> Row:
     """One fault from an empty namespace to an empty namespace."""
     say(f"{fault.name}: {fault.expected.partition(';')[0]}")
-    scene = Scene(stage, fault.name, sizes)
-    with noting(scene), fault.surround(scene):
-        with noting(scene):
-            play_scene(scene, fault)
-        scene.close()
-    seen = [f"NOT OK: {problem}" for problem in scene.problems] + scene.notes
-    return Row(fault.name, fault.expected, "; ".join(seen), not scene.problems)
+    harness = Harness(sandbox, fault.name, sizes)
+    with noting(harness), fault.surround(harness):
+        with noting(harness):
+            play_one(harness, fault)
+        harness.close()
+    seen = [f"NOT OK: {problem}" for problem in harness.problems] + harness.notes
+    return Row(fault.name, fault.expected, "; ".join(seen), not harness.problems)
 
 
-def play_scene(scene: Scene, fault: Fault) -> None:
-    scene.start_replica().operator.wait_until_ready()
-    fault.play(scene)
-    seconds = scene.settle()
+def play_one(harness: Harness, fault: Fault) -> None:
+    harness.start_replica().operator.wait_until_ready()
+    fault.play(harness)
+    seconds = harness.settle()
     if seconds is not None:
-        scene.note(f"all Ready {seconds:.0f} s after the fault")
-        scene.judge()
-    for replica in scene.replicas:
+        harness.note(f"all Ready {seconds:.0f} s after the fault")
+        harness.judge()
+    for replica in harness.replicas:
         if replica.deaths:
-            scene.note(
+            harness.note(
                 f"{replica.name} ended {len(replica.deaths)} times, last: {replica.deaths[-1]}"
             )
-    scene.delete()
-    scene.wait_until_deleted()
+    harness.delete()
+    harness.wait_until_deleted()
 
 
 def play_all(faults: t.Sequence[Fault], sizes: Sizes, folder: Path, results: Path) -> list[Row]:
     """The rows, written after each fault: an interrupted run has those that it came to."""
     began, rows = time.monotonic(), list[Row]()
-    with open_stage(folder) as stage:
+    with open_sandbox(folder) as sandbox:
         for fault in faults:
             if time.monotonic() - began > LIMIT_SECONDS:
                 rows.append(
                     Row(fault.name, fault.expected, "NOT OK: not tried, time was up", False)
                 )
             else:
-                rows.append(play(stage, fault, sizes))
+                rows.append(play(sandbox, fault, sizes))
             write_rows(results, rows)
     return rows
 
@@ -131,7 +131,7 @@ def main(argv: t.Sequence[str] | None = None) -> int:
     try:
         signal.signal(signal.SIGTERM, interrupt)
         return run(arguments)
-    except LiveError as error:
+    except HarnessError as error:
         print(f"faults: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

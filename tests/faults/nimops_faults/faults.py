@@ -14,14 +14,14 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
-from nimops_live.cluster import Json, kubectl
-from nimops_live.errors import LiveError
-from nimops_live.progress import Deadline, say
-from nimops_live.runtime import ROOT
-from nimops_live.workload import is_settled
+from nimops_harness.cluster import Json, kubectl
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Deadline, say
+from nimops_harness.runtime import ROOT
+from nimops_harness.workload import is_settled
 
+from .harness import Harness, Replica
 from .proxy import Proxy, Trouble, render_kubeconfig
-from .scene import Replica, Scene
 
 ALWAYS = "all Ready; nothing lost, made twice, of a foreign owner or left behind"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a0715c6e.nvidia.com"
@@ -31,21 +31,21 @@ OWN_DEFINITIONS = ROOT / "config" / "crd" / "bases"
 
 
 @contextlib.contextmanager
-def without_more(_: Scene) -> t.Iterator[None]:
+def without_more(_: Harness) -> t.Iterator[None]:
     yield
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`play` gets a scene whose operator is ready; it puts resources in flight, and does its worst.
+    """`play` gets a harness whose operator is ready; it puts resources in flight, and does its worst.
 
-    `surround` is around the whole scene.
+    `surround` is around the whole harness.
     """
 
     name: str
     expected: str
-    play: t.Callable[[Scene], None]
-    surround: t.Callable[[Scene], contextlib.AbstractContextManager[None]] = without_more
+    play: t.Callable[[Harness], None]
+    surround: t.Callable[[Harness], contextlib.AbstractContextManager[None]] = without_more
 
 
 def send(pids: t.Iterable[int], number: signal.Signals) -> None:
@@ -65,153 +65,153 @@ def stopped(pids: t.Iterable[int]) -> t.Iterator[None]:
         send(held, signal.SIGCONT)
 
 
-def play_nothing(scene: Scene) -> None:
+def play_nothing(harness: Harness) -> None:
     """What the others are compared with."""
-    scene.apply()
+    harness.apply()
 
 
 # --- the operator's processes ---------------------------------------------------------------------
 
 
-def kill_operator(scene: Scene) -> None:
+def kill_operator(harness: Harness) -> None:
     """The runtime alone dies: what it started has to end by itself, as outside of containers."""
-    operator = scene.operator
+    operator = harness.operator
     send([operator.runtime_pid], signal.SIGKILL)
     deadline = time.monotonic() + 10
     while not operator.is_running and operator.processes() and time.monotonic() < deadline:
         time.sleep(0.1)
     if not operator.is_running and (left := operator.processes()):
-        scene.object(f"{len(left)} processes outlived the operator by 10 s")
-    scene.keep()
+        harness.object(f"{len(left)} processes outlived the operator by 10 s")
+    harness.keep()
 
 
-def kill_operator_midway(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
-    kill_operator(scene)
+def kill_operator_midway(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
+    kill_operator(harness)
 
 
-def kill_container(scene: Scene) -> None:
+def kill_container(harness: Harness) -> None:
     """As by the kernel for want of memory: the supervisor and all it has started, at once."""
-    scene.apply()
-    scene.wait_until_midway()
-    scene.replica.end("killed as a whole")
-    scene.keep()
+    harness.apply()
+    harness.wait_until_midway()
+    harness.replica.end("killed as a whole")
+    harness.keep()
 
 
-def kill_operator_while_deleting(scene: Scene) -> None:
+def kill_operator_while_deleting(harness: Harness) -> None:
     """All are Ready, deleted, and some gone, when it dies; then all are made again."""
-    scene.apply()
-    scene.settle()
-    scene.delete()
+    harness.apply()
+    harness.settle()
+    harness.delete()
     deadline = Deadline(120, "some resources deleted")
-    while len(scene.list_resources()) > scene.sizes.total * 0.75:
+    while len(harness.list_resources()) > harness.sizes.total * 0.75:
         deadline.check()
         time.sleep(0.1)
-    kill_operator(scene)
-    scene.wait_until_deleted()
-    scene.census.forget()
-    scene.apply()
+    kill_operator(harness)
+    harness.wait_until_deleted()
+    harness.census.forget()
+    harness.apply()
 
 
-def wait_for_runs(scene: Scene, replica: Replica, seconds: float) -> float | None:
+def wait_for_runs(harness: Harness, replica: Replica, seconds: float) -> float | None:
     """Seconds until one more run of this replica has succeeded; None if none does so in time."""
     began, before = time.monotonic(), replica.count_runs()
     while time.monotonic() - began < seconds:
         if replica.count_runs() > before:
             return time.monotonic() - began
-        scene.keep()
+        harness.keep()
         time.sleep(0.2)
     return None
 
 
-def stop_parent(scene: Scene, patience: float = 90.0) -> None:
+def stop_parent(harness: Harness, patience: float = 90.0) -> None:
     """SIGSTOP for good: somebody has to notice, the clients or the liveness probe."""
-    parents = scene.operator.parent_pids()
+    parents = harness.operator.parent_pids()
     if not parents:
-        raise LiveError("no parent of prefork runs")
+        raise HarnessError("no parent of prefork runs")
     with stopped(parents):
         time.sleep(2)  # runs that were on their last steps end
-        seconds = wait_for_runs(scene, scene.replica, patience)
+        seconds = wait_for_runs(harness, harness.replica, patience)
     if seconds is None:
-        scene.object(f"no run succeeded in {patience:g} s with the parent stopped")
+        harness.object(f"no run succeeded in {patience:g} s with the parent stopped")
     else:
-        scene.note(f"parent stopped: next run succeeded after {seconds + 2:.0f} s")
+        harness.note(f"parent stopped: next run succeeded after {seconds + 2:.0f} s")
 
 
-def stop_parent_midway(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
-    stop_parent(scene)
+def stop_parent_midway(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
+    stop_parent(harness)
 
 
-def kill_parent(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
+def kill_parent(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
     for _ in range(2):
-        send(scene.operator.parent_pids(), signal.SIGKILL)
-        scene.wait(4)
+        send(harness.operator.parent_pids(), signal.SIGKILL)
+        harness.wait(4)
 
 
-def kill_api_proxy(scene: Scene) -> None:
+def kill_api_proxy(harness: Harness) -> None:
     """The supervisor starts it again, with the runtime, which cannot do without."""
-    scene.apply()
-    scene.wait_until_midway()
+    harness.apply()
+    harness.wait_until_midway()
     for _ in range(2):
-        former = wait_for_api_proxy(scene, set())
+        former = wait_for_api_proxy(harness, set())
         send(former, signal.SIGKILL)
         began = time.monotonic()
-        wait_for_api_proxy(scene, former)
-        scene.note(f"nimops-apiproxy is back after {time.monotonic() - began:.0f} s")
+        wait_for_api_proxy(harness, former)
+        harness.note(f"nimops-apiproxy is back after {time.monotonic() - began:.0f} s")
 
 
-def wait_for_api_proxy(scene: Scene, former: set[int]) -> set[int]:
-    """The process ID of another one; LiveError if there is none for a minute."""
+def wait_for_api_proxy(harness: Harness, former: set[int]) -> set[int]:
+    """The process ID of another one; HarnessError if there is none for a minute."""
     deadline = Deadline(60, "nimops-apiproxy")
-    while not (pids := set(scene.operator.api_proxy_pids()) - former):
+    while not (pids := set(harness.operator.api_proxy_pids()) - former):
         deadline.check()
-        scene.keep()
+        harness.keep()
         time.sleep(0.1)
     return pids
 
 
-def limiting_runs(seconds: int) -> t.Callable[[Scene], contextlib.AbstractContextManager[None]]:
+def limiting_runs(seconds: int) -> t.Callable[[Harness], contextlib.AbstractContextManager[None]]:
     """Give runs a short time limit, so that nobody has to wait for those that never end."""
 
     @contextlib.contextmanager
-    def limit(scene: Scene) -> t.Iterator[None]:
-        scene.environment["NIMOPS_RUN_SECONDS"] = str(seconds)
+    def limit(harness: Harness) -> t.Iterator[None]:
+        harness.environment["NIMOPS_RUN_SECONDS"] = str(seconds)
         yield
 
     return limit
 
 
-def stop_runs(scene: Scene) -> None:
+def stop_runs(harness: Harness) -> None:
     """SIGSTOP for good to all that the runtime waits for: only the liveness probe can notice."""
-    scene.apply()
-    scene.wait_until_midway(0.1)
-    runtime, began = scene.operator.runtime_pid, time.monotonic()
+    harness.apply()
+    harness.wait_until_midway(0.1)
+    runtime, began = harness.operator.runtime_pid, time.monotonic()
     deadline = Deadline(30, "runs that can be stopped")
-    while not (runs := scene.operator.child_pids(runtime)):
+    while not (runs := harness.operator.child_pids(runtime)):
         deadline.check()
         time.sleep(0.01)
     with stopped(runs):
-        while not scene.replica.deaths and time.monotonic() - began < 240:
-            scene.wait(1)
-    if scene.replica.deaths:
-        scene.note(f"{len(runs)} runs stopped, noticed after {time.monotonic() - began:.0f} s")
+        while not harness.replica.deaths and time.monotonic() - began < 240:
+            harness.wait(1)
+    if harness.replica.deaths:
+        harness.note(f"{len(runs)} runs stopped, noticed after {time.monotonic() - began:.0f} s")
     else:
-        scene.object(f"{len(runs)} runs stopped, and nobody noticed in 240 s")
+        harness.object(f"{len(runs)} runs stopped, and nobody noticed in 240 s")
 
 
-def hit_memory_limit(scene: Scene) -> None:
+def hit_memory_limit(harness: Harness) -> None:
     """Runs under way get an address space that is full, others are killed as by the kernel."""
-    scene.apply()
-    scene.wait_until_midway()
+    harness.apply()
+    harness.wait_until_midway()
     hit: set[int] = set()
     deadline = time.monotonic() + 20
     while len(hit) < 8 and time.monotonic() < deadline:
-        for pid in set(scene.operator.run_pids()) - hit:
+        for pid in set(harness.operator.run_pids()) - hit:
             with contextlib.suppress(ProcessLookupError):
                 if len(hit) % 2:
                     os.kill(pid, signal.SIGKILL)
@@ -219,23 +219,23 @@ def hit_memory_limit(scene: Scene) -> None:
                     resource.prlimit(pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
                 hit.add(pid)
         time.sleep(0.2)
-    scene.note(f"{len(hit)} runs hit")
+    harness.note(f"{len(hit)} runs hit")
     if not hit:
-        scene.object("no run was hit")
+        harness.object("no run was hit")
 
 
-def fill_tmp(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
-    filler = scene.replica.tmp / "filler"
+def fill_tmp(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
+    filler = harness.replica.tmp / "filler"
     with contextlib.suppress(OSError), filler.open("wb") as file:
         while True:
             file.write(bytes(1 << 20))
-    if os.statvfs(scene.replica.tmp).f_bavail:
+    if os.statvfs(harness.replica.tmp).f_bavail:
         with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
             while True:
                 file.write(bytes(4096))
-    scene.wait(30)
+    harness.wait(30)
     filler.unlink()
 
 
@@ -243,23 +243,23 @@ def fill_tmp(scene: Scene) -> None:
 
 
 @contextlib.contextmanager
-def electing(scene: Scene) -> t.Iterator[None]:
-    scene.environment["LEADER_ELECT"] = "1"
+def electing(harness: Harness) -> t.Iterator[None]:
+    harness.environment["LEADER_ELECT"] = "1"
     yield
 
 
-def read_leader(scene: Scene) -> str:
-    lease = scene.api.find(LEASE)
+def read_leader(harness: Harness) -> str:
+    lease = harness.api.find(LEASE)
     return str((lease or {}).get("spec", {}).get("holderIdentity") or "")
 
 
-def start_second(scene: Scene) -> Replica:
+def start_second(harness: Harness) -> Replica:
     """Another replica in another network; the first one leads."""
     deadline = Deadline(60, "a leader")
-    while not read_leader(scene):
+    while not read_leader(harness):
         deadline.check()
         time.sleep(0.2)
-    second = scene.start_replica(api_port=scene.stage.api_port)
+    second = harness.start_replica(api_port=harness.sandbox.api_port)
     deadline = Deadline(60, f"a second replica that waits, see {second.log}")
     while "attempting to acquire leader lease" not in second.log.read_text(errors="replace"):
         second.operator.check()
@@ -268,107 +268,107 @@ def start_second(scene: Scene) -> Replica:
     return second
 
 
-def wait_for_second(scene: Scene, second: Replica, first: str, limit: float = 60.0) -> None:
+def wait_for_second(harness: Harness, second: Replica, first: str, limit: float = 60.0) -> None:
     """Until the lease is another's and that one's first run has succeeded."""
     began, before = time.monotonic(), second.count_runs()
     leads = None
     while time.monotonic() - began < limit:
-        if leads is None and read_leader(scene) not in ("", first):
+        if leads is None and read_leader(harness) not in ("", first):
             leads = time.monotonic() - began
         if second.count_runs() > before:
             worked = time.monotonic() - began
-            scene.note(
+            harness.note(
                 f"the other replica led after {leads or worked:.1f} s, worked after {worked:.1f} s"
             )
             return
         time.sleep(0.1)
-    scene.object(f"the other replica did not work within {limit:g} s")
+    harness.object(f"the other replica did not work within {limit:g} s")
 
 
-def kill_leader(scene: Scene) -> None:
+def kill_leader(harness: Harness) -> None:
     """A node is lost: the replica is gone, and started again half a minute later."""
-    second = start_second(scene)
-    scene.apply()
-    scene.wait_until_midway()
-    first = read_leader(scene)
-    scene.replica.end("killed with its node")
-    wait_for_second(scene, second, first)
+    second = start_second(harness)
+    harness.apply()
+    harness.wait_until_midway()
+    first = read_leader(harness)
+    harness.replica.end("killed with its node")
+    wait_for_second(harness, second, first)
     say("  the first replica comes back")
-    scene.keep()
+    harness.keep()
 
 
-def pause_leader(scene: Scene) -> None:
+def pause_leader(harness: Harness) -> None:
     """A replica hangs, loses its lease, and wakes up in the belief that it leads."""
-    second = start_second(scene)
-    scene.apply()
-    scene.wait_until_midway()
-    first, operator = read_leader(scene), scene.operator
+    second = start_second(harness)
+    harness.apply()
+    harness.wait_until_midway()
+    first, operator = read_leader(harness), harness.operator
     runtime = operator.runtime_pid
     with stopped(operator.processes()):
-        wait_for_second(scene, second, first)
+        wait_for_second(harness, second, first)
     began = time.monotonic()
     while runtime in operator.processes() and time.monotonic() - began < 15:
         time.sleep(0.1)
     if runtime in operator.processes():
-        scene.object("two replicas think that they lead: the one that was paused goes on")
+        harness.object("two replicas think that they lead: the one that was paused goes on")
     else:
-        scene.note(f"the paused one gave up {time.monotonic() - began:.1f} s after it woke up")
+        harness.note(f"the paused one gave up {time.monotonic() - began:.1f} s after it woke up")
 
 
 # --- the cluster ----------------------------------------------------------------------------------
 
 
-def stop_api(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
-    send([scene.stage.pid_of("kube-apiserver")], signal.SIGKILL)
-    scene.wait(30)
-    scene.stage.repair()
+def stop_api(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
+    send([harness.sandbox.pid_of("kube-apiserver")], signal.SIGKILL)
+    harness.wait(30)
+    harness.sandbox.repair()
 
 
-def pause(component: str, seconds: float) -> t.Callable[[Scene], None]:
-    def play(scene: Scene) -> None:
-        scene.apply()
-        scene.wait_until_midway()
-        with stopped([scene.stage.pid_of(component)]):
-            scene.wait(seconds)
+def pause(component: str, seconds: float) -> t.Callable[[Harness], None]:
+    def play(harness: Harness) -> None:
+        harness.apply()
+        harness.wait_until_midway()
+        with stopped([harness.sandbox.pid_of(component)]):
+            harness.wait(seconds)
 
     return play
 
 
 @contextlib.contextmanager
-def behind_proxy(scene: Scene) -> t.Iterator[None]:
+def behind_proxy(harness: Harness) -> t.Iterator[None]:
     """The operator's way to the API server leads through a proxy of ours."""
-    kubeconfig = scene.stage.folder / "proxy.kubeconfig"
-    with Proxy(scene.stage.api_port, scene.stage.directory / "pki") as proxy:
-        text = render_kubeconfig(scene.stage.kubeconfig.read_text(), proxy.port)
+    kubeconfig = harness.sandbox.folder / "proxy.kubeconfig"
+    with Proxy(harness.sandbox.api_port, harness.sandbox.directory / "pki") as proxy:
+        text = render_kubeconfig(harness.sandbox.kubeconfig.read_text(), proxy.port)
         kubeconfig.touch(mode=0o600)
         kubeconfig.write_text(text)
-        scene.environment["KUBECONFIG"] = str(kubeconfig)
-        scene.proxy = proxy
+        harness.environment["KUBECONFIG"] = str(kubeconfig)
+        harness.proxy = proxy
         yield
 
 
-def make_api_slow(scene: Scene) -> None:
-    assert scene.proxy
-    scene.apply()
-    scene.wait_until_midway()
+def make_api_slow(harness: Harness) -> None:
+    assert harness.proxy
+    harness.apply()
+    harness.wait_until_midway()
     trouble = Trouble(delay=2.0, every=3)
-    scene.proxy.make(trouble)
-    scene.wait(60)
-    scene.proxy.make(Trouble())
-    scene.note(f"{trouble.refused} writes refused")
+    harness.proxy.make(trouble)
+    harness.wait(60)
+    harness.proxy.make(Trouble())
+    harness.note(f"{trouble.refused} writes refused")
 
 
-def cut_connections(scene: Scene) -> None:
-    assert scene.proxy
-    scene.apply()
-    scene.wait_until_midway(0.1)
+def cut_connections(harness: Harness) -> None:
+    assert harness.proxy
+    harness.apply()
+    harness.wait_until_midway(0.1)
     count = 0
     for _ in range(10):
-        count += scene.proxy.cut()
-        scene.wait(2)
-    scene.note(f"{count} connections cut")
+        count += harness.proxy.cut()
+        harness.wait(2)
+    harness.note(f"{count} connections cut")
 
 
 # --- kinds ----------------------------------------------------------------------------------------
@@ -380,32 +380,32 @@ def apply_files(*paths: Path) -> None:
     kubectl("wait", "--for=condition=Established", "--timeout=60s", *arguments)
 
 
-def wait_until_undefined(scene: Scene, name: str) -> None:
+def wait_until_undefined(harness: Harness, name: str) -> None:
     deadline = Deadline(180, f"removal of {name}")
-    while scene.api.find(f"{DEFINITIONS}/{name}"):
-        scene.keep()
+    while harness.api.find(f"{DEFINITIONS}/{name}"):
+        harness.keep()
         deadline.check()
         time.sleep(0.2)
 
 
-def remove_own_kinds(scene: Scene) -> None:
+def remove_own_kinds(harness: Harness) -> None:
     """The CRDs go first, with everything in flight; of some resources the finalizer is torn off."""
-    scene.apply()
-    scene.wait_until_midway()
+    harness.apply()
+    harness.wait_until_midway()
     names = ["nimservices.apps.nvidia.com", "nimcaches.apps.nvidia.com"]
     for name in names:
-        scene.api.request("DELETE", f"{DEFINITIONS}/{name}")
-    for number in range(0, scene.sizes.alone, 3):
-        place = f"/apis/apps.nvidia.com/v1alpha1/namespaces/{scene.namespace}/nimservices/nim-{number:02}"
-        with contextlib.suppress(LiveError):
-            scene.api.patch(place, {"metadata": {"finalizers": None}})
+        harness.api.request("DELETE", f"{DEFINITIONS}/{name}")
+    for number in range(0, harness.sizes.alone, 3):
+        place = f"/apis/apps.nvidia.com/v1alpha1/namespaces/{harness.namespace}/nimservices/nim-{number:02}"
+        with contextlib.suppress(HarnessError):
+            harness.api.patch(place, {"metadata": {"finalizers": None}})
     for name in names:
-        wait_until_undefined(scene, name)
-    scene.wait_until_deleted()
-    scene.wait(10)
+        wait_until_undefined(harness, name)
+    harness.wait_until_deleted()
+    harness.wait(10)
     apply_files(OWN_DEFINITIONS)
-    scene.census.forget()
-    scene.apply()
+    harness.census.forget()
+    harness.apply()
 
 
 def monitor(service: Json) -> None:
@@ -415,41 +415,41 @@ def monitor(service: Json) -> None:
 
 
 @contextlib.contextmanager
-def with_monitors(scene: Scene) -> t.Iterator[None]:
-    scene.change = monitor
+def with_monitors(harness: Harness) -> t.Iterator[None]:
+    harness.change = monitor
     try:
         yield
     finally:
         apply_files(SERVICE_MONITORS)
 
 
-def remove_childs_kind(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_until_midway()
+def remove_childs_kind(harness: Harness) -> None:
+    harness.apply()
+    harness.wait_until_midway()
     name = "servicemonitors.monitoring.coreos.com"
-    scene.api.request("DELETE", f"{DEFINITIONS}/{name}")
-    wait_until_undefined(scene, name)
-    scene.wait(30)
-    unsettled = [it for it in scene.list_resources() if not is_settled(it)]
+    harness.api.request("DELETE", f"{DEFINITIONS}/{name}")
+    wait_until_undefined(harness, name)
+    harness.wait(30)
+    unsettled = [it for it in harness.list_resources() if not is_settled(it)]
     strangers = [it["metadata"]["name"] for it in unsettled if "metrics" not in it["spec"]]
-    scene.note(f"{len(unsettled)} not Ready without the kind")
+    harness.note(f"{len(unsettled)} not Ready without the kind")
     if strangers:
-        scene.object(f"not Ready, though they need no ServiceMonitor: {', '.join(strangers[:4])}")
+        harness.object(f"not Ready, though they need no ServiceMonitor: {', '.join(strangers[:4])}")
     apply_files(SERVICE_MONITORS)
-    scene.census.forget("servicemonitors")
+    harness.census.forget("servicemonitors")
 
 
 # --- all ------------------------------------------------------------------------------------------
 
 
-def kill_and_stop(scene: Scene) -> None:
+def kill_and_stop(harness: Harness) -> None:
     """For `make test`: two faults, one after the other, on few resources."""
-    scene.apply()
-    scene.wait_until_midway()
-    kill_operator(scene)
-    scene.settle()
-    scene.touch()
-    stop_parent(scene, 30)
+    harness.apply()
+    harness.wait_until_midway()
+    kill_operator(harness)
+    harness.settle()
+    harness.touch()
+    stop_parent(harness, 30)
 
 
 FAULTS = (

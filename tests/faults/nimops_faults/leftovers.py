@@ -9,7 +9,7 @@ import re
 import typing as t
 from pathlib import Path
 
-from nimops_live.files import list_paths
+from nimops_harness.files import list_paths
 
 from .children import describe
 

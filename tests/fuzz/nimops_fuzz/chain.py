@@ -267,12 +267,12 @@ class Writable(t.Protocol):
         """Lose what a plan deletes and evicts, and merge its patches."""
 
 
-def apply_all(world: Writable) -> Write:
+def apply_all(simulated: Writable) -> Write:
     """A cluster that takes everything, in the words of kubernetes.core."""
 
     def write(plan: Json) -> tuple[Json, Json]:
-        written = [{"result": world.put(item), "changed": True} for item in plan["apply"]]
-        world.take(plan)
+        written = [{"result": simulated.put(item), "changed": True} for item in plan["apply"]]
+        simulated.take(plan)
         deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
         return {"result": {"results": written}}, {"result": {"results": deleted}}
 

@@ -28,10 +28,10 @@ from .chain import pass_of, signature
 from .cluster import ApiError, Cluster, FuzzError, batches, names_field
 from .draws import draw_many
 from .malformed import Malformed, malformed
-from .scene import Scene, play, reduce, settle, surroundings
 from .schema import KINDS, ROOT, Json
+from .simulated import SimulatedCluster
 from .strategies import resources
-from .world import World
+from .trial import Trial, play, reduce, settle, surroundings
 
 OUTPUT = ROOT / "build" / "fuzz"
 _BATCH = 50
@@ -142,12 +142,12 @@ class Fuzz:
     def _serve(
         self, tally: Tally, found: Json, around: tuple[Json, Json, int], cluster: Cluster | None
     ) -> None:
-        scene = settle(found, around)
+        trial = settle(found, around)
         write = None
         if cluster:
-            write = lambda world: cluster.writer(world, tally.refusals)  # noqa: E731
+            write = lambda simulated: cluster.writer(simulated, tally.refusals)  # noqa: E731
         try:
-            passes = play(scene, write)
+            passes = play(trial, write)
             tally.served += 1
             tally.unserved += bool(passes[-1].error)
         except Exception as error:
@@ -270,4 +270,4 @@ def write_results(tallies: t.Sequence[Tally], folder: Path) -> None:
     say(f"written: {folder}/results.json, refusals.json")
 
 
-__all__ = ["Scene", "World", "main"]
+__all__ = ["SimulatedCluster", "Trial", "main"]

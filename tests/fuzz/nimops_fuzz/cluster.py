@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
 
 from .schema import GPU_NAMESPACE, NAMESPACE, Json, crds
-from .world import World
+from .simulated import SimulatedCluster
 
 _CREATE = {"dryRun": "All", "fieldValidation": "Strict"}
 _THREADS = 4
@@ -87,9 +87,9 @@ class Cluster:
             return None, str(error)
 
     def writer(
-        self, world: World, refused: dict[str, list[str]]
+        self, simulated: SimulatedCluster, refused: dict[str, list[str]]
     ) -> t.Callable[[Json], tuple[Json, Json]]:
-        """Has the API server judge the children of a plan, and puts them into a world.
+        """Has the API server judge the children of a plan, and puts them into a simulated cluster.
 
         ``refused`` gets the messages, by `kind_of_refusal`.
         """
@@ -102,9 +102,9 @@ class Cluster:
                     refused.setdefault(kind_of_refusal(manifest["kind"], why), []).append(why)
                     written.append({"error": {"msg": f"Failed to apply object: {why}"}})
                 else:
-                    kept = world.put({**found, "kind": manifest["kind"]}, is_whole=True)
+                    kept = simulated.put({**found, "kind": manifest["kind"]}, is_whole=True)
                     written.append({"result": kept, "changed": True})
-            world.take(plan)
+            simulated.take(plan)
             deleted = [{"result": {}, "changed": True} for _item in plan["prune"]]
             return {"result": {"results": written}}, {"result": {"results": deleted}}
 

@@ -68,7 +68,7 @@ NAMES = (
 )  # fmt: skip
 
 TAKEN = ("default", "ci-deployer", "secret-reader", "billing", "builder", "all-taken")
-"""Names of which others already have objects: `world.EXISTING`."""
+"""Names of which others already have objects: `simulated.EXISTING`."""
 
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.sampled_from(ODD_TEXTS)

@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / "attack"), str(ROOT / "tests" / "live")]
+sys.path[:0] = [str(ROOT / "tests" / "attack"), str(ROOT / "tests" / "harness")]

@@ -6,4 +6,4 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TESTS / "bench"), str(TESTS / "live")]
+sys.path[:0] = [str(TESTS / "bench"), str(TESTS / "harness")]

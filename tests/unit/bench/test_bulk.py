@@ -18,7 +18,7 @@ from nimops_bench.bulk import (
     project,
     rename,
 )
-from nimops_live.errors import LiveError
+from nimops_harness.errors import HarnessError
 
 OURS = "k8s-nim-operator"
 
@@ -96,7 +96,7 @@ def test_what_was_applied() -> None:
         },
         "spec": {"replicas": 1},
     }
-    with pytest.raises(LiveError, match="Deployment x was not applied"):
+    with pytest.raises(HarnessError, match="Deployment x was not applied"):
         applied_part(make_child("somebody"))
 
 

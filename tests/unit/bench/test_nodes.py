@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from nimops_bench.nodes import BENCH, SIMULATED, hide_gpus, make_node, make_policy
-from nimops_live.errors import LiveError
+from nimops_harness.errors import HarnessError
 
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 
@@ -64,6 +64,6 @@ def test_nodes_of_others_are_not_touched() -> None:
     api: t.Any = FakeApi(
         sandbox_node("gpu-0", **{PCI: "true"}), own, {"metadata": {"name": "z", "labels": {}}}
     )
-    with pytest.raises(LiveError, match="the node z is none of the sandbox's"):
+    with pytest.raises(HarnessError, match="the node z is none of the sandbox's"):
         hide_gpus(api)
     assert api.patched == []

@@ -32,7 +32,7 @@ from nimops_bench.results import (
     make_spreads,
 )
 from nimops_bench.stats import Summary
-from nimops_live.proc import Memory
+from nimops_harness.proc import Memory
 
 
 def make_restart(seconds: float, changes: list[float]) -> Restart:

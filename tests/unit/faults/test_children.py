@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from nimops_faults.children import Census, Listing, expected_of, judge_deleted, judge_settled
-from nimops_live.workload import make_nimcache, make_nimservice
+from nimops_harness.workload import make_nimcache, make_nimservice
 
 SERVICE = make_nimservice("a") | {"metadata": {"name": "a", "uid": "u-a"}}
 CACHE = make_nimcache("c") | {"metadata": {"name": "c", "uid": "u-c"}}

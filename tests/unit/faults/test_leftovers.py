@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nimops_faults.leftovers import judge_paths
-from nimops_live.files import list_paths
+from nimops_harness.files import list_paths
 
 RUNS = "ansible-operator/runner/apps.nvidia.com/v1alpha1"
 

@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from hypothesis import given
 from hypothesis import strategies as st
-from nimops_fuzz import chain, scene
+from nimops_fuzz import chain, trial
 from nimops_fuzz.draws import IN_TESTS
 from nimops_fuzz.schema import KINDS, ROOT
 
@@ -26,8 +26,8 @@ def test_all_that_a_schema_allows_is_served_or_told_of(kind: str) -> None:
     @IN_TESTS
     @given(st.data())
     def check(data: t.Any) -> None:
-        made = data.draw(scene.scenes(kind))
-        scene.play(scene.Scene(stored(made.resource), made.neighbours, made.number))
+        made = data.draw(trial.trials(kind))
+        trial.play(trial.Trial(stored(made.resource), made.neighbours, made.number))
 
     check()
 
@@ -93,5 +93,5 @@ def test_a_case_is_made_smaller_as_long_as_it_ends_the_same_way(monkeypatch: t.A
     monkeypatch.setattr(steps, "observe", observe)
     resource = SERVICE | {"spec": SERVICE["spec"] | {"other": 1, "a": {"c": [1, 2]}}}  # type: ignore[operator]
     case = {"why": "", "resource": resource, "answers": {}, "written": {}, "deleted": {}}
-    smaller = scene.reduce(case, "KeyError in ?", seconds=5)
+    smaller = trial.reduce(case, "KeyError in ?", seconds=5)
     assert smaller["resource"]["spec"] == {"a": {}} or "a" not in smaller["resource"]["spec"]

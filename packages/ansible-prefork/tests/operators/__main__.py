@@ -24,14 +24,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "live"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "tests" / "harness"))
 
-from nimops_live.cluster import kubectl
-from nimops_live.contain import mount, unmount
-from nimops_live.errors import LiveError
-from nimops_live.progress import say
-from nimops_live.runtime import find_free_port
-from nimops_live.stage import Stage, enter
+from nimops_harness.cluster import kubectl
+from nimops_harness.contain import mount, unmount
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import say
+from nimops_harness.runtime import find_free_port
+from nimops_harness.sandbox import Sandbox, enter
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
@@ -192,7 +192,7 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
     end = time.monotonic() + WAIT_SECONDS
     while not condition():
         if time.monotonic() > end:
-            raise LiveError(f"not within {WAIT_SECONDS:.0f} s: {what}")
+            raise HarnessError(f"not within {WAIT_SECONDS:.0f} s: {what}")
         time.sleep(0.1)
 
 
@@ -222,10 +222,10 @@ def main() -> int:
     try:
         arguments.folder = arguments.folder.resolve()
         enter(arguments.folder)
-        stage = Stage(arguments.folder)
+        sandbox = Sandbox(arguments.folder)
         for side in ("stock", "prefork"):
             shutil.rmtree(arguments.folder / side, ignore_errors=True)
-        stage.open()
+        sandbox.open()
         kubectl("apply", "-f", str(HERE / "operator" / "crds.yaml"))
         kubectl(
             "wait", "--for=condition=Established", "--timeout=60s", "crd/caches.example.com", "crd/catalogs.example.com"
@@ -235,8 +235,8 @@ def main() -> int:
             say(f"running the operator: {side}")
             seen[side] = Operator(side, arguments.folder).play()
             (arguments.folder / f"{side}.json").write_text(json.dumps(seen[side], indent=1))
-        stage.close()
-    except LiveError as problem:
+        sandbox.close()
+    except HarnessError as problem:
         print(f"operators: {problem}", file=sys.stderr)
         return 1
     return judge(seen["stock"], seen["prefork"], arguments.ratio)

@@ -4,7 +4,7 @@
 """Each child in turn already exists and belongs to somebody else: nothing of ours refers to it.
 
 The resources are the samples and some variants, so that each kind of object that we write is among
-the children. `nimops_live.mentions` finds references by a table of its own.
+the children. `nimops_harness.mentions` finds references by a table of its own.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._kinds import (
 Json = dict[str, t.Any]
 
 ROOT = Path(__file__).resolve().parents[4]
-sys.path.insert(0, str(ROOT / "tests" / "live"))
+sys.path.insert(0, str(ROOT / "tests" / "harness"))
 
-from nimops_live.mentions import list_texts, mentions, suspects  # noqa: E402 the folder is found now
+from nimops_harness.mentions import list_texts, mentions, suspects  # noqa: E402 the folder is found now
 
 SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
 TOLD = (ROOT / "tests/golden/facts.yaml", ROOT / "config/samples/nemo-prerequisites.yaml")

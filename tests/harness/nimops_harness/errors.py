@@ -6,5 +6,5 @@
 from __future__ import annotations
 
 
-class LiveError(Exception):
+class HarnessError(Exception):
     """Something could not be started, seen or measured; the text says what, why, and what to do."""

@@ -15,7 +15,7 @@ import time
 import typing as t
 import urllib.parse
 
-from .errors import LiveError
+from .errors import HarnessError
 
 Json = dict[str, t.Any]
 
@@ -38,21 +38,21 @@ CHILDREN = (
 Resource = tuple[str, str]
 
 
-class NotFoundError(LiveError):
+class NotFoundError(HarnessError):
     """There is no such object."""
 
 
 def kubectl(*arguments: str, stdin: str | None = None) -> str:
-    """The output of kubectl; LiveError with its words if it fails."""
+    """The output of kubectl; HarnessError with its words if it fails."""
     command = ["kubectl", *arguments]
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise LiveError(
+        raise HarnessError(
             "kubectl is not on PATH: start it by its make command, or see make sandbox"
         ) from None
     if done.returncode:
-        raise LiveError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
+        raise HarnessError(f"kubectl {' '.join(arguments[:2])}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -71,7 +71,7 @@ class Api:
             kubectl("config", "view", "--raw", "--minify", "--flatten", "--output=json")
         )
         if not config.get("clusters"):
-            raise LiveError(
+            raise HarnessError(
                 "no cluster in KUBECONFIG: start it by its make command, or see make sandbox"
             )
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
@@ -106,14 +106,14 @@ class Api:
             raise NotFoundError(f"{method} {path}: not found")
         said: Json = json.loads(text)
         if status >= 300:
-            raise LiveError(f"{method} {path}: {said.get('message') or status}")
+            raise HarnessError(f"{method} {path}: {said.get('message') or status}")
         return said
 
     def read_text(self, path: str) -> str:
         """An answer that is not JSON, such as metrics."""
         status, text = self.exchange("GET", path, None, "", "text/plain")
         if status >= 300:
-            raise LiveError(f"GET {path}: {status}")
+            raise HarnessError(f"GET {path}: {status}")
         return text.decode()
 
     def exchange(
@@ -131,7 +131,7 @@ class Api:
             except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
                 if attempt == 2:
-                    raise LiveError(f"{method} {path}: {error}") from error
+                    raise HarnessError(f"{method} {path}: {error}") from error
         raise AssertionError("the loop returns or raises")
 
     def get(self, path: str) -> Json:
@@ -171,10 +171,10 @@ class Api:
             while line := answer.readline():
                 event: Json = json.loads(line)
                 if event["type"] == "ERROR":
-                    raise LiveError(f"watch of {resource[1]}: {event['object'].get('message')}")
+                    raise HarnessError(f"watch of {resource[1]}: {event['object'].get('message')}")
                 yield event
         except (http.client.HTTPException, OSError) as error:
-            raise LiveError(f"watch of {resource[1]}: {error}") from error
+            raise HarnessError(f"watch of {resource[1]}: {error}") from error
         finally:
             connection.close()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .cluster import Api
 from .contain import mount, unmount
-from .errors import LiveError
+from .errors import HarnessError
 from .isolation import isolate
 from .progress import say
 from .runtime import ROOT, ContainedOperator, Side, make_environment
@@ -40,13 +40,13 @@ def enter(folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise LiveError(f"another run has {folder}: wait for it, or stop it") from None
+        raise HarnessError(f"another run has {folder}: wait for it, or stop it") from None
     run_sandbox(folder / "sandbox", "build")
     isolate()
 
 
 def run_sandbox(directory: Path, command: str) -> str:
-    """The output of a command of the sandbox; LiveError with its words if it fails."""
+    """The output of a command of the sandbox; HarnessError with its words if it fails."""
     environment = os.environ | {
         "SANDBOX_DIR": str(directory),
         "SANDBOX_MANIFEST": str(SANDBOX / "manifest.yaml"),
@@ -56,11 +56,11 @@ def run_sandbox(directory: Path, command: str) -> str:
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise LiveError(f"sandbox {command}: {done.stderr.strip()}")
+        raise HarnessError(f"sandbox {command}: {done.stderr.strip()}")
     return done.stdout
 
 
-class Stage:
+class Sandbox:
     """A control plane that is up, and where its files and those of operators are."""
 
     def __init__(self, folder: Path) -> None:
@@ -131,13 +131,13 @@ class Stage:
 
 
 @contextlib.contextmanager
-def open_stage(folder: Path) -> t.Iterator[Stage]:
+def open_sandbox(folder: Path) -> t.Iterator[Sandbox]:
     """A control plane with models, during the block; `enter` was called before.
 
     What the block leaves running ends with this program.
     """
-    stage = Stage(folder)
-    stage.open()
-    with play_models(stage.logs / "models.log"):
-        yield stage
-    stage.close()
+    sandbox = Sandbox(folder)
+    sandbox.open()
+    with play_models(sandbox.logs / "models.log"):
+        yield sandbox
+    sandbox.close()

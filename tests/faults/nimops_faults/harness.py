@@ -11,13 +11,13 @@ import typing as t
 from dataclasses import dataclass
 from pathlib import Path
 
-from nimops_live.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
-from nimops_live.errors import LiveError
-from nimops_live.files import list_paths
-from nimops_live.progress import Deadline, Every, say
-from nimops_live.runtime import ContainedOperator
-from nimops_live.stage import Stage
-from nimops_live.workload import (
+from nimops_harness.cluster import NIMCACHES, NIMSERVICES, Api, Json, path_of
+from nimops_harness.errors import HarnessError
+from nimops_harness.files import list_paths
+from nimops_harness.progress import Deadline, Every, say
+from nimops_harness.runtime import ContainedOperator
+from nimops_harness.sandbox import Sandbox
+from nimops_harness.workload import (
     create_namespace,
     describe_unready,
     is_settled,
@@ -75,11 +75,13 @@ def make_resources(sizes: Sizes, change: t.Callable[[Json], None] | None = None)
 class Replica:
     """A container of the operator: what a kubelet would do for it is done in `keep`."""
 
-    def __init__(self, stage: Stage, name: str, api_port: int, environment: dict[str, str]) -> None:
+    def __init__(
+        self, sandbox: Sandbox, name: str, api_port: int, environment: dict[str, str]
+    ) -> None:
         self.name = name
         self.deaths: list[str] = []
-        self.tmp = stage.make_tmp(name)
-        self._stage = stage
+        self.tmp = sandbox.make_tmp(name)
+        self._sandbox = sandbox
         self._api_port = api_port
         self._environment: dict[str, t.Any] = dict(environment)
         self._probe, self._failures = Every(PROBE_SECONDS), 0
@@ -89,11 +91,11 @@ class Replica:
 
     def _start(self) -> ContainedOperator:
         self._failures, self._is_ended = 0, False
-        operator = self._stage.start_operator(
+        operator = self._sandbox.start_operator(
             self.name, tmp=self.tmp, api_port=self._api_port, **self._environment
         )
         if self._api_port:
-            models = play_models(self._stage.logs / f"{self.name}-models.log", operator.pid)
+            models = play_models(self._sandbox.logs / f"{self.name}-models.log", operator.pid)
             self._models.enter_context(models)
         return operator
 
@@ -133,12 +135,12 @@ class Replica:
         return self.log.read_text(errors="replace").count("Ansible-runner exited successfully")
 
 
-class Scene:
+class Harness:
     """One fault: `notes` are what was seen, `problems` what should not have been."""
 
-    def __init__(self, stage: Stage, name: str, sizes: Sizes) -> None:
-        self.stage = stage
-        self.api: Api = stage.api
+    def __init__(self, sandbox: Sandbox, name: str, sizes: Sizes) -> None:
+        self.sandbox = sandbox
+        self.api: Api = sandbox.api
         self.name = name
         self.sizes = sizes
         self.namespace = f"faults-{name}"
@@ -171,7 +173,7 @@ class Scene:
 
     def start_replica(self, api_port: int = 0, **environment: str) -> Replica:
         name = f"{self.name}-{'abc'[len(self.replicas)]}"
-        replica = Replica(self.stage, name, api_port, self.environment | environment)
+        replica = Replica(self.sandbox, name, api_port, self.environment | environment)
         self.replicas.append(replica)
         return replica
 
@@ -232,7 +234,7 @@ class Scene:
         unready = "nothing could be read"
         while time.monotonic() - began < limit:
             self.keep()
-            with contextlib.suppress(LiveError):
+            with contextlib.suppress(HarnessError):
                 resources = self.list_resources()
                 self.list_children()
                 unready = describe_unready(resources)
@@ -260,7 +262,7 @@ class Scene:
         while left and time.monotonic() - began < limit:
             self.keep()
             time.sleep(LOOK_SECONDS)
-            with contextlib.suppress(LiveError):
+            with contextlib.suppress(HarnessError):
                 left = self._list_left()
         if left:
             self.object(f"after {limit:g} s, {len(left)} not deleted: {', '.join(left[:4])}")
@@ -274,7 +276,7 @@ class Scene:
     # --- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stop the replicas, see what they leave, and leave nothing that disturbs the next scene."""
+        """Stop the replicas, see what they leave, and leave nothing that disturbs the next harness."""
         self._wait_until_swept()
         for replica in self.replicas:
             replica.operator.stop()
@@ -297,7 +299,7 @@ class Scene:
             time.sleep(LOOK_SECONDS)
 
     def _discard(self) -> None:
-        with contextlib.suppress(LiveError):
+        with contextlib.suppress(HarnessError):
             for kind in OURS:
                 for item in self.api.get(path_of(kind, self.namespace))["items"]:
                     place = path_of(kind, self.namespace, item["metadata"]["name"])

@@ -12,8 +12,8 @@ import time
 import typing as t
 
 import pytest
-from nimops_live.proc import cpu_seconds, read_tree
-from nimops_live.workload import SUPERVISE
+from nimops_harness.proc import cpu_seconds, read_tree
+from nimops_harness.workload import SUPERVISE
 
 # Prints the pid of a process that is not its child any more: an orphan in a session of its own.
 ORPHAN = "(setsid sh -c '{}' >/dev/null & echo $!) & wait; {}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nimops_attack.scene import Answer, find_field
+from nimops_attack.harness import Answer, find_field
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import errno
 import typing as t
 
 import pytest
-from nimops_live import isolation
-from nimops_live.errors import LiveError
+from nimops_harness import isolation
+from nimops_harness.errors import HarnessError
 
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.ENOSPC], ids=["forbidden", "none-left"])
@@ -22,7 +22,7 @@ def test_a_machine_without_namespaces(monkeypatch: pytest.MonkeyPatch, number: i
         raise OSError(number, "no")
 
     monkeypatch.setattr(isolation, "unshare", refuse)
-    with pytest.raises(LiveError, match=r"CAP_SYS_ADMIN .* user namespaces"):
+    with pytest.raises(HarnessError, match=r"CAP_SYS_ADMIN .* user namespaces"):
         isolation.isolate()
     assert asked == [isolation.FLAGS, isolation.FLAGS | isolation.NEW_USER]
 
@@ -46,5 +46,5 @@ def test_check_isolation(monkeypatch: pytest.MonkeyPatch, links: t.Any, allowed:
     if allowed:
         isolation.check_isolation()
     else:
-        with pytest.raises(LiveError, match="it has eth0"):
+        with pytest.raises(HarnessError, match="it has eth0"):
             isolation.check_isolation()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from .errors import LiveError
+from .errors import HarnessError
 
 _BEGAN = time.monotonic()
 
@@ -32,10 +32,10 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def check(self, state: str = "") -> None:
-        """LiveError, with the state, once the time is up."""
+        """HarnessError, with the state, once the time is up."""
         if not self.left:
             said = f" ({state})" if state else ""
-            raise LiveError(f"{self._what}: not within {self._seconds:g} s{said}")
+            raise HarnessError(f"{self._what}: not within {self._seconds:g} s{said}")
 
 
 class Every:

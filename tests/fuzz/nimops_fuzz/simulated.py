@@ -142,7 +142,7 @@ _INSTALLED = {"gpuclusters.nvidia.com": 0.2, "servicemonitors.monitoring.coreos.
 """How often a cluster has a CRD of others; OpenShift, where little is served, is rare."""
 
 
-class World(Source):
+class SimulatedCluster(Source):
     """Objects by kind and name, which grow odd while nobody looks.
 
     ``neighbours``: what a read of one of our own kinds finds, whatever its name.

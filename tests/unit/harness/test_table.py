@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
-from nimops_live.table import Row, make_table, select, write_rows
+from nimops_harness.table import Row, make_table, select, write_rows
 
 GOOD = Row("etcd-paused", "all settle", "settled after 20.0 s", True)
 BAD = Row(

@@ -26,7 +26,7 @@ from .contain import (
     raise_loopback,
     unshare,
 )
-from .errors import LiveError
+from .errors import HarnessError
 from .supervise import die_with_parent
 
 FLAGS = NEW_MOUNTS | NEW_NETWORK | NEW_PIDS
@@ -52,10 +52,10 @@ def isolate() -> None:
 
 
 def check_isolation() -> None:
-    """LiveError if there is a way out of this network."""
+    """HarnessError if there is a way out of this network."""
     others = [name for _, name in socket.if_nameindex() if name != "lo"]
     if others:
-        raise LiveError(f"the network is not isolated: it has {', '.join(others)}")
+        raise HarnessError(f"the network is not isolated: it has {', '.join(others)}")
 
 
 def _make_namespaces() -> None:
@@ -72,7 +72,7 @@ def _make_namespaces() -> None:
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
         Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     except OSError as error:
-        raise LiveError(
+        raise HarnessError(
             f"this machine does not let us make network, process and mount namespaces ({error}): run it as root "
             "with CAP_SYS_ADMIN (a container: --privileged), or allow user namespaces "
             "(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)"

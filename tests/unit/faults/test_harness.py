@@ -10,8 +10,8 @@ import typing as t
 import pytest
 from nimops_faults.cli import choose, parse_arguments
 from nimops_faults.faults import FAULTS, monitor
-from nimops_faults.scene import QUICK, Sizes, make_resources
-from nimops_live.errors import LiveError
+from nimops_faults.harness import QUICK, Sizes, make_resources
+from nimops_harness.errors import HarnessError
 
 
 @pytest.mark.parametrize(("sizes", "total"), [(Sizes(), 60), (QUICK, 8)], ids=["whole", "quick"])
@@ -50,7 +50,7 @@ def test_choose(arguments: list[str], expected: list[str]) -> None:
 
 
 def test_an_unknown_fault_is_refused() -> None:
-    with pytest.raises(LiveError, match="no such row: flood; there are none, "):
+    with pytest.raises(HarnessError, match="no such row: flood; there are none, "):
         choose(parse_arguments(["--only", "flood"]))
 
 

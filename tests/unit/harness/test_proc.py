@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from nimops_live.proc import (
+from nimops_harness.proc import (
     TICKS,
     Memory,
     Stat,

@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 from . import proc
-from .errors import LiveError
+from .errors import HarnessError
 from .forward import Forwarder
 from .metrics import Metrics
 from .progress import Deadline
@@ -39,10 +39,10 @@ Side = t.Literal["stock", "prefork", "role"]
 
 
 def refuse_taken_ports() -> None:
-    """LiveError if another operator runs: the runtime's ports cannot be moved."""
+    """HarnessError if another operator runs: the runtime's ports cannot be moved."""
     for port, what in FIXED_PORTS.items():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            raise LiveError(
+            raise HarnessError(
                 f"port {port} ({what} of the runtime) is in use: another operator is running on "
                 "this machine; stop it first (make demo-down, or the terminal of make operator)"
             )
@@ -53,7 +53,7 @@ def find_free_port() -> int:
     for port in random.sample(PORTS, len(PORTS)):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
-    raise LiveError(f"no port from {PORTS[0]} to {PORTS[-1]} is free")
+    raise HarnessError(f"no port from {PORTS[0]} to {PORTS[-1]} is free")
 
 
 def make_environment(side: Side, **extra: str) -> dict[str, str]:
@@ -129,10 +129,12 @@ class Operator:
                 self._process.wait()
 
     def check(self) -> None:
-        """LiveError if it has ended by itself."""
+        """HarnessError if it has ended by itself."""
         if not self.is_running:
             tail = self.log.read_text(errors="replace").splitlines()[-8:]
-            raise LiveError("the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}")
+            raise HarnessError(
+                "the operator ended:\n  " + "\n  ".join(tail) + f"\n  see {self.log}"
+            )
 
     def is_live(self) -> bool:
         """What a liveness probe is told."""
@@ -206,11 +208,11 @@ class ContainedOperator(Operator):
 
     @property
     def runtime_pid(self) -> int:
-        """Of ansible-operator, whoever started it; LiveError if there is none."""
+        """Of ansible-operator, whoever started it; HarnessError if there is none."""
         for stat in self.processes().values():
             if stat.name == RUNTIME_NAME:
                 return stat.pid
-        raise LiveError(f"no ansible-operator runs, see {self.log}")
+        raise HarnessError(f"no ansible-operator runs, see {self.log}")
 
     def api_proxy_pids(self) -> list[int]:
         """Of nimops-apiproxy: one, unless it is off or being replaced."""

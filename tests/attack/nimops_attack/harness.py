@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
-from nimops_live.cluster import Api
-from nimops_live.errors import LiveError
-from nimops_live.progress import Deadline, say
-from nimops_live.runtime import ROOT, ContainedOperator, Side
-from nimops_live.stage import Stage
-from nimops_live.workload import create_namespace, make_nimservice
+from nimops_harness.cluster import Api
+from nimops_harness.errors import HarnessError
+from nimops_harness.progress import Deadline, say
+from nimops_harness.runtime import ROOT, ContainedOperator, Side
+from nimops_harness.sandbox import Sandbox
+from nimops_harness.workload import create_namespace, make_nimservice
 
 from .bases import read_bases
 from .fields import Json, read_crds
@@ -67,7 +67,7 @@ class Cluster(Api):
             except (http.client.HTTPException, OSError) as error:
                 self._connection.close()
                 if attempt == 2:
-                    raise LiveError(f"{method} {path}: {error}") from error
+                    raise HarnessError(f"{method} {path}: {error}") from error
         raise AssertionError
 
 
@@ -98,10 +98,10 @@ def path_to(kind: str, namespace: str, name: str = "") -> str:
 
 
 @dataclass
-class Scene:
+class Harness:
     """One side: stock or prefork."""
 
-    stage: Stage
+    sandbox: Sandbox
     side: Side
     quick: bool
     operator: ContainedOperator | None = None
@@ -113,7 +113,7 @@ class Scene:
         self.cluster = Cluster()
         self.crds = read_crds(ROOT / "config" / "crd" / "bases")
         self.bases = read_bases(ROOT / "config" / "samples")
-        self.canary = self.stage.folder / "canary"
+        self.canary = self.sandbox.folder / "canary"
         shutil.rmtree(self.canary, ignore_errors=True)
         self.canary.mkdir(parents=True)
         self.canary.chmod(0o777)
@@ -121,13 +121,13 @@ class Scene:
     # --- the operator --------------------------------------------------------------------------
 
     def start(self, **environment: str) -> ContainedOperator:
-        """Start one, and wait for it. LiveError if it does not become ready."""
+        """Start one, and wait for it. HarnessError if it does not become ready."""
         self.stop()
         self.starts += 1
         name = f"{self.side}-{self.starts}"
         os.environ.update(environment)
         try:
-            self.operator = self.stage.start_operator(name, self.side)
+            self.operator = self.sandbox.start_operator(name, self.side)
         finally:
             for key in environment:
                 os.environ.pop(key, None)
@@ -234,7 +234,7 @@ class Scene:
 
     def delete(self, kind: str, namespace: str, name: str, limit: float = 60.0) -> bool:
         """Whether it has gone, by its finalizer."""
-        with contextlib.suppress(LiveError):
+        with contextlib.suppress(HarnessError):
             self.cluster.request("DELETE", path_to(kind, namespace, name))
         return self.wait_gone(kind, namespace, name, limit)
 
@@ -262,7 +262,7 @@ class Scene:
 
     def list_own_texts(self) -> t.Iterator[tuple[str, str]]:
         """What operators wrote: their logs, and the files in their /tmp."""
-        for log in sorted(self.stage.logs.glob(f"{self.side}-*.log")):
+        for log in sorted(self.sandbox.logs.glob(f"{self.side}-*.log")):
             yield f"log {log.name}", log.read_text(errors="replace")
         if self.operator:
             yield from read_folder(self.operator.tmp)
@@ -315,10 +315,10 @@ class Attack:
 
     name: str
     expected: str
-    run: t.Callable[[Scene], Seen]
-    prepare: t.Callable[[Scene], None] | None = None
+    run: t.Callable[[Harness], Seen]
+    prepare: t.Callable[[Harness], None] | None = None
     sides: tuple[str, ...] = ("prefork", "stock")
     quick: bool = False
 
 
-__all__ = ["KINDS", "Attack", "Scene", "Seen", "path_to", "say"]
+__all__ = ["KINDS", "Attack", "Harness", "Seen", "path_to", "say"]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from nimops_live.metrics import Snapshot, count_requests, parse_samples, take_snapshot
+from nimops_harness.metrics import Snapshot, count_requests, parse_samples, take_snapshot
 
 OURS = 'controller="nimservice-v1alpha1-controller"'
 OTHER = 'controller="clusterpolicy-v1-controller"'

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from nimops_live.runtime import list_kept, make_environment
+from nimops_harness.runtime import list_kept, make_environment
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from nimops_live.runtime import list_kept, make_environment
 def test_folders_below_tmp_that_are_kept(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: list[str]
 ) -> None:
-    import nimops_live.runtime as module
+    import nimops_harness.runtime as module
 
     monkeypatch.setattr(module, "ROOT", module.Path("/checkout"))
     monkeypatch.setattr(module.sys, "prefix", "/checkout/.venv")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A resource, what stands beside it, and its passes in a world."""
+"""A resource, what stands beside it, and its passes in a simulated cluster."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadLog
 from hypothesis import strategies as st
-from nimops_live.mentions import mentions
+from nimops_harness.mentions import mentions
 
 from .chain import FlawError, Pass, Write, apply_all, make_pass, pass_of, replay, signature
 from .schema import KINDS, Json
+from .simulated import SimulatedCluster
 from .strategies import Draw, resources, statuses
-from .world import World
 
 PASSES = 6
 
 
 @dataclass(frozen=True)
-class Scene:
-    """``number`` is the seed of the world."""
+class Trial:
+    """``number`` is the seed of the simulated cluster."""
 
     resource: Json
     neighbours: Json
@@ -34,7 +34,7 @@ class Scene:
 
 @st.composite
 def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
-    """(a former status or {}, the resources that a read of another kind finds, the world's seed)."""
+    """(a former status or {}, the resources that a read of another kind finds, the seed)."""
     former = draw(statuses(kind)) if draw(st.integers(0, 3)) == 2 else {}
     neighbours = {}
     for other in KINDS:
@@ -50,45 +50,45 @@ def surroundings(draw: Draw, kind: str) -> tuple[Json, Json, int]:
 
 
 @st.composite
-def scenes(draw: Draw, kind: str, oddity: float = 0.3) -> Scene:
+def trials(draw: Draw, kind: str, oddity: float = 0.3) -> Trial:
     """Scenes of a kind, as its schema allows them."""
     resource, around = draw(resources(kind, oddity)), draw(surroundings(kind))
     return settle(resource, around)
 
 
-def settle(resource: Json, around: tuple[Json, Json, int]) -> Scene:
-    """A scene of a resource as the API server has it."""
+def settle(resource: Json, around: tuple[Json, Json, int]) -> Trial:
+    """A trial of a resource as the API server has it."""
     former, neighbours, number = around
     metadata = {
         "uid": "u-1", "generation": 2, "resourceVersion": "5",
         "creationTimestamp": "2026-01-01T00:00:00Z", **resource["metadata"],
     }  # fmt: skip
     made = {**resource, "metadata": metadata} | ({"status": former} if former else {})
-    return Scene(made, neighbours, number)
+    return Trial(made, neighbours, number)
 
 
-def play(scene: Scene, writer: t.Callable[[World], Write] | None = None) -> list[Pass]:
+def play(trial: Trial, writer: t.Callable[[SimulatedCluster], Write] | None = None) -> list[Pass]:
     """Passes one after the other, while time passes; what they raise is a finding."""
-    world = World(scene.number, scene.neighbours, scene.resource)
-    write = writer(world) if writer else apply_all(world)
-    resource, passes = copy.deepcopy(scene.resource), list[Pass]()
+    simulated = SimulatedCluster(trial.number, trial.neighbours, trial.resource)
+    write = writer(simulated) if writer else apply_all(simulated)
+    resource, passes = copy.deepcopy(trial.resource), list[Pass]()
     for number in range(PASSES):
-        done = make_pass(resource, world.ask, write)
-        _check_foreign(done, world)
+        done = make_pass(resource, simulated.ask, write)
+        _check_foreign(done, simulated)
         passes.append(done)
         resource = resource | {"status": done.status} if done.status else resource
         if number % 2:
-            world.pass_time()
+            simulated.pass_time()
         else:
-            _check_rest(resource, world, done)
+            _check_rest(resource, simulated, done)
     return passes
 
 
-def _check_foreign(done: Pass, world: World) -> None:
+def _check_foreign(done: Pass, simulated: SimulatedCluster) -> None:
     """Nothing refers to an object of others by the name of a child, unless the spec does so."""
     given = json.dumps(done.resource["spec"])
     for item in (*done.plan.get("apply", []), *done.plan.get("adopt", [])):
-        for kind, name in world.foreign:
+        for kind, name in simulated.foreign:
             if f'"{name}"' in given:
                 continue
             if (item["kind"], item["metadata"]["name"]) == (kind, name):
@@ -97,14 +97,14 @@ def _check_foreign(done: Pass, world: World) -> None:
                 raise FlawError(f"{item['kind']} refers to {kind} of others: {paths[0]}", done)
 
 
-def _check_rest(resource: Json, world: World, before: Pass) -> None:
+def _check_rest(resource: Json, simulated: SimulatedCluster, before: Pass) -> None:
     """What was just applied is not applied again while nothing else has changed."""
     answers = copy.deepcopy(before.answers)
 
     def ask(read: t.Any) -> t.Any:
         is_current = read.target is not None or isinstance(read, ReadLog)
         if is_current or read.key not in answers:
-            return world.ask(read)
+            return simulated.ask(read)
         return answers[read.key]
 
     again = make_pass(resource, ask, lambda _plan: ({}, {}))
@@ -162,4 +162,4 @@ def _smaller(value: t.Any, depth: int = 0) -> t.Iterator[t.Any]:
                 yield [*value[:index], item, *value[index + 1 :]]
 
 
-__all__ = ["Scene", "pass_of", "play", "reduce", "scenes", "settle", "surroundings"]
+__all__ = ["Trial", "pass_of", "play", "reduce", "settle", "surroundings", "trials"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from nimops_live.workload import describe_unready, is_settled, make_nimservice
+from nimops_harness.workload import describe_unready, is_settled, make_nimservice
 
 
 def make(name: str = "a", state: str = "Ready", observed: int | None = 2, **status: t.Any) -> t.Any:
