@@ -25,7 +25,7 @@ def make_folder(root, below, age=None):
     return folder
 
 
-def test_only_what_is_marked_and_quiet_goes(tmp_path):
+def test_sweep_marked_and_quiet(tmp_path):
     gone = make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
     fresh = make_folder(tmp_path, "a.b/v1/K/ns/fresh", age=0)
     kept = make_folder(tmp_path, "a.b/v1/K/ns/kept")
@@ -36,7 +36,7 @@ def test_only_what_is_marked_and_quiet_goes(tmp_path):
     assert folders.sweep(tmp_path) == 0
 
 
-def test_a_folder_that_goes_while_it_is_listed_is_no_error(tmp_path, monkeypatch):
+def test_sweep_folder_deleted_meanwhile(tmp_path, monkeypatch):
     def glob(*_):
         raise FileNotFoundError(".trash")
         yield
@@ -45,7 +45,7 @@ def test_a_folder_that_goes_while_it_is_listed_is_no_error(tmp_path, monkeypatch
     assert folders.sweep(tmp_path) == 0
 
 
-def test_nothing_is_left_of_a_namespace_that_is_empty(tmp_path):
+def test_sweep_empty_namespace(tmp_path):
     make_folder(tmp_path, "a.b/v1/K/ns/gone", age=10)
     make_folder(tmp_path, "a.b/v1/Wide/gone", age=10)
     assert folders.sweep(tmp_path) == 2
@@ -56,21 +56,21 @@ def test_nothing_is_left_of_a_namespace_that_is_empty(tmp_path):
     ]
 
 
-def test_a_resource_that_is_named_like_the_mark_is_no_mark(tmp_path):
+def test_sweep_resource_named_like_mark(tmp_path):
     kept = make_folder(tmp_path, f"a.b/v1/K/ns/{LAST_RUN}")
     os.utime(kept, (1, 1))
     folders.sweep(tmp_path)
     assert kept.exists()
 
 
-def test_two_hundred_leave_nothing(tmp_path):
+def test_sweep_many(tmp_path):
     for number in range(200):
         make_folder(tmp_path, f"a.b/v1/K/ns/n{number}", age=10)
     assert folders.sweep(tmp_path) == 200
     assert not (tmp_path / "a.b/v1/K/ns").exists()
 
 
-def test_all_go_before_a_start(tmp_path):
+def test_clear_all(tmp_path):
     root = tmp_path / "runner"
     make_folder(root, "a.b/v1/K/ns/x")
     folders.clear(root)
@@ -79,7 +79,7 @@ def test_all_go_before_a_start(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["link", "other"])
-def test_what_is_not_ours_is_not_cleared(tmp_path, monkeypatch, what):
+def test_clear_foreign_root(tmp_path, monkeypatch, what):
     real = tmp_path / "real"
     make_folder(real, "a.b/v1/K/ns/x")
     root = real
@@ -92,7 +92,7 @@ def test_what_is_not_ours_is_not_cleared(tmp_path, monkeypatch, what):
     assert (real / "a.b").exists()
 
 
-def test_sockets_that_nobody_listens_at_are_removed(tmp_path):
+def test_clear_sockets(tmp_path):
     import socket
 
     with socket.socket(socket.AF_UNIX) as dead:
@@ -118,14 +118,14 @@ def names(folder):
     return sorted(item.name for item in folder.iterdir())
 
 
-def test_what_is_lost_is_older_than_any_run(monkeypatch):
+def test_lost_seconds(monkeypatch):
     monkeypatch.setenv("NIMOPS_RUN_SECONDS", "20")
     assert settings.lost_seconds() == 80
     monkeypatch.setenv("NIMOPS_RUN_SECONDS", "0")
     assert settings.lost_seconds() == math.inf
 
 
-def test_temporary_folders_of_processes_that_are_gone_are_removed(tmp_path):
+def test_sweep_temporary(tmp_path):
     import subprocess
 
     gone = subprocess.Popen(["true"])
@@ -144,7 +144,7 @@ def test_temporary_folders_of_processes_that_are_gone_are_removed(tmp_path):
     assert left == [f"ansible-local-{mine}abcdefgh", f"ansible-tmp-1.5-{mine}-7", "ansible-x"]
 
 
-def test_a_folder_of_one_that_was_killed_is_removed_and_of_one_that_lives_is_not(tmp_path, monkeypatch):
+def test_remove_abandoned(tmp_path, monkeypatch):
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

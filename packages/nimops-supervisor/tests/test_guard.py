@@ -44,32 +44,32 @@ def run(folder):
         ("nvidia.com/v1/ClusterPolicy/gpu", "ClusterPolicy", {"name": "gpu"}),
     ],
 )
-def test_only_kind_name_and_namespace_are_left(root, below, kind, metadata):
+def test_before_run_extravars(root, below, kind, metadata):
     wanted = {"nimops_resource": {"kind": kind, "metadata": metadata}}
     assert run(make_folder(root, below)) == wanted
 
 
 @pytest.mark.parametrize("text", [RAW, "", "{", "[" * 100_000, "\0", '{"a": 1e999}'])
-def test_what_was_there_is_not_even_parsed(root, text):
+def test_before_run_unparsed_extravars(root, text):
     assert set(run(make_folder(root, extravars=text))) == {"nimops_resource"}
 
 
-def test_the_end_of_an_earlier_run_of_a_role_changes_no_variables(root):
-    """ansible-runner then writes back `env/envvars` as it was: with the kubeconfig of that run."""
+def test_before_run_removes_envvars(root):
+    """When the run of a role ends, ansible-runner would restore `env/envvars` with the kubeconfig of that run."""
     folder = make_folder(root)
     (folder / "env/envvars").write_text('{"KUBECONFIG": "/tmp/of-this-run"}')
     run(folder)
     assert not (folder / "env/envvars").exists()
 
 
-def test_nobody_else_may_read_the_result(root):
+def test_before_run_file_mode(root):
     folder = make_folder(root)
     run(folder)
     assert (folder / "env/extravars").stat().st_mode & 0o777 == 0o600
     assert sorted(item.name for item in (folder / "env").iterdir()) == ["extravars", "settings"]
 
 
-def test_a_link_in_the_place_of_the_file_is_not_followed(root, tmp_path):
+def test_before_run_symlink(root, tmp_path):
     folder, victim = make_folder(root), tmp_path / "victim"
     victim.write_text("keep")
     (folder / "env/extravars").unlink()
@@ -78,22 +78,22 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(root, tmp_path):
     assert victim.read_text() == "keep"
 
 
-def test_a_stock_play_gets_a_time_limit(root):
+def test_main_time_limit(root):
     folder = make_folder(root)
     start_program(root, folder, NIMOPS_RUN_SECONDS="7")
-    said = json.loads((folder / "env/settings").read_text())
-    assert said == {"runner_http_url": "/tmp/x", "job_timeout": 7}
+    found = json.loads((folder / "env/settings").read_text())
+    assert found == {"runner_http_url": "/tmp/x", "job_timeout": 7}
 
 
-def test_a_run_of_prefork_may_play_in_one_process(root):
-    """With a limit of ansible-runner's own it may not, and prefork ends it as well."""
+def test_before_run_keeps_settings(root):
+    """With ansible-runner's limit, prefork could not run the play in one process."""
     folder = make_folder(root)
     before = (folder / "env/settings").read_bytes()
     run(folder)
     assert (folder / "env/settings").read_bytes() == before
 
 
-def test_a_mark_of_the_run_before_is_taken_away(root):
+def test_before_run_removes_mark(root):
     folder = make_folder(root)
     (folder / guard.LAST_RUN).touch()
     run(folder)
@@ -114,19 +114,16 @@ def test_a_mark_of_the_run_before_is_taken_away(root):
         ["ansible-runner", "run", f"ROOT/{GROUP}/nim/gone"],
     ],
 )
-def test_what_is_not_understood_is_not_run(root, arguments):
+def test_before_run_invalid_arguments(root, arguments):
     with pytest.raises(guard.GuardError):
         guard.before_run([item.replace("ROOT", str(root)) for item in arguments])
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "1" * 10, "٣"])
-def test_a_bad_limit_is_an_error_that_names_it(monkeypatch, text):
+def test_run_seconds_invalid(monkeypatch, text):
     monkeypatch.setenv("NIMOPS_RUN_SECONDS", text)
     with pytest.raises(settings.SettingsError, match=r"^NIMOPS_RUN_SECONDS="):
         settings.run_seconds()
-
-
-# --- as the program in front of PATH ---------------------------------------------------------
 
 
 def write_program(path, text):
@@ -136,7 +133,7 @@ def write_program(path, text):
 
 
 def start_program(root, folder, **environment):
-    """The guard, with a program behind it on PATH that shows what it sees."""
+    """Run the guard, followed on PATH by a program that prints its arguments and memory limit."""
     body = (
         f"#!{sys.executable} -P\n"
         "from nimops_supervisor import guard\n"
@@ -163,20 +160,20 @@ def start_program(root, folder, **environment):
     )
 
 
-def test_the_next_program_runs_with_limits(root):
+def test_main_memory_limit(root):
     folder = make_folder(root)
     process = start_program(root, folder, NIMOPS_RUN_MEMORY_MIB="100")
     assert process.stdout == f"seen ['run', '{folder}'] {100 << 20}\n"
     assert set(json.loads((folder / "env/extravars").read_text())) == {"nimops_resource"}
 
 
-def test_a_run_that_takes_too_much_memory_fails_alone(root):
+def test_main_out_of_memory(root):
     process = start_program(root, make_folder(root), NIMOPS_RUN_MEMORY_MIB="100", extra=["large"])
     assert process.returncode == 1
     assert "MemoryError" in process.stderr
 
 
-def test_a_run_that_never_ends_is_ended(root, monkeypatch):
+def test_main_kills_endless_run(root, monkeypatch):
     monkeypatch.setattr(settings, "GRACE_SECONDS", 0)
     body = "from nimops_supervisor import settings\nsettings.GRACE_SECONDS = 0\n"
     folder = make_folder(root)
@@ -193,7 +190,7 @@ def test_a_run_that_never_ends_is_ended(root, monkeypatch):
     assert process.returncode == -14
 
 
-def test_without_a_next_program_it_says_so(root):
+def test_main_no_next_program(root):
     folder = make_folder(root)
     start_program(root, folder)
     (root / "real/ansible-runner").unlink()
@@ -208,13 +205,13 @@ def test_without_a_next_program_it_says_so(root):
     assert "install ansible-runner" in process.stderr
 
 
-def test_a_refused_run_is_not_started(root):
+def test_main_invalid_folder(root):
     process = start_program(root, root / "elsewhere")
     assert (process.returncode, process.stdout) == (1, "")
     assert "is not a work folder of the runtime" in process.stderr
 
 
-def test_the_next_program_is_not_one_before_this_one(tmp_path):
+def test_find_next_after_guard(tmp_path):
     for name in ("a", "b", "c"):
         write_program(tmp_path / name / "ansible-runner", "#!/bin/sh\n")
     path = f"{tmp_path}/a:{tmp_path}/b:/nowhere:{tmp_path}/b:{tmp_path}/c"

@@ -22,7 +22,7 @@ class Clock:
 
 @pytest.fixture
 def known(monkeypatch):
-    """A runtime without a health endpoint; its runs are of these ages."""
+    """A runtime without a health endpoint; `ages` are the ages of its runs."""
     clock = Clock()
     found = health.Health("", clock)
     found.clock = clock
@@ -35,7 +35,7 @@ def known(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("ages", "fault"),
+    ("ages", "problem"),
     [
         ({}, ""),
         ({1: 0.0, 2: 359.0}, ""),
@@ -43,32 +43,32 @@ def known(monkeypatch):
         ({1: 400.0, 2: 500.0}, "2 of 2 runs exceed their time limit, the oldest runs for 500 s"),
     ],
 )
-def test_runs_that_do_not_end_are_a_fault(known, ages, fault):
+def test_find_problem_run_ages(known, ages, problem):
     known.ages = ages
-    assert known.find_fault() == fault
+    assert known.find_problem() == problem
 
 
-def test_a_runtime_that_is_away_for_long_is_a_fault(known):
-    assert known.find_fault() == ""
+def test_find_problem_runtime_missing(known):
+    assert known.find_problem() == ""
     known.runtime = 0
     known.clock.now += 59
-    assert known.find_fault() == ""
+    assert known.find_problem() == ""
     known.clock.now += 2
-    assert known.find_fault() == "the runtime has been unhealthy for 61 s"
+    assert known.find_problem() == "the runtime has been unhealthy for 61 s"
     known.runtime = 1
-    assert known.find_fault() == ""
+    assert known.find_problem() == ""
 
 
-def test_a_runtime_that_does_not_answer_is_a_fault():
+def test_find_problem_no_answer():
     clock = Clock()
     found = health.Health("http://127.0.0.1:1/healthz", clock)
     found.runtime = os.getpid()
-    assert found.find_fault() == ""
+    assert found.find_problem() == ""
     clock.now += 61
-    assert "been unhealthy" in found.find_fault()
+    assert "been unhealthy" in found.find_problem()
 
 
-def test_the_runtime_is_asked_without_a_proxy(monkeypatch):
+def test_find_problem_ignores_http_proxy(monkeypatch):
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -87,10 +87,10 @@ def test_the_runtime_is_asked_without_a_proxy(monkeypatch):
         found = health.Health(f"http://127.0.0.1:{server.server_port}/healthz", clock)
         found.runtime = os.getpid()
         clock.now += 61
-        assert found.find_fault() == ""
+        assert found.find_problem() == ""
         server.shutdown()
 
 
-def test_the_age_of_a_process():
+def test_age_of():
     assert 0 < processes.age_of(os.getpid()) < 3600
     assert processes.age_of(0) == 0.0

@@ -1,8 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which kinds are repaired before a start."""
-
 from __future__ import annotations
 
 import sys
@@ -18,7 +16,7 @@ COMPONENTS = {"ClusterPolicy": "gpu", "NIMCache": "", "NemoDatastore": "nemo"}
 
 @pytest.fixture
 def repaired(monkeypatch):
-    """The kinds that a collection of three is asked to repair."""
+    """The kinds that `repair` passes to a collection of three kinds."""
     asked = []
 
     def remove(_client, kinds, _namespaces):
@@ -51,7 +49,7 @@ def repaired(monkeypatch):
         ({"NIMOPS_COMPONENT": "gpu", "NIMOPS_NEMO": "off"}, ["ClusterPolicy", "NIMCache"]),
     ],
 )
-def test_only_kinds_of_the_parts_that_are_served_are_listed(monkeypatch, repaired, environment, expected):
+def test_repair_served_kinds(monkeypatch, repaired, environment, expected):
     for name in ("NIMOPS_NEMO", "NIMOPS_COMPONENT"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The supervisor as a program, with scripts in the place of ansible-operator and of its own programs."""
+"""The supervisor as a program, with scripts in place of ansible-operator and of the separate programs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def log(*words):
 
 @pytest.fixture
 def supervise(tmp_path):
-    """Start a supervisor of a runtime with this text, and a repair program."""
+    """Start a supervisor of a runtime with this source, and of a repair program."""
     running = []
 
     def start(body, repairing="", *options, watching="", checking="", file="all.yaml", **environment):
@@ -84,7 +84,7 @@ def supervise(tmp_path):
 
     yield start
     for process in running:
-        process.terminate()  # and with it the runtime
+        process.terminate()
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
@@ -119,7 +119,7 @@ PAUSES = "log(os.environ.get('NIMOPS_SLOW_PAUSE'), os.environ.get('NIMOPS_SLOW_Q
         ({"NIMOPS_SLOW_PAUSE": "7", "NIMOPS_SLOW_QUESTIONS": "3"}, "7 3"),
     ],
 )
-def test_who_waits_for_slow_servers_is_told_how(supervise, tmp_path, given, expected):
+def test_environment_slow_servers(supervise, tmp_path, given, expected):
     supervise(PAUSES + SLEEP, **given)
     assert wait_for(lambda: lines(tmp_path)[1:2]) == [expected]
 
@@ -127,12 +127,12 @@ def test_who_waits_for_slow_servers_is_told_how(supervise, tmp_path, given, expe
 @pytest.mark.parametrize(
     ("value", "expected"), [("", True), ("on", True), ("off", False), ("OFF", False), ("0", False)]
 )
-def test_whether_runs_are_forks(value, expected):
+def test_is_forking(value, expected):
     assert runtime.is_forking({"PREFORK": value}) is expected
     assert runtime.is_forking({})
 
 
-def test_harmful_annotations_are_removed_before_each_start(supervise, tmp_path):
+def test_supervisor_repairs_before_each_start(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(3)\n")
     wait_for(lambda: lines(tmp_path) == ["repair", "up"] * 2)
     process.terminate()
@@ -141,13 +141,13 @@ def test_harmful_annotations_are_removed_before_each_start(supervise, tmp_path):
     assert "the runtime exited with code 3: restarting in 1 s" in said
 
 
-def test_what_limits_the_account_is_asked_again_and_again(supervise, tmp_path):
+def test_supervisor_checks_account_repeatedly(supervise, tmp_path):
     supervise(SLEEP, checking="log('account')\n")
     wait_for(lambda: [line.split()[0] for line in lines(tmp_path)] == ["repair", "up", "account"])
     wait_for(lambda: lines(tmp_path)[3:4] == ["account"])
 
 
-def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):
+def test_supervisor_forwards_signal(supervise, tmp_path):
     process = supervise(
         "import signal, time\n"
         "def end(*_): log('asked'); sys.exit(0)\n"
@@ -159,7 +159,7 @@ def test_a_signal_reaches_the_runtime_and_ends_all(supervise, tmp_path):
     assert lines(tmp_path)[-1] == "asked"
 
 
-def test_an_error_of_the_supervisor_ends_the_runtime_too(supervise, tmp_path):
+def test_supervisor_own_error(supervise, tmp_path):
     process = supervise(SLEEP)
     pid = wait_for(lambda: [item for item in lines(tmp_path) if item.startswith("up")])[0].split()[1]
     (tmp_path / "harm").touch()
@@ -169,7 +169,7 @@ def test_an_error_of_the_supervisor_ends_the_runtime_too(supervise, tmp_path):
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_killed_runtime_is_started_again_and_its_runs_are_gone(supervise, tmp_path):
+def test_supervisor_restarts_killed_runtime(supervise, tmp_path):
     orphan = "import subprocess\nrun = subprocess.Popen(['sleep', '300'])\nlog('run', run.pid)\n"
     supervise(orphan + SLEEP)
     first = wait_for(lambda: [item for item in lines(tmp_path) if item.startswith("up")])[0]
@@ -179,23 +179,23 @@ def test_a_killed_runtime_is_started_again_and_its_runs_are_gone(supervise, tmp_
     assert not Path(f"/proc/{run}").exists()
 
 
-def test_what_keeps_dying_ends_the_supervisor_with_its_code(supervise, tmp_path, monkeypatch):
+def test_supervisor_repeated_crashes(supervise, tmp_path):
     body = "log('up')\nsys.exit(7)\n"
     process = supervise(body)
-    # Between the starts it waits 1, 2, 4 and 8 seconds.
+    # It waits 1, 2, 4 and 8 seconds between the starts.
     _out, said = process.communicate(timeout=60)
     assert process.returncode == 7
     assert lines(tmp_path).count("up") == 5
     assert "crashed 5 times in a row" in said
 
 
-def test_a_repair_resets_the_count_of_crashes(supervise, tmp_path):
+def test_supervisor_repair_resets_crashes(supervise, tmp_path):
     process = supervise("log('up')\nsys.exit(7)\n", "sys.exit(3)\n")
     wait_for(lambda: lines(tmp_path).count("up") == 6, 40)
     assert process.poll() is None
 
 
-def test_a_failed_repair_does_not_prevent_the_start(supervise, tmp_path):
+def test_supervisor_failed_repair(supervise, tmp_path):
     supervise(SLEEP, "sys.exit(1)\n")
     wait_for(lambda: any(item.startswith("up") for item in lines(tmp_path)))
 
@@ -214,7 +214,7 @@ elif not there.exists():
 GIVEN = "log('up', *sys.argv[2:])\nimport signal\nsignal.pause()\n"
 
 
-def test_kinds_that_are_lacking_are_left_out_until_they_are_there(supervise, tmp_path):
+def test_watches_missing_kinds_until_applied(supervise, tmp_path):
     process = supervise(GIVEN, watching=LACKS.format(root=str(tmp_path)))
     wait_for(lambda: len(lines(tmp_path)) == 4)
     # The waiting program and the runtime start at the same time.
@@ -230,14 +230,14 @@ def test_kinds_that_are_lacking_are_left_out_until_they_are_there(supervise, tmp
 
 
 @pytest.mark.parametrize("watching", ["sys.exit(0)", "sys.exit(1)"])
-def test_all_kinds_are_watched_if_none_is_lacking_or_nobody_knows(supervise, tmp_path, watching):
+def test_watches_unchanged(supervise, tmp_path, watching):
     supervise(GIVEN, watching=watching)
     wait_for(lambda: lines(tmp_path) == ["repair", "up --watches-file=all.yaml"])
 
 
 @pytest.fixture
 def watches_of_parts(tmp_path):
-    """A file of watches, and those of its parts, and of two further ones."""
+    """A watches file, and those of its two parts and of two optional ones."""
     (tmp_path / "watches.yaml").write_text("---\n- nim\n\n- nemo\n")
     for part in ("nim", "nemo", "gpu", "edge"):
         for name in (part, f"{part}-by-role"):
@@ -265,20 +265,20 @@ def watches_of_parts(tmp_path):
         ),
     ],
 )
-def test_the_watches_are_composed_of_the_parts_that_are_served(watches_of_parts, monkeypatch, environment, composed):
+def test_compose_watches_parts(watches_of_parts, monkeypatch, environment, composed):
     assert component.compose_watches(str(watches_of_parts), environment) == composed
     monkeypatch.chdir(watches_of_parts.parent)
     assert component.compose_watches("watches.yaml", environment) == composed
     assert component.compose_watches("./watches.yaml", environment) == composed
 
 
-def test_the_usual_watches_need_no_parts():
+def test_compose_watches_default():
     assert component.compose_watches("/does/not/exist.yaml", {"NIMOPS_NEMO": "on"}) == ""
 
 
 @pytest.mark.parametrize("value", ["gpus", "../gpu", "*", "g[p]u", "gpu,edge", "nemo", "nim"])
 @pytest.mark.parametrize("nemo", ["on", "off"])
-def test_an_unknown_part_is_refused_with_the_known_ones(watches_of_parts, value, nemo):
+def test_compose_watches_unknown_part(watches_of_parts, value, nemo):
     environment = {"NIMOPS_COMPONENT": value, "NIMOPS_NEMO": nemo}
     with pytest.raises(SettingsError, match=r"^NIMOPS_COMPONENT='.*': must be one of edge, gpu, or empty$"):
         component.compose_watches(str(watches_of_parts), environment)
@@ -286,13 +286,13 @@ def test_an_unknown_part_is_refused_with_the_known_ones(watches_of_parts, value,
 
 @pytest.mark.parametrize("value", ["false", "0", "none", "on,off", "gpu"])
 @pytest.mark.parametrize("component_value", ["", "gpu"])
-def test_nemo_is_on_or_off(watches_of_parts, value, component_value):
+def test_compose_watches_invalid_nemo(watches_of_parts, value, component_value):
     environment = {"NIMOPS_COMPONENT": component_value, "NIMOPS_NEMO": value}
     with pytest.raises(SettingsError, match=rf"^NIMOPS_NEMO='{value}': must be on or off$"):
         component.compose_watches(str(watches_of_parts), environment)
 
 
-def test_resources_are_reconciled_by_a_task_or_a_role(watches_of_parts):
+def test_compose_watches_invalid_reconcile(watches_of_parts):
     with pytest.raises(SettingsError, match=r"^NIMOPS_RECONCILE='roles': must be task or role$"):
         component.compose_watches(str(watches_of_parts), {"NIMOPS_RECONCILE": "roles"})
 
@@ -305,7 +305,7 @@ def test_resources_are_reconciled_by_a_task_or_a_role(watches_of_parts):
         ({"NIMOPS_RECONCILE": "role"}, "NIMOPS_RECONCILE='role': watches-nim-by-role.yaml is missing beside "),
     ],
 )
-def test_a_missing_part_is_named(watches_of_parts, environment, said):
+def test_compose_watches_missing_file(watches_of_parts, environment, said):
     for file in watches_of_parts.parent.glob("watches-nim*"):
         file.unlink()
     with pytest.raises(SettingsError, match=said):
@@ -316,14 +316,14 @@ def test_a_missing_part_is_named(watches_of_parts, environment, said):
     ("name", "value", "said"),
     [("COMPONENT", "gpus", "must be one of edge, gpu, or empty"), ("NEMO", "no", "must be on or off")],
 )
-def test_a_wrong_part_ends_the_supervisor_before_it_begins(watches_of_parts, name, value, said):
+def test_main_invalid_part(watches_of_parts, name, value, said):
     command = [sys.executable, "-m", "nimops_supervisor", "--", "true", f"--watches-file={watches_of_parts}"]
     environment = {**os.environ, f"NIMOPS_{name}": value}
     refused = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (2, f"supervisor: NIMOPS_{name}={value!r}: {said}\n")
 
 
-def test_runtime_and_proxy_get_the_composed_watches(supervise, tmp_path, watches_of_parts, with_proxy):
+def test_supervisor_composed_watches(supervise, tmp_path, watches_of_parts, with_proxy):
     given = f"log('up', *sys.argv[2:])\nlog(open(sys.argv[-1].partition('=')[2]).read().split())\n{PAUSE}"
     asking = "log('watches', sys.argv[1])"
     supervise(given, watching=asking, file=watches_of_parts, PATH=with_proxy(), NIMOPS_NEMO="off")
@@ -336,7 +336,7 @@ def test_runtime_and_proxy_get_the_composed_watches(supervise, tmp_path, watches
     assert read == "['-', 'nim']"
 
 
-def test_kinds_that_are_lacking_are_left_out_of_the_composed_watches(supervise, tmp_path, watches_of_parts):
+def test_supervisor_composed_watches_missing_kinds(supervise, tmp_path, watches_of_parts):
     watching = LACKS.format(root=str(tmp_path))
     supervise(GIVEN, watching=watching, file=watches_of_parts, NIMOPS_COMPONENT="gpu")
     started = wait_for(lambda: [line for line in lines(tmp_path) if line.startswith("up")])[0]
@@ -344,7 +344,7 @@ def test_kinds_that_are_lacking_are_left_out_of_the_composed_watches(supervise, 
     assert (usual, composed.name, chosen.name) == (watches_of_parts, "watches.yaml", "watches.json")
 
 
-def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, tmp_path):
+def test_supervisor_environment(supervise, tmp_path):
     body = (
         "import shutil, tempfile\n"
         "log(shutil.which('ansible-runner'), tempfile.gettempdir(), os.environ['PREFORK_BEFORE_RUN'],"
@@ -364,7 +364,7 @@ def test_the_runtime_has_guarded_runs_and_temporary_files_of_its_own(supervise, 
 
 
 @pytest.mark.parametrize(("given", "wanted"), [({}, "off off"), ({"PREFORK_EVENT_FILES": "on"}, "on off")])
-def test_what_the_runtime_does_not_read_is_not_written_unless_asked_for(supervise, tmp_path, given, wanted):
+def test_environment_unused_outputs(supervise, tmp_path, given, wanted):
     body = "log(os.environ['PREFORK_EVENT_FILES'], os.environ['PREFORK_STATUS_EVENTS'])\n"
     supervise(body + SLEEP, **given)
     wait_for(lambda: wanted in lines(tmp_path))
@@ -379,21 +379,21 @@ def test_what_the_runtime_does_not_read_is_not_written_unless_asked_for(supervis
         ({"PREFORK_UNREAD_EVENTS": ""}, (), False),
     ],
 )
-def test_events_that_the_runtime_drops_are_not_sent(tmp_path, given, arguments, is_unread):
+def test_environment_unread_events(tmp_path, given, arguments, is_unread):
     made = runtime.make_environment(given, ["ansible-operator", "run", *arguments], tmp_path)
     unread = made.get("PREFORK_UNREAD_EVENTS", "").split()
     assert ("runner_on_start" in unread) is is_unread
     assert not {"playbook_on_stats", "playbook_on_task_start", "runner_on_failed", "runner_on_ok"} & {*unread}
 
 
-def test_passes_share_a_folder_for_answers_that_goes_with_the_runtime(tmp_path):
+def test_environment_shared_answers(tmp_path):
     made = runtime.make_environment({}, ["ansible-operator", "run"], tmp_path)
     folder = Path(made["NIMOPS_SHARED_ANSWERS"])
     assert folder.is_dir()
     assert folder.is_relative_to(tmp_path)
 
 
-def test_work_folders_of_a_runtime_before_are_removed(supervise, tmp_path):
+def test_supervisor_clears_work_folders(supervise, tmp_path):
     (tmp_path / "runner/a.b/v1/K/ns/x").mkdir(parents=True)
     supervise(SLEEP)
     wait_for(lambda: len(lines(tmp_path)) == 2)
@@ -417,7 +417,7 @@ def ask(port):
         return 0, ""
 
 
-def test_liveness_is_served(supervise, tmp_path):
+def test_supervisor_liveness(supervise, tmp_path):
     port = free_port()
     supervise(SLEEP, "", f"--liveness-bind-address=127.0.0.1:{port}")
     assert wait_for(lambda: ask(port)[0] and ask(port)) == (200, "ok\n")
@@ -432,7 +432,7 @@ def test_liveness_is_served(supervise, tmp_path):
         (["--liveness-bind-address=x", "--", "true"], "'x' is not an address"),
     ],
 )
-def test_a_bad_call_says_what_is_wrong(arguments, said):
+def test_main_usage_error(arguments, said):
     process = subprocess.run(
         [sys.executable, "-m", "nimops_supervisor", *arguments],
         capture_output=True,
@@ -454,7 +454,7 @@ def test_a_bad_call_says_what_is_wrong(arguments, said):
         (["x", "--health-probe-bind-address=:0"], ""),
     ],
 )
-def test_where_the_runtime_is_asked_for_its_health(command, url):
+def test_health_url(command, url):
     assert runtime.health_url(command) == url
 
 
@@ -467,16 +467,16 @@ def test_where_the_runtime_is_asked_for_its_health(command, url):
         (["--max-concurrent-reconciles=x"], os.cpu_count()),
     ],
 )
-def test_the_number_of_workers(arguments, workers):
+def test_count_workers(arguments, workers):
     assert runtime.count_workers(["x", *arguments]) == workers
 
 
-def test_prefork_stands_in_front_unless_it_is_off():
+def test_make_command_prefork():
     assert runtime.make_command(["a", "b"], {"PREFORK": "Off"}) == ["a", "b"]
     assert runtime.make_command(["a", "b"], {})[2:] == ["-m", "ansible_prefork", "exec", "--", "a", "b"]
 
 
-def test_one_that_was_stopped_for_long_goes_on(supervise, tmp_path):
+def test_supervisor_stop_and_continue(supervise, tmp_path):
     process = supervise(SLEEP)
     wait_for(lambda: len(lines(tmp_path)) == 2)
     process.send_signal(signal.SIGSTOP)
@@ -506,7 +506,7 @@ KUBECONFIG = "log('up', os.path.basename(os.environ.get('KUBECONFIG', 'none')))\
 
 @pytest.fixture
 def with_proxy(tmp_path):
-    """A PATH with a proxy that runs this text before it is ready."""
+    """A PATH with a proxy that runs this source before it is ready."""
 
     def install(body="", folder=tmp_path / "bin"):
         folder.mkdir()
@@ -518,7 +518,7 @@ def with_proxy(tmp_path):
     return install
 
 
-def test_the_runtime_goes_through_the_proxy(supervise, tmp_path, with_proxy):
+def test_proxy_kubeconfig(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy())
     found = wait_for(lambda: lines(tmp_path)[2:])
     assert lines(tmp_path)[1].split()[2:] == ["./watches.yaml", "None"]
@@ -529,12 +529,12 @@ def test_the_runtime_goes_through_the_proxy(supervise, tmp_path, with_proxy):
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0"])
-def test_the_proxy_can_be_turned_off(supervise, tmp_path, with_proxy, value):
+def test_proxy_off(supervise, tmp_path, with_proxy, value):
     supervise(KUBECONFIG, PATH=with_proxy(), NIMOPS_API_PROXY=value, KUBECONFIG="/given")
     assert wait_for(lambda: lines(tmp_path)[1:]) == ["up given"]
 
 
-def test_the_runtime_ends_with_the_proxy_and_both_start_again(supervise, tmp_path, with_proxy):
+def test_proxy_crash_restarts_runtime(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy())
     wait_for(lambda: lines(tmp_path)[2:])
     os.kill(int(lines(tmp_path)[1].split()[1]), signal.SIGKILL)
@@ -547,7 +547,7 @@ def test_the_runtime_ends_with_the_proxy_and_both_start_again(supervise, tmp_pat
     assert "restarting in 1 s" in said
 
 
-def test_a_proxy_that_cannot_start_counts_as_a_crash(supervise, tmp_path, with_proxy):
+def test_proxy_start_failure(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy("sys.exit(2)"))
     wait_for(lambda: lines(tmp_path)[3:])
     assert "up" not in " ".join(lines(tmp_path))
@@ -556,7 +556,7 @@ def test_a_proxy_that_cannot_start_counts_as_a_crash(supervise, tmp_path, with_p
     assert "nimops-apiproxy exited with code 2" in process.stderr.read()
 
 
-def test_a_signal_while_the_proxy_starts(supervise, tmp_path, with_proxy):
+def test_proxy_start_signal(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy("time.sleep(60)"))
     wait_for(lambda: lines(tmp_path)[1:])
     process.terminate()
@@ -564,7 +564,7 @@ def test_a_signal_while_the_proxy_starts(supervise, tmp_path, with_proxy):
     assert len(lines(tmp_path)) == 2
 
 
-def test_the_proxy_ends_with_a_killed_supervisor(supervise, tmp_path, with_proxy):
+def test_proxy_stops_with_killed_supervisor(supervise, tmp_path, with_proxy):
     process = supervise(KUBECONFIG, PATH=with_proxy())
     wait_for(lambda: lines(tmp_path)[2:])
     started = processes.children_of(process.pid)
@@ -572,7 +572,7 @@ def test_the_proxy_ends_with_a_killed_supervisor(supervise, tmp_path, with_proxy
     try:
         assert wait_for(lambda: lines(tmp_path)[3:]) == ["proxy ends"]
     finally:
-        for pid in started:  # nobody ends the runtime
+        for pid in started:
             processes.send(pid, signal.SIGKILL)
 
 
@@ -588,5 +588,5 @@ def test_the_proxy_ends_with_a_killed_supervisor(supervise, tmp_path, with_proxy
         (["--metrics-bind-address=:8443", "--metrics-secure=false"], "http://127.0.0.1:8443/metrics"),
     ],
 )
-def test_where_the_metrics_are(words, expected):
+def test_metrics_url(words, expected):
     assert runtime.metrics_url(["ansible-operator", "run", *words]) == expected

@@ -1,8 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which watches the API server can serve."""
-
 from __future__ import annotations
 
 import pytest
@@ -24,7 +22,7 @@ ALL = [CACHE, SERVICE, POLICY]
         ({"/apis/nvidia.com/v1": {"resources": [{"kind": "NIMCache"}]}}, [POLICY]),
     ],
 )
-def test_kinds_that_the_api_server_lacks_are_left_out(served, expected):
+def test_served_watches_missing_kinds(served, expected):
     asked = []
 
     def ask(path):

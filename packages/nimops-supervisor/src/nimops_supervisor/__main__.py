@@ -16,10 +16,11 @@ _EPILOG = """
 environment:
   NIMOPS_RUN_SECONDS     time limit of a run in seconds (300; 0: no limit)
   NIMOPS_RUN_MEMORY_MIB  data segment limit of each process of a run in MiB (512; 0: no limit)
-  NIMOPS_NEMO=off        the NeMo kinds are not served
-  NIMOPS_COMPONENT       an optional part of the installation to serve, too, such as gpu (none)
-  NIMOPS_API_PROXY=off   the runtime asks the API server itself, even if nimops-apiproxy is installed
-  PREFORK=off            runs the stock programs, guarded all the same
+  NIMOPS_NEMO=off        do not serve the NeMo kinds
+  NIMOPS_COMPONENT       also serve an optional part of the installation, such as gpu (none)
+  NIMOPS_RECONCILE=role  reconcile by roles instead of one task (task)
+  NIMOPS_API_PROXY=off   connect the runtime to the API server without nimops-apiproxy
+  PREFORK=off            run the stock programs; runs are still guarded
 
 exit codes: 0 stopped by a signal, 2 wrong usage or cannot start, otherwise the exit code of the
 command that kept crashing
@@ -35,7 +36,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The arguments."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m nimops_supervisor",
         description=(__doc__ or "").partition(": ")[2],
@@ -53,7 +54,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run until a signal or the runtime ends it; the exit code."""
+    """Run the supervisor; its exit code."""
     parser = make_parser()
     arguments = parser.parse_args()
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command

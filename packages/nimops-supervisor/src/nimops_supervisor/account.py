@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Warn while no policy limits the operator's account. A separate program, which uses the collection.
+"""Warn if no policy limits the operator's account. A separate program, which uses the collection.
 
-Exit codes: 0 asked, 1 could not ask.
+Exit codes: 0 checked, 1 could not check.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import sys
 from nimops_supervisor import collection_path, repair
 
 SECONDS = 3600.0
-"""How often it is asked: after a start, and then each hour."""
+"""Interval of the check; the first one follows a start."""
 
 
 def main() -> int:
-    """Ask once, and report on stderr."""
+    """Check once, and report on stderr."""
     collection_path.add_to_path()
     from ansible_collections.nimops.nim.plugins.module_utils._cluster import (  # type: ignore[import-untyped] # noqa: PLC0415
         account_limits,
         client,
     )
 
-    asked = client.Client()
+    connection = client.Client()
     try:
-        namespace = repair.watched_namespaces()[0] or asked.namespace
-        for line in account_limits.find_missing_limits(asked, namespace):
+        namespace = repair.watched_namespaces()[0] or connection.namespace
+        for line in account_limits.find_missing_limits(connection, namespace):
             print(f"supervisor: WARNING: {line}", file=sys.stderr, flush=True)
     except client.ApiError as error:
         print(f"supervisor: cannot check what limits the operator's account: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy between the runtime and the API server: nimops-apiproxy, a program of its own."""
+"""Start and stop nimops-apiproxy, the proxy between the runtime and the API server."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OFF = {"off", "0", "no", "false"}
 
 
 class ApiProxy:
-    """A running proxy. It ends with the pipe that it reads from, so also if the supervisor is killed."""
+    """A running proxy. It stops when its standard input closes, so also if the supervisor is killed."""
 
     def __init__(self, watches: str, metrics: str, scratch: Path, environment: dict[str, str]) -> None:
-        """Start it; OSError if that fails. ``metrics``: the URL of the runtime's, empty if it has none."""
+        """Start it; OSError if that fails. ``metrics``: the URL of the runtime's metrics, or empty."""
         self.kubeconfig = scratch / "kubeconfig"
-        """It appears when the proxy is ready."""
+        """The kubeconfig that appears when the proxy is ready."""
         words = [PROGRAM, f"--watches-file={watches}", f"--kubeconfig-out={self.kubeconfig}"]
         if metrics:
             words.append(f"--metrics={metrics}")
@@ -37,12 +37,12 @@ class ApiProxy:
             os.close(reading)
 
     def stop(self) -> None:
-        """Let it end; nothing if it has."""
+        """Make it stop; does nothing if it is stopped."""
         with contextlib.suppress(OSError):
             os.close(self._pipe)
 
 
 def is_wanted(environment: dict[str, str]) -> bool:
-    """Whether it is installed and not turned off."""
+    """Whether the proxy is installed and not turned off."""
     is_on = environment.get(SWITCH, "").lower() not in _OFF
     return is_on and shutil.which(PROGRAM, path=environment.get("PATH")) is not None

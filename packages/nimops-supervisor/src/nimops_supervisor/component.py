@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the installation that are served: each has files of watches beside that of the default parts."""
+"""Choose the watches of the parts of the installation to serve; each part has its own file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEAD = "---\n"
 
 
 def served(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The parts beside the one that is always there; SettingsError."""
+    """The parts to serve in addition to the base; SettingsError."""
     nemo, component = (environment.get(name, "").strip() for name in (NEMO, COMPONENT))
     if nemo.lower() not in {"", _ON, _OFF}:
         raise SettingsError(f"{NEMO}={nemo!r}: must be {_ON} or {_OFF}")
@@ -35,17 +35,17 @@ def is_by_role(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def compose_watches(given: str, environment: Mapping[str, str]) -> str:
-    """The watches of the parts that are served; empty if the given file has just these. SettingsError."""
-    usual, parts = Path(given), [_BASE, *served(environment)]
+    """The watches of the parts to serve; empty if the given file has exactly these. SettingsError."""
+    default, parts = Path(given), [_BASE, *served(environment)]
     wanted, way = environment.get(COMPONENT, "").strip(), _BY_ROLE if is_by_role(environment) else ""
     if parts == [_BASE, _NEMO] and not wanted and not way:
         return ""
-    prefix = f"{usual.stem}-"
-    files = {file.stem.removeprefix(prefix): file for file in usual.parent.glob(f"{prefix}*{usual.suffix}")}
+    prefix = f"{default.stem}-"
+    files = {file.stem.removeprefix(prefix): file for file in default.parent.glob(f"{prefix}*{default.suffix}")}
     known = sorted(name for name in files.keys() - {_BASE, _NEMO} if not name.endswith(_BY_ROLE))
     if wanted and wanted not in known:
         raise SettingsError(f"{COMPONENT}={wanted!r}: must be one of {', '.join(known) or 'none'}, or empty")
-    missing = [f"{prefix}{name}{way}{usual.suffix}" for name in parts if f"{name}{way}" not in files]
+    missing = [f"{prefix}{name}{way}{default.suffix}" for name in parts if f"{name}{way}" not in files]
     if missing:
         switch = COMPONENT if wanted else RECONCILE if way else NEMO
         raise SettingsError(f"{switch}={environment[switch]!r}: {', '.join(missing)} is missing beside {given}")

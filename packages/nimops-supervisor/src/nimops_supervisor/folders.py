@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that runs leave behind: a work folder per resource, sockets and temporary folders."""
+"""Remove the leftovers of runs: a work folder per resource, sockets and temporary folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nimops_supervisor import guard
 from nimops_supervisor.guard import LAST_RUN
 
 QUIET_SECONDS = 5.0
-"""How long a folder stays after its last run: the runtime still reads and writes it."""
+"""Time that a folder stays after its last run, as the runtime still reads and writes it."""
 
 _TRASH = ".trash"
 _SCRATCH = "nimops-supervisor-"
@@ -31,13 +31,13 @@ _TEMPORARY = re.compile(r"ansible-(?:local-(?P<local>[0-9]+)[a-z0-9_]{8}|tmp-[0-
 
 
 def sweep(root: Path | None = None, quiet: float = QUIET_SECONDS) -> int:
-    """Remove the folders of resources that are gone; how many were removed.
+    """Remove the folders of deleted resources; the number of removed folders.
 
-    Safe if a resource of the same name is created meanwhile: either the guard has already removed
-    the mark, or the run fails before it starts and the runtime tries again.
+    Safe if a resource of the same name is created meanwhile: either the guard already removed the mark, or
+    the run fails before it starts and the runtime tries again.
     """
     root, removed, marks = root or guard.ROOT, 0, []
-    # A folder that goes while it is listed is an error; the next sweep sees the rest.
+    # A folder that is deleted during the listing raises an error; the next sweep finds the rest.
     with contextlib.suppress(OSError):
         marks = [*root.glob(f"*/*/*/*/{LAST_RUN}"), *root.glob(f"*/*/*/*/*/{LAST_RUN}")]
     for mark in marks:
@@ -80,7 +80,7 @@ def clear_sockets(folder: Path = Path("/tmp"), age: float = 0.0, lost_age: float
     """Remove sockets of event receivers that are older than ``age`` seconds and have no listener.
 
     The runtime keeps listening on the socket of a run that it could not start, for example because
-    the disk was full. Such a socket is removed after ``lost_age`` seconds, when no run can be as old.
+    the disk was full. Such a socket is removed after ``lost_age`` seconds, which no run can reach.
     """
     for path in folder.glob("ansibleoperator-*"):
         with contextlib.suppress(OSError):

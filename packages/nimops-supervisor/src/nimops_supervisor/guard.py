@@ -26,7 +26,7 @@ from nimops_supervisor import settings
 NAME = "ansible-runner"
 ROOT = Path("/tmp/ansible-operator/runner")  # Fixed by the runtime.
 LAST_RUN = "last-run"
-"""A file in a work folder: its resource is gone or about to go. The collection creates it."""
+"""A file in a work folder that marks the resource as deleted or about to be. The collection creates it."""
 
 _NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
 _KIND_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
@@ -38,7 +38,7 @@ class GuardError(Exception):
 
 
 def before_run(arguments: list[str]) -> Path:
-    """Reduce what Ansible will read to what it needs; GuardError if the run must not start.
+    """Reduce the variables of a run to those that it needs; GuardError if the run must not start.
 
     ``arguments``: the argv of ansible-runner as the runtime passes it. Returns the work folder.
     """
@@ -46,8 +46,8 @@ def before_run(arguments: list[str]) -> Path:
         raise GuardError(f"{NAME} is guarded: only `run` with a work folder of the runtime is allowed")
     folder = Path(arguments[2])
     write(folder / "env/extravars", {"nimops_resource": identify(folder)})
-    # The same variables are in the environment. When the run of a role ends, ansible-runner writes back what this file
-    # had at its start, maybe over that of the next run.
+    # The same variables are in the environment. When the run of a role ends, ansible-runner restores the content that
+    # this file had at its start, possibly over that of the next run.
     (folder / "env/envvars").unlink(missing_ok=True)
     (folder / LAST_RUN).unlink(missing_ok=True)
     return folder
@@ -71,9 +71,9 @@ def identify(folder: Path, root: Path | None = None) -> dict[str, object]:
 
 
 def limit_time(file: Path, seconds: int) -> None:
-    """Have ansible-runner stop a play after so many seconds; prefork has a limit of its own.
+    """Make ansible-runner stop a play after ``seconds``. Not for prefork, which has its own limit.
 
-    With this one, ansible-runner needs a play that is a process of its own.
+    With this limit, ansible-runner needs a separate process for the play.
     """
     if not seconds:
         return
@@ -106,7 +106,7 @@ def limit_process() -> None:
 
 
 def find_next(own: Path, path: str) -> str | None:
-    """The next program of that name on PATH."""
+    """The next ansible-runner on PATH after the guard's folder."""
     folders = [Path(item or ".") for item in path.split(os.pathsep)]
     here = own.parent.resolve()
     places = [index for index, folder in enumerate(folders) if folder.resolve() == here]
@@ -118,7 +118,7 @@ def find_next(own: Path, path: str) -> str | None:
 
 
 def main() -> NoReturn:
-    """Stand in for ansible-runner: guard the run, then exec the real one."""
+    """Guard the run in place of ansible-runner, then exec the real one."""
     try:
         limit_time(before_run(sys.argv) / "env/settings", settings.run_seconds())
     except GuardError as error:

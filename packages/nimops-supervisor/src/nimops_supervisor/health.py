@@ -35,8 +35,8 @@ class Health:
         self.runtime = 0
         """The process ID of the runtime, 0 while it is not running."""
 
-    def find_fault(self) -> str:
-        """A description of the fault; empty if healthy."""
+    def find_problem(self) -> str:
+        """The description of a problem; empty if healthy."""
         if self._answers():
             self._last_healthy = self._clock()
         elif (unhealthy := self._clock() - self._last_healthy) > PATIENCE_SECONDS:
@@ -64,7 +64,7 @@ class Health:
 
 
 def serve(address: tuple[str, int], health: Health) -> http.server.ThreadingHTTPServer:
-    """Serve GET /livez in a thread: 200 and `ok`, or 503 and the fault."""
+    """Serve GET /livez in a thread: 200 and `ok`, or 503 and the problem."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         timeout = 5
@@ -73,9 +73,9 @@ def serve(address: tuple[str, int], health: Health) -> http.server.ThreadingHTTP
             if self.path != "/livez":
                 self.send_error(404)
                 return
-            fault = health.find_fault()
-            body = f"{fault or 'ok'}\n".encode()
-            self.send_response(503 if fault else 200)
+            problem = health.find_problem()
+            body = f"{problem or 'ok'}\n".encode()
+            self.send_response(503 if problem else 200)
             self.send_header("Content-Type", "text/plain; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes: start the runtime, measure the age of runs, stop what is left over."""
+"""Child processes: start them, measure the age of runs, stop leftovers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def start(command: list[str], environment: dict[str, str], stdin: int | None = N
 
 
 def children_of(pid: int) -> list[int]:
-    """The process IDs of its children, including those that its threads started."""
+    """The process IDs of a process's children, including those that its threads started."""
     found: list[int] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def send(pid: int, number: int) -> None:
 
 
 def wait_for_signal(numbers: set[signal.Signals], seconds: float) -> int | None:
-    """The signal received within ``seconds``, of these, all of them blocked; None if there was none.
+    """The first of these signals received within ``seconds``, or None. All of them must be blocked.
 
     After a stop and a continue, sigtimedwait may report a signal that was never sent.
     """

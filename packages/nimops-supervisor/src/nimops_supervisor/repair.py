@@ -21,7 +21,7 @@ def watched_namespaces() -> list[str]:
 
 
 def main() -> int:
-    """Repair all resources, and report each on stderr."""
+    """Repair all resources, and report each removal on stderr."""
     collection_path.add_to_path()
     from ansible_collections.nimops.nim.plugins.module_utils import (  # type: ignore[import-untyped] # noqa: PLC0415
         _kinds,
@@ -31,7 +31,7 @@ def main() -> int:
         runtime_annotations,
     )
 
-    # Without its part of the installation, a kind may not be listed.
+    # The operator has no permission to list a kind whose part of the installation is missing.
     installed = {"", *component.served()}
     kinds = [name for name in _kinds.kind_names() if _kinds.kind_of({"kind": name}).component in installed]
     removed = 0

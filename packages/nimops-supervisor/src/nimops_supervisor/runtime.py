@@ -27,16 +27,16 @@ _WORKERS_OPTION = "--max-concurrent-reconciles"
 _SLOTS_VARIABLE = "NIMOPS_SLOW_QUESTIONS"
 _PAUSE_VARIABLE = "NIMOPS_SLOW_PAUSE"
 _EVENTS_VARIABLE = "NIMOPS_CHILD_EVENTS"
-"""Tells runs that a change of a child's status triggers a pass."""
-_UNREAD = {"PREFORK_EVENT_FILES": "off", "PREFORK_STATUS_EVENTS": "off"}
-"""The runtime drops status events, and reads no files of events."""
+"""Set if a change of a child's status triggers a pass."""
+_UNUSED = {"PREFORK_EVENT_FILES": "off", "PREFORK_STATUS_EVENTS": "off"}
+"""Switches for what the runtime does not use: it drops status events and reads no event files."""
 _UNLOGGED = "playbook_on_start playbook_on_play_start runner_on_start runner_on_skipped"
 """Events that the runtime drops unless it logs everything."""
 _LOG_OPTION, _LOG_ALL = "--ansible-log-events", "everything"
 _ANSWERS_VARIABLE = "NIMOPS_SHARED_ANSWERS"
-"""The folder where passes leave answers about the cluster as a whole for each other."""
+"""The folder in which passes share cluster-wide facts."""
 _STOCK_PAUSE = "30"
-"""Seconds: without prefork, each reconcile of a resource that waits for a slow server costs seconds of a core."""
+"""Seconds between two reconciles that wait for a slow server: without prefork, each costs seconds of a core."""
 _DEFAULT_HEALTH = ":6789"
 _WATCHES_OPTION, _DEFAULT_WATCHES = "--watches-file", "./watches.yaml"
 _REPAIR_SECONDS = 60.0
@@ -70,7 +70,7 @@ class Supervisor:
         self._command = command
         given = option(command, _WATCHES_OPTION) or _DEFAULT_WATCHES
         self._watches = component.compose_watches(given, environment)
-        """Watches that replace those of the command, empty if these are the right ones."""
+        """Watches that replace those of the command; empty to keep them."""
         self._environment = environment
         self._health = health.Health(health_url(command))
         self._liveness = liveness
@@ -79,9 +79,9 @@ class Supervisor:
         self._renewing = False
         self._proxy: apiproxy.ApiProxy | None = None
         self._waiter = 0
-        """The process ID of the program that waits for kinds that the API server lacks, 0 if it lacks none."""
+        """The process ID of the program that waits for missing kinds, 0 if none is missing."""
         self._account_due = 0.0
-        """When to ask again what limits the account."""
+        """When the next check of the account is due."""
 
     def run(self) -> int:
         """Run until a signal arrives or the runtime keeps crashing; the exit code."""
@@ -117,7 +117,7 @@ class Supervisor:
         return self._prepare([repair.__name__], _REPAIR_SECONDS, "check annotations") == repair.REPAIRED
 
     def _choose_watches(self, scratch: Path) -> list[str]:
-        """The command, with watches of the parts that are served, and of only those kinds that the API server has."""
+        """The command, with the watches of the parts to serve, without kinds that the API server lacks."""
         self._waiter, self._renewing = 0, False
         command = self._command
         if self._watches:
@@ -129,7 +129,7 @@ class Supervisor:
         if not given:
             return command
         words = [watches.__name__, given, chosen]
-        if self._prepare(words, _ASK_SECONDS, "ask for the kinds of the API server") != watches.LACKING:
+        if self._prepare(words, _ASK_SECONDS, "read the kinds of the API server") != watches.LACKING:
             return command
         self._waiter = processes.start([sys.executable, "-P", "-m", *words, watches.WAIT], self._environment)
         return [*command, f"{_WATCHES_OPTION}={chosen}"]
@@ -165,7 +165,7 @@ class Supervisor:
                 pid = processes.start(command, environment)
                 self._health.runtime, self._scratch = pid, scratch
                 code = self._watch(pid) or 0
-            finally:  # An error of ours must not leave a runtime behind that nobody looks after.
+            finally:  # An error of the supervisor must not leave an unsupervised runtime behind.
                 self._health.runtime, self._scratch = 0, None
                 self._stop_proxy()
                 processes.stop_children(_STOP_SECONDS)
@@ -223,7 +223,7 @@ class Supervisor:
         return codes[pid]
 
     def _check_account(self) -> None:
-        """Start the program that warns of an account without limits, if it is time and the runtime runs."""
+        """Start the check of the account, if it is due and the runtime runs."""
         now = time.monotonic()
         if self._scratch and now >= self._account_due:
             self._account_due = now + account.SECONDS
@@ -259,7 +259,7 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
     temporary, ansible, answers = scratch / "tmp", scratch / ANSIBLE, scratch / "answers"
     for folder in (temporary, ansible, answers):
         folder.mkdir()
-    made = environment | {
+    result = environment | {
         "PATH": f"{programs}:{environment.get('PATH', '/usr/bin:/bin')}",
         "TMPDIR": str(temporary),
         "ANSIBLE_LOCAL_TEMP": str(ansible),
@@ -268,18 +268,18 @@ def make_environment(environment: dict[str, str], command: list[str], scratch: P
         "PREFORK_BEFORE_RUN": f"{guard.__name__}:{guard.before_run.__name__}",
     }
     if seconds := settings.run_seconds():
-        made["PREFORK_RUN_SECONDS"] = str(seconds)
+        result["PREFORK_RUN_SECONDS"] = str(seconds)
     if mebibytes := settings.run_mebibytes():
-        made["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
-    for name, value in _UNREAD.items():
-        made.setdefault(name, value)
+        result["PREFORK_RUN_MEMORY_MIB"] = str(mebibytes)
+    for name, value in _UNUSED.items():
+        result.setdefault(name, value)
     if option(command, _LOG_OPTION).lower() != _LOG_ALL:
-        made.setdefault("PREFORK_UNREAD_EVENTS", _UNLOGGED)
+        result.setdefault("PREFORK_UNREAD_EVENTS", _UNLOGGED)
     # At most half of the workers may wait for slow servers.
-    made.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
+    result.setdefault(_SLOTS_VARIABLE, str(max(1, count_workers(command) // 2)))
     if not is_forking(environment):
-        made.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
-    return made
+        result.setdefault(_PAUSE_VARIABLE, _STOCK_PAUSE)
+    return result
 
 
 def count_workers(command: list[str]) -> int:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a run, from the environment."""
+"""Limits of a run, read from the environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 RUN_SECONDS = ("NIMOPS_RUN_SECONDS", 300)
 RUN_MEMORY_MIB = ("NIMOPS_RUN_MEMORY_MIB", 512)
 GRACE_SECONDS = 15
-"""How much later than ansible-runner's own limit its process is killed."""
+"""Time between ansible-runner's own limit and the kill of its process."""
 _LOST_MARGIN = 60
 
 
@@ -19,18 +19,18 @@ class SettingsError(Exception):
 
 
 def run_seconds() -> int:
-    """Seconds that a run may take, 0 for no limit; SettingsError."""
+    """Time limit of a run in seconds, 0 for no limit; SettingsError."""
     return _whole_number(*RUN_SECONDS)
 
 
 def lost_seconds() -> float:
-    """Age at which nothing of a run can be in use any more; infinite if runs have no limit."""
+    """Age at which no file of a run can be in use any more; infinite if runs have no limit."""
     seconds = run_seconds()
     return seconds + _LOST_MARGIN if seconds else math.inf
 
 
 def run_mebibytes() -> int:
-    """MiB of data that each process of a run may have, 0 for no limit; SettingsError."""
+    """Memory limit of each process of a run in MiB, 0 for no limit; SettingsError."""
     return _whole_number(*RUN_MEMORY_MIB)
 
 
