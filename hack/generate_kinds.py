@@ -343,6 +343,7 @@ def watch(kind: Any, blacklist: Anchored, *, by_role: bool) -> dict[str, Any]:
         **(role or {"playbook": "playbooks/reconcile.yml"}),
         **({"finalizer": finalizer} if kind.has_finalizer else {}),
         "reconcilePeriod": kind.reconcile_period,
+        # The runtime's link `latest` counts as well, and ansible-runner's rotation fails on a link.
         "maxRunnerArtifacts": 5,
         "manageStatus": False,
         "snakeCaseParameters": False,

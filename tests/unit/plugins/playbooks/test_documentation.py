@@ -128,7 +128,7 @@ def options_of(module):
 
 
 def test_a_name_stands_for_one_thing():
-    """docs/develop/decisions.md, Public names."""
+    """docs/develop/decisions/0016-public-names.md."""
     filters = {file.stem for file in (ROOT / "plugins/filter").glob("*.py")}
     playbooks = {file.stem for file in (ROOT / "playbooks").glob("*.yml")}
     assert len({*ALL_MODULES, *filters, *playbooks}) == sum(
