@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.gpu_text import write_status
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
     READY,
-    Sight,
+    StackView,
+    find_stack_problems,
     logs_to_read,
-    overall_faults,
     status_of_nodes,
     with_logs,
 )
@@ -23,9 +23,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_daemon_sets,
     read_log,
     read_policies,
+    read_simulation,
     read_upgrades,
     read_warnings,
-    read_world,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
@@ -50,13 +50,15 @@ class ActionModule(CommandAction):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Print a table and what to do, or JSON."""
         client = self.connect(arguments)
-        policies, world = read_policies(client), read_world(client)
+        policies, simulation = read_policies(client), read_simulation(client)
         upgrades = read_upgrades(client, policies[0]).policies if policies else {}
-        steps = [take_step(world.scene(owner), policy) for owner, policy in upgrades.items()]
-        namespaces = operand_namespaces(policies, world.pods)
-        sight = Sight(
-            world.nodes,
-            world.pods,
+        steps = [
+            take_step(simulation.snapshot(owner), policy) for owner, policy in upgrades.items()
+        ]
+        namespaces = operand_namespaces(policies, simulation.pods)
+        sight = StackView(
+            simulation.nodes,
+            simulation.pods,
             read_daemon_sets(client, namespaces),
             read_warnings(client, namespaces),
             Step(tuple(item for step in steps for item in step.nodes)),
@@ -64,7 +66,7 @@ class ActionModule(CommandAction):
         found = status_of_nodes(sight)
         logs = logs_to_read(found, max(arguments["max_logs"], 0))
         found = with_logs(found, {log: read_log(client, log) for log in logs})
-        faults = overall_faults(policies, world.nodes)
+        faults = find_stack_problems(policies, simulation.nodes)
         data = {"faults": faults, "nodes": [item.to_dict() for item in found]}
         if arguments["output"] == "json":
             self.put(json.dumps(data, indent=2))

@@ -9,15 +9,17 @@ import json
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.forecast import foresee
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.forecast import (
+    forecast_upgrade,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.gpu_text import (
     summarize_forecast,
     write_forecast,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading import (
     read_policies,
+    read_simulation,
     read_upgrades,
-    read_world,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import POLICIES
 from ansible_collections.nimops.nim.plugins.plugin_utils._command import (
@@ -53,10 +55,10 @@ class ActionModule(CommandAction):
                 "problems": [],
                 "msg": "; ".join(upgrades.reasons),
             }
-        world = read_world(client, _GUARDS[arguments["guard"]])
+        simulation = read_simulation(client, _GUARDS[arguments["guard"]])
         if arguments["assume_outdated"]:
-            world.outdate()
-        found = foresee(world, upgrades.policies)
+            simulation.outdate()
+        found = forecast_upgrade(simulation, upgrades.policies)
         if arguments["output"] == "json":
             self.put(json.dumps(found.to_dict(), indent=2))
         else:

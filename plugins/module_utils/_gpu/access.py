@@ -26,7 +26,7 @@ RESOURCES: t.Final = {
     ),
 }
 
-OF_UPGRADES = (
+UPGRADE_ACCESS = (
     Access("ControllerRevision", "list", "which drivers are outdated"),
     Access("PodDisruptionBudget", "list", "which pods an upgrade of drivers may not evict"),
     Access("ResourceClaim", "list", "which pods use GPUs, for an upgrade of drivers"),
@@ -35,7 +35,7 @@ OF_UPGRADES = (
 )
 
 
-def of_permissions(whose: str) -> tuple[Access, ...]:
+def rbac_access(whose: str) -> tuple[Access, ...]:
     """For ServiceAccounts and what they may do; ``whose``: what runs as them."""
     return (
         Access("ServiceAccount", "read write delete", f"identities of {whose}"),
@@ -46,6 +46,6 @@ def of_permissions(whose: str) -> tuple[Access, ...]:
     )
 
 
-def of_constraints(why: str) -> Rule:
+def constraint_access(why: str) -> Rule:
     """For the SecurityContextConstraint that the pods' Roles grant."""
     return Rule("security.openshift.io", "securitycontextconstraints", "use", why, is_local=True)

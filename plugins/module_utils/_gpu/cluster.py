@@ -47,7 +47,7 @@ def active_policy(policies: t.Iterable[Manifest]) -> Manifest | None:
     return next((item for item in in_order(policies) if not _is_leaving(item)), None)
 
 
-def rival_cluster(observed: Observed) -> str:
+def find_gpu_cluster(observed: Observed) -> str:
     """The name of a GPUCluster, which excludes policies; empty if there is none."""
     found = observed.get(GPU_CLUSTERS.key) or []
     return str(found[0]["metadata"]["name"]) if found else ""
@@ -60,7 +60,7 @@ def is_openshift(observed: Observed) -> bool:
 
 def find_obstacle(observed: Observed, stack: Stack) -> NimError | None:
     """Why nothing is served in this cluster, None if there is no reason."""
-    if rival := rival_cluster(observed):
+    if rival := find_gpu_cluster(observed):
         return NimError(
             f'conflicting GPUCluster resource "{rival}" detected; ClusterPolicy and GPUCluster'
             " cannot co-exist",

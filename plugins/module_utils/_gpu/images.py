@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .._base.errors import NimError
 from .._engine.observed import OPERATOR, Observed
-from .component import Component
+from .operand_spec import OperandSpec
 
 _DRIVER_MANAGER = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0"
 _DEVICE_PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"
@@ -32,18 +32,18 @@ _DIGEST = "sha256:"
 _SETTING = "images"
 
 
-def resolve_image(component: Component, variable: str, observed: Observed) -> str:
-    """The reference of a component's image; NimError if the spec gives only a part of one."""
-    given = (component.repository, component.image, component.version)
+def resolve_image(operand: OperandSpec, variable: str, observed: Observed) -> str:
+    """The reference of a operand's image; NimError if the spec gives only a part of one."""
+    given = (operand.repository, operand.image, operand.version)
     if any(given):
-        return given_image(component)
+        return given_image(operand)
     replaced = (observed.get(OPERATOR) or {}).get(_SETTING) or {}
     return str(replaced.get(variable) or IMAGES[variable])
 
 
-def given_image(component: Component) -> str:
+def given_image(operand: OperandSpec) -> str:
     """The reference that a spec gives; NimError if it is incomplete."""
-    repository, image, version = component.repository, component.image, component.version
+    repository, image, version = operand.repository, operand.image, operand.version
     if image and not repository and not version:
         return image
     if not (repository and image and version):
@@ -60,17 +60,17 @@ def with_os(image: str, os_tag: str) -> str:
     return image if _DIGEST in image else f"{image}-{os_tag}"
 
 
-def precompiled_image(component: Component, kernel: str, os_tag: str) -> str:
+def precompiled_image(operand: OperandSpec, kernel: str, os_tag: str) -> str:
     """The image of a driver with modules for a kernel; NimError if the spec names none."""
-    if not any((component.repository, component.image, component.version)):
+    if not any((operand.repository, operand.image, operand.version)):
         raise NimError(
             "unable to resolve driver image path for pre-compiled drivers, driver.repository,"
             " driver.image and driver.version have to be specified in the ClusterPolicy"
         )
-    image = given_image(component)
+    image = given_image(operand)
     if _DIGEST in image:
         raise NimError(
-            f"driver.version: {component.version or image} is a digest, that of the image of one"
+            f"driver.version: {operand.version or image} is a digest, that of the image of one"
             " kernel: give a version for precompiled drivers"
         )
     return f"{image}-{kernel}-{os_tag}"

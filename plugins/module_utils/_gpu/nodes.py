@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .._base.errors import NimError
 from .._base.types import Manifest
 from .._engine.kind import NodeFacts
-from .upgrade import names
+from .upgrade import labels
 
 GPU_PRESENT = "nvidia.com/gpu.present"
 GPU_PRODUCTS = tuple(
@@ -21,7 +21,7 @@ GPU_PRODUCTS = tuple(
 """Labels of Node Feature Discovery that tell of a GPU."""
 
 DEPLOY = "nvidia.com/gpu.deploy."
-"""Labels of nodes that run a component begin with this."""
+"""Labels of nodes that run a operand begin with this."""
 
 OWNER = "nvidia.com/gpu-operator.driver.owner"
 """The label that says which NVIDIADriver a node belongs to."""
@@ -38,20 +38,20 @@ NODE_FACTS = NodeFacts(
     prefix=_NFD,
     devices=GPU_PRODUCTS,
     present=GPU_PRESENT,
-    marks=(OWNER, names.STATE),
+    marks=(OWNER, labels.STATE),
     labels=(
         f"{DEPLOY}operands",
         "nvidia.com/gpu.workload.config",
         MIG_CAPABLE,
         PRODUCT,
         VGPU_HOST_DRIVER,
-        names.SKIP,
+        labels.SKIP,
         OS_ID,
         OS_VERSION,
         f"{_NFD}system-os_release.OSTREE_VERSION",
         KERNEL,
     ),
-    request=names.REQUESTED,
+    request=labels.REQUESTED,
 )
 _BY_MAJOR = ("ol", "rocky", "rhel")
 _RUNTIMES = {"docker": "docker", "containerd": "containerd", "cri-o": "crio"}

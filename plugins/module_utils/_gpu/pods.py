@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._builders.env import EnvVar, field_env
-from .component import Component
+from .operand_spec import OperandSpec
 
 Container = dict[str, t.Any]
 Item = dict[str, t.Any]
@@ -63,10 +63,10 @@ def mount(
 
 def set_env(container: Container, name: str, value: str) -> None:
     """Set a variable, in place of one of that name wherever its value comes from."""
-    put_env(container, {"name": name, "value": value} if value else {"name": name})
+    set_env_var(container, {"name": name, "value": value} if value else {"name": name})
 
 
-def put_env(container: Container, item: EnvVar) -> None:
+def set_env_var(container: Container, item: EnvVar) -> None:
     """Set a variable to what an EnvVar says; an empty value is stored as none."""
     item = {key: value for key, value in item.items() if (key, value) != ("value", "")}
     variables = container.setdefault("env", [])
@@ -77,10 +77,10 @@ def put_env(container: Container, item: EnvVar) -> None:
     variables.append(item)
 
 
-def put_envs(container: Container, items: t.Iterable[EnvVar]) -> None:
+def set_env_vars(container: Container, items: t.Iterable[EnvVar]) -> None:
     """Set several variables."""
     for item in items:
-        put_env(container, item)
+        set_env_var(container, item)
 
 
 def env_value(container: Container, name: str) -> str | None:
@@ -91,19 +91,19 @@ def env_value(container: Container, name: str) -> str | None:
     return None
 
 
-def dress(container: Container, component: Component, image: str) -> Container:
-    """Give a container the image, the resources and the arguments of its component."""
-    container |= {"image": image, "imagePullPolicy": component.pull_policy}
-    if component.resources:
-        container["resources"] = dict(component.resources)
-    if component.args:
-        container["args"] = list(component.args)
+def apply_operand(container: Container, operand: OperandSpec, image: str) -> Container:
+    """Give a container the image, the resources and the arguments of its operand."""
+    container |= {"image": image, "imagePullPolicy": operand.pull_policy}
+    if operand.resources:
+        container["resources"] = dict(operand.resources)
+    if operand.args:
+        container["args"] = list(operand.args)
     return container
 
 
-def pull_secrets(*components: Component) -> list[dict[str, str]]:
-    """The pull secrets of components in order, each once."""
-    names = (name for component in components for name in component.pull_secrets)
+def pull_secrets(*operands: OperandSpec) -> list[dict[str, str]]:
+    """The pull secrets of operands in order, each once."""
+    names = (name for operand in operands for name in operand.pull_secrets)
     return [{"name": name} for name in dict.fromkeys(names)]
 
 
@@ -117,7 +117,7 @@ def containers_of(pod: Item) -> list[Container]:
     return [*(pod.get("initContainers") or []), *pod["containers"]]
 
 
-def put_volumes(pod: Item, items: t.Iterable[Item]) -> None:
+def add_volumes(pod: Item, items: t.Iterable[Item]) -> None:
     """Add volumes that the pod lacks by name."""
     names = {item["name"] for item in pod["volumes"]}
     pod["volumes"] += [item for item in items if item["name"] not in names]

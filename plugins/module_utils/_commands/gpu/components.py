@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..._gpu.nodes import DEPLOY
-from ..._gpu.upgrade import names
+from ..._gpu.upgrade import labels
 
 DRIVER, TOOLKIT, VALIDATOR, PLUGIN = (
     "driver",
@@ -31,12 +31,12 @@ class Component:
         """The label of the nodes where it runs."""
         return f"{DEPLOY}{self.name}"
 
-    def owns(self, labels: t.Mapping[str, str]) -> bool:
+    def owns(self, pod_labels: t.Mapping[str, str]) -> bool:
         """Whether pods with these labels are of it."""
-        key, _sign, value = names.DRIVER_PODS.partition("=")
-        app = labels.get("app") or ""
+        key, _sign, value = labels.DRIVER_PODS.partition("=")
+        app = pod_labels.get("app") or ""
         if self.name == DRIVER:
-            return labels.get(key) == value or app.startswith(self.app)
+            return pod_labels.get(key) == value or app.startswith(self.app)
         return app == self.app
 
 

@@ -72,11 +72,13 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
     since = str(ready.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp") or "")
     container = _first_unready(status)
     if why := why_not_ready(pod).lstrip(",: "):
-        return _of_fault(component, container, since, why)
+        return _diagnose_fault(component, container, since, why)
     if (container.get("state") or {}).get("running"):
         inits = {item.get("name") for item in status.get(_STATUSES[0]) or []}
-        found = _of_running(component, container, since, is_init=container.get("name") in inits)
-        return replace(found, advice=_of_probes(events))
+        found = _diagnose_running(
+            component, container, since, is_init=container.get("name") in inits
+        )
+        return replace(found, advice=_explain_probes(events))
     if told := next(iter(events), ""):
         waits, advice = f"its containers to be made: {_clean(told)}", explain_log(told)
         needs = TOOLKIT if lacks_runtime(told) else ""
@@ -84,12 +86,12 @@ def diagnose(component: Component, pod: Json, events: t.Iterable[str] = ()) -> D
     return Diagnosis("its containers to start", since)
 
 
-def _of_fault(component: Component, container: Json, since: str, why: str) -> Diagnosis:
+def _diagnose_fault(component: Component, container: Json, since: str, why: str) -> Diagnosis:
     """A container cannot start, or ends again and again."""
     state, name = container.get("state") or {}, str(container.get("name") or "")
     reason = str((state.get("waiting") or {}).get("reason") or "")
     if reason in _PULLING:
-        return _of_image(component, container, since, why)
+        return _diagnose_pull(component, container, since, why)
     has_run = bool(container.get("lastState") or state.get("running") or state.get("terminated"))
     return Diagnosis(
         why,
@@ -101,7 +103,9 @@ def _of_fault(component: Component, container: Json, since: str, why: str) -> Di
     )
 
 
-def _of_running(component: Component, container: Json, since: str, *, is_init: bool) -> Diagnosis:
+def _diagnose_running(
+    component: Component, container: Json, since: str, *, is_init: bool
+) -> Diagnosis:
     """A container runs, and is not done or not ready yet."""
     name = str(container.get("name") or "")
     main = _MAIN.get(component.name, "its container to be ready")
@@ -113,13 +117,13 @@ def _of_running(component: Component, container: Json, since: str, *, is_init: b
     )
 
 
-def _of_probes(events: t.Iterable[str]) -> str:
+def _explain_probes(events: t.Iterable[str]) -> str:
     """What the output of probes means, which is in no log."""
     said = (explain_log(event) for event in events if event.startswith(_PROBE))
     return next(filter(None, said), "")
 
 
-def _of_image(component: Component, container: Json, since: str, why: str) -> Diagnosis:
+def _diagnose_pull(component: Component, container: Json, since: str, why: str) -> Diagnosis:
     image = str(container.get("image") or "")
     advice = explain_pull(why)
     if component.name == DRIVER and advice == "the registry has no such image":

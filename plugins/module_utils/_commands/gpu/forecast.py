@@ -12,14 +12,14 @@ import typing as t
 from dataclasses import asdict, dataclass, field
 
 from ..._base.types import Json
-from ..._gpu.upgrade import names
+from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.controller import take_step
 from ..._gpu.upgrade.pods import name_of_pod
 from ..._gpu.upgrade.policy import UpgradePolicy
-from ..._gpu.upgrade.scene import Scene
 from ..._gpu.upgrade.services import Services, node_of
+from ..._gpu.upgrade.snapshot import UpgradeSnapshot
 from ..._gpu.upgrade.step import Step
-from .world import World, gpus_of
+from .simulated_upgrade import SimulatedUpgrade, gpus_of
 
 _MAX_STEPS = 20_000
 _MAX_WAITS = 5
@@ -88,7 +88,7 @@ class Forecast:
     @property
     def problems(self) -> list[NodePlan]:
         """The nodes that do not end upgraded."""
-        return [item for item in self.nodes if item.state != names.DONE]
+        return [item for item in self.nodes if item.state != states.DONE]
 
     def to_dict(self) -> Json:
         """As plain data."""
@@ -100,40 +100,45 @@ class Forecast:
         }
 
 
-def foresee(world: World, policies: t.Mapping[str | None, UpgradePolicy]) -> Forecast:
-    """Take steps until nothing moves any more; the policies by the `Scene.owner` of their nodes."""
+def forecast_upgrade(
+    simulation: SimulatedUpgrade, policies: t.Mapping[str | None, UpgradePolicy]
+) -> Forecast:
+    """Take steps until nothing changes.
+
+    ``policies``: the upgrade policies by the `UpgradeSnapshot.owner` of their nodes.
+    """
     record, steps = _Record(), dict[str | None, Step]()
     for _number in range(_MAX_STEPS):
         has_changed = False
         for owner, policy in policies.items():
-            scene = world.scene(owner)
-            record.count(scene.services)
-            steps[owner] = step = take_step(scene, policy)
-            record.note(step, scene)
-            played = world.play(step)
-            record.end(played.ended, scene.services)
+            snapshot = simulation.snapshot(owner)
+            record.count(snapshot.services)
+            steps[owner] = step = take_step(snapshot, policy)
+            record.note(step, snapshot)
+            played = simulation.play(step)
+            record.end(played.ended, snapshot.services)
             has_changed |= played.has_changed
         if not has_changed and not any(
-            _go_on(world, steps[owner], policy) for owner, policy in policies.items()
+            _advance(simulation, steps[owner], policy) for owner, policy in policies.items()
         ):
-            return record.close(world, steps.values(), is_complete=True)
-    return record.close(world, steps.values(), is_complete=False)
+            return record.close(simulation, steps.values(), is_complete=True)
+    return record.close(simulation, steps.values(), is_complete=False)
 
 
-def _go_on(world: World, step: Step, policy: UpgradePolicy) -> bool:
+def _advance(simulation: SimulatedUpgrade, step: Step, policy: UpgradePolicy) -> bool:
     """Let jobs end, or else time pass until a limit is reached; whether there is such a thing."""
     selector = policy.waiting.selector
-    jobs = [item.node.name for item in step.nodes if item.state == names.JOBS]
-    if selector and [node for node in jobs if world.finish(node, selector)]:
+    jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
+    if selector and [node for node in jobs if simulation.finish(node, selector)]:
         return True
-    limits = {names.POD_DELETION: policy.pod_deletion.seconds}
-    limits[names.DRAIN] = policy.drain.seconds if policy.drain else 0
+    limits = {states.POD_DELETION: policy.pod_deletion.seconds}
+    limits[states.DRAIN] = policy.drain.seconds if policy.drain else 0
     found = [
         limits[item.state]
         for item in step.nodes
-        if limits.get(item.state) and item.node.since[1] != names.HELD
+        if limits.get(item.state) and item.node.since[1] != labels.HELD
     ]
-    world.now += max(found, default=0)
+    simulation.now += max(found, default=0)
     return bool(found)
 
 
@@ -159,13 +164,13 @@ class _Record:
             homeless = sum(replica.is_unschedulable for replica in item.replicas)
             plan.homeless = max(plan.homeless, homeless)
 
-    def note(self, step: Step, scene: Scene) -> None:
+    def note(self, step: Step, snapshot: UpgradeSnapshot) -> None:
         """Note which nodes begin, and what they wait for."""
         for item in step.nodes:
             plan = self._nodes.setdefault(item.node.name, NodePlan(item.node.name, item.node.state))
-            if item.node.state in names.RUNNING and not plan.order:
-                self._begin(plan, scene)
-            has_failed = item.node.state == names.FAILED != plan.before  # told when it did
+            if item.node.state in states.RUNNING and not plan.order:
+                self._begin(plan, snapshot)
+            has_failed = item.node.state == states.FAILED != plan.before  # told when it did
             if item.is_held and not has_failed and item.waits not in plan.waits[:_MAX_WAITS]:
                 plan.waits.append(item.waits)
             plan.notes += [note for note in item.notes if note not in plan.notes]
@@ -179,9 +184,11 @@ class _Record:
             if service and node not in self._services[str(service)].nodes:
                 self._services[str(service)].nodes.append(node)
 
-    def close(self, world: World, steps: t.Iterable[Step], *, is_complete: bool) -> Forecast:
+    def close(
+        self, simulation: SimulatedUpgrade, steps: t.Iterable[Step], *, is_complete: bool
+    ) -> Forecast:
         """The forecast; ``steps``: the last ones, which change nothing."""
-        self.count(world.scene().services)
+        self.count(simulation.snapshot().services)
         ends = [item for step in steps for item in step.nodes]
         for item in ends:
             plan = self._nodes[item.node.name]
@@ -191,7 +198,7 @@ class _Record:
         nodes = [
             plan
             for plan in self._nodes.values()
-            if plan.order or plan.waits or plan.state not in (names.DONE, names.UNKNOWN)
+            if plan.order or plan.waits or plan.state not in (states.DONE, states.UNKNOWN)
         ]
         nodes.sort(key=lambda plan: (not plan.order, plan.order, plan.node))
         services = [
@@ -200,16 +207,16 @@ class _Record:
         services.sort(key=lambda plan: (plan.namespace, plan.name))
         return Forecast(nodes, services, len(ends), is_complete)
 
-    def _begin(self, plan: NodePlan, scene: Scene) -> None:
+    def _begin(self, plan: NodePlan, snapshot: UpgradeSnapshot) -> None:
         self._begun += 1
         plan.order = self._begun
         plan.meanwhile = sorted(
             node.name
-            for node in scene.nodes
-            if node.state in names.RUNNING and node.name != plan.node
+            for node in snapshot.nodes
+            if node.state in states.RUNNING and node.name != plan.node
         )
 
 
 def _is_driver(pod: Json) -> bool:
-    key, _sign, value = names.DRIVER_PODS.partition("=")
+    key, _sign, value = labels.DRIVER_PODS.partition("=")
     return bool((pod["metadata"].get("labels") or {}).get(key) == value)

@@ -17,9 +17,9 @@ from ..._base.types import Json
 from ..._engine.conditions import find_condition
 from ..._gpu.cluster import POLICIES
 from ..._gpu.nodes import DEPLOY, GPU_PRESENT, GPU_PRODUCTS
-from ..._gpu.upgrade import names
-from ..._gpu.upgrade.scene import Node, parse_seconds
+from ..._gpu.upgrade import labels, states
 from ..._gpu.upgrade.services import node_of
+from ..._gpu.upgrade.snapshot import Node, parse_seconds
 from ..._gpu.upgrade.step import Step
 from .components import COMPONENTS, DRIVER, TOOLKIT, VALIDATOR, Component
 from .diagnosis import Diagnosis, diagnose
@@ -86,7 +86,7 @@ class NodeStatus:
 
 
 @dataclass(frozen=True)
-class Sight:
+class StackView:
     """What is known: nodes and pods in outline, DaemonSets, warnings by the uid of a pod."""
 
     nodes: t.Sequence[Json]
@@ -96,7 +96,7 @@ class Sight:
     step: Step = field(default_factory=lambda: Step(()))
 
 
-def status_of_nodes(sight: Sight) -> list[NodeStatus]:
+def status_of_nodes(sight: StackView) -> list[NodeStatus]:
     """The nodes that have GPUs, those with problems first."""
     waits = {item.node.name: item for item in sight.step.nodes}
     deployed = {
@@ -109,7 +109,7 @@ def status_of_nodes(sight: Sight) -> list[NodeStatus]:
         if _has_gpus(live):
             status = _status_of(Node(live), sight, deployed)
             step = waits.get(status.node)
-            if step and (step.node.state in names.RUNNING or step.is_held):
+            if step and (step.node.state in states.RUNNING or step.is_held):
                 status.upgrade = step.node.state
                 _add_upgrade(
                     status, step.node, step.waits or f"{step.state} to begin", step.is_stuck
@@ -141,7 +141,7 @@ def with_logs(nodes: t.Iterable[NodeStatus], logs: t.Mapping[Log, str]) -> list[
     ]
 
 
-def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[str]:
+def find_stack_problems(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[str]:
     """What is wrong with the whole: no policy, no NFD labels, and what the policy's status says."""
     if not policies:
         return [f"there is no {POLICIES.kind}: nothing is deployed"]
@@ -164,7 +164,7 @@ def overall_faults(policies: t.Sequence[Json], nodes: t.Sequence[Json]) -> list[
     return found
 
 
-def _status_of(node: Node, sight: Sight, deployed: t.Collection[str]) -> NodeStatus:
+def _status_of(node: Node, sight: StackView, deployed: t.Collection[str]) -> NodeStatus:
     if node.label(_OPERANDS) == "false":
         return NodeStatus(node.name, OFF)
     if node.label(GPU_PRESENT) != "true":
@@ -264,7 +264,7 @@ def _leads_to(parents: t.Mapping[str, str], name: str, root: str) -> bool:
 
 def _add_upgrade(status: NodeStatus, node: Node, waits: str, is_stuck: bool) -> None:
     seconds, _word = node.since
-    seconds = seconds or parse_seconds(node.annotation(names.VALIDATION_SINCE))
+    seconds = seconds or parse_seconds(node.annotation(labels.VALIDATION_SINCE))
     since = datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else ""
     trouble = Trouble("driver upgrade", "", _short(waits), since, is_fault=is_stuck)
     status.troubles.insert(0, trouble)

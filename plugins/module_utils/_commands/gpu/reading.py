@@ -18,13 +18,13 @@ from ..._engine.outlines import outline
 from ..._engine.reads import ReadObjects, ReadOutlines
 from ..._gpu.app import StackApp
 from ..._gpu.cluster import NVIDIA_DRIVERS, POLICIES, in_order
-from ..._gpu.upgrade import names
+from ..._gpu.upgrade import labels
 from ..._gpu.upgrade.policy import NOT_UPGRADED, Upgrades
 from ..._kinds import kind_of
 from .components import COMPONENTS
 from .log_causes import MAX_LOG
 from .node_status import Log
-from .world import World
+from .simulated_upgrade import SimulatedUpgrade
 
 _SANDBOXES = f"sandboxWorkloads.enabled is true: {NOT_UPGRADED}"
 _MAX_WARNINGS = 3
@@ -72,7 +72,7 @@ def _app(read: ReadObjects, item: Json) -> StackApp:
     return t.cast(StackApp, kind_of({"kind": read.kind}).app(item, Observed({})))
 
 
-def read_world(client: Client, is_guarded: bool | None = None) -> World:
+def read_simulation(client: Client, is_guarded: bool | None = None) -> SimulatedUpgrade:
     """The cluster as an upgrade sees it; all pods in outline."""
     reader = Reader(client)
 
@@ -81,15 +81,15 @@ def read_world(client: Client, is_guarded: bool | None = None) -> World:
 
     pods = list(_list_pods(client))
     has_claims = any((pod.get("spec") or {}).get("resourceClaims") for pod in pods)
-    return World(
+    return SimulatedUpgrade(
         nodes=outlines("Node"),
         pods=pods,
-        revisions=outlines("ControllerRevision", names.DRIVER_PODS),
+        revisions=outlines("ControllerRevision", labels.DRIVER_PODS),
         budgets=reader.list_objects("PodDisruptionBudget") or [],
         workloads=[
             item
             for kind in ("Deployment", "LeaderWorkerSet")
-            for item in outlines(kind, names.SERVICE_PODS)
+            for item in outlines(kind, labels.SERVICE_PODS)
         ],
         claims=outlines("ResourceClaim") if has_claims else [],
         now=int(datetime.now(UTC).timestamp()),

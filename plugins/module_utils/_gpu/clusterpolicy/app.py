@@ -12,17 +12,17 @@ from ..._engine.desired import Patch
 from ..._engine.reads import ReadPresence
 from ..app import StackApp
 from ..cluster import NODES, POLICIES, active_policy, find_obstacle
-from ..component import Component
 from ..images import resolve_image
 from ..nodes import Nodes, owner_of
+from ..operand_spec import OperandSpec
 from ..stack import Stack
-from ..upgrade import names
+from ..upgrade import states
 from ..upgrade.policy import NOT_UPGRADED, WHERE, Upgrades
 from ..upgrade.reads import upgrade_step
-from ..upgrade.scene import NOBODY, Node
+from ..upgrade.snapshot import NO_DRIVER, Node
 from ..upgrade.step import Step
 from .node_labels import labelled, node_patch
-from .spec import Policy, parse_spec
+from .spec import ClusterPolicySpec, parse_spec
 
 SERVICE_MONITORS = ReadPresence(
     "CustomResourceDefinition", "", "servicemonitors.monitoring.coreos.com"
@@ -34,7 +34,7 @@ class PolicyApp(StackApp):
     """A ClusterPolicy, what was observed around it, and how to build its children."""
 
     @cached_property
-    def spec(self) -> Policy:
+    def spec(self) -> ClusterPolicySpec:
         """The parsed spec."""
         return parse_spec(self.resource.get("spec") or {})
 
@@ -84,20 +84,20 @@ class PolicyApp(StackApp):
 
         Nodes of an NVIDIADriver are its own affair.
         """
-        owner = NOBODY if self.stack.uses_driver_resources else None
+        owner = NO_DRIVER if self.stack.uses_driver_resources else None
         return upgrade_step(self.observed, self.namespace, self.spec.upgrade_policy, owner)
 
     @property
     def has_driver_upgrade(self) -> bool:
         """Whether an NVIDIADriver upgrades the driver of a node, or failed to."""
         return self.stack.uses_driver_resources and any(
-            owner_of(node) and Node(node).state not in (names.UNKNOWN, names.DONE)
+            owner_of(node) and Node(node).state not in (states.UNKNOWN, states.DONE)
             for node in self.observed.get(NODES.key) or []
         )
 
     def upgrades(self, *, is_assumed: bool) -> Upgrades:
         """How its own drivers are upgraded, and why not; NimError if the spec is invalid."""
-        is_off = not self.spec.driver.component.is_enabled
+        is_off = not self.spec.driver.operand.is_enabled
         if is_off and not is_assumed:
             return Upgrades(reasons=(_DISABLED,))
         policy = self.spec.given_policy
@@ -108,9 +108,9 @@ class PolicyApp(StackApp):
 
     # images
 
-    def image(self, component: Component, variable: str) -> str:
-        """The image of a component; NimError if the spec gives only a part of one."""
-        return resolve_image(component, variable, self.observed)
+    def image(self, operand: OperandSpec, variable: str) -> str:
+        """The image of a operand; NimError if the spec gives only a part of one."""
+        return resolve_image(operand, variable, self.observed)
 
     @property
     def validator_image(self) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from ..._base.types import Manifest
 from .. import scripts
-from ..kept import keep_texts
 from ..nodes import DEPLOY
 from ..pods import (
     APP,
@@ -21,10 +20,11 @@ from ..pods import (
     Item,
     containers_of,
     mount,
-    put_envs,
     set_env,
+    set_env_vars,
     set_path,
 )
+from ..preserve_live import keep_texts
 from .app import PolicyApp
 from .spec import DaemonSets
 
@@ -63,14 +63,14 @@ def build_daemon_set(app: PolicyApp, workload: Workload, pod: Item) -> Manifest:
     own = {APP: name, **workload.labels}
     extra = {key: value for key, value in spec.labels.items() if key not in (APP, PART_OF)}
     _complete(app, workload, pod)
-    of_pods = {
+    pod_annotations = {
         **workload.annotations,
         **_use_gpus(app, pod, workload.gpu_container),
         **spec.annotations,
     }
     template: Item = {"metadata": {"labels": {**own, **extra}}, "spec": pod}
-    if of_pods:
-        template["metadata"]["annotations"] = of_pods
+    if pod_annotations:
+        template["metadata"]["annotations"] = pod_annotations
     constraint = {"openshift.io/scc": workload.constraint} if workload.constraint else {}
     manifest = app.child(
         "DaemonSet",
@@ -134,12 +134,12 @@ def place_on_host(app: PolicyApp, pod: Item) -> None:
             set_env(container, "DRIVER_INSTALL_DIR", spec.driver_dir)
             set_env(container, "DRIVER_INSTALL_DIR_CTR_PATH", spec.driver_dir)
         if field := _ENV_FIELDS.get(container["name"]):
-            put_envs(container, spec.validation_env[field])
+            set_env_vars(container, spec.validation_env[field])
 
 
 def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/run/nvidia") -> Item:
     """The init container that waits for the container toolkit."""
-    return _of_validator(
+    return _use_validator_image(
         app,
         {
             "name": TOOLKIT_VALIDATION,
@@ -154,7 +154,7 @@ def wait_for_toolkit(app: PolicyApp, volume: str = "run-nvidia", path: str = "/r
 
 def validate(app: PolicyApp, name: str, env: list[Item], mounts: list[Item]) -> Container:
     """An init container that validates a part of the node."""
-    return _of_validator(
+    return _use_validator_image(
         app,
         {
             "name": name,
@@ -167,7 +167,7 @@ def validate(app: PolicyApp, name: str, env: list[Item], mounts: list[Item]) -> 
     )
 
 
-def _of_validator(app: PolicyApp, container: Container) -> Container:
+def _use_validator_image(app: PolicyApp, container: Container) -> Container:
     """Give a container the validator's image and resources."""
     validator = app.spec.validator
     container |= {"image": app.validator_image, "imagePullPolicy": validator.pull_policy}

@@ -13,10 +13,10 @@ from ..._engine.metadata import controller_of
 from ..cluster import POLICIES
 from ..upgrade.step import Step
 from .app import PolicyApp
-from .order import STATES
-from .state import State
-from .states import driver
-from .states.driver import orphans, shared_child
+from .operand import Operand
+from .operands import driver
+from .operands.driver import orphans, shared_child
+from .order import OPERANDS
 
 _POD_SECURITY = tuple(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "audit", "warn"))
 
@@ -30,12 +30,12 @@ def desired(app: PolicyApp) -> Desired:
     children: list[Child] = []
     unwanted: list[tuple[str, str]] = []
     orphaned = orphans(app) if app.stack.uses_driver_resources else []
-    failure = _find_fault(app)
-    for state in () if failure else STATES:
+    failure = _find_spec_error(app)
+    for operand in () if failure else OPERANDS:
         try:
-            _add(app, state, children, unwanted)
+            _add(app, operand, children, unwanted)
         except NimError as error:
-            failure = NimError(f"Failed to reconcile {state.name}: {error}", reason=error.reason)
+            failure = NimError(f"Failed to reconcile {operand.name}: {error}", reason=error.reason)
             break
     patches = _patches(app)
     try:
@@ -53,17 +53,17 @@ def desired(app: PolicyApp) -> Desired:
     )
 
 
-def is_served(app: PolicyApp, state: State) -> bool:
+def is_served(app: PolicyApp, operand: Operand) -> bool:
     """Whether a state is enabled, and ours to make."""
-    return state.is_enabled(app.spec) and not _is_handed_over(app, state)
+    return operand.is_enabled(app.spec) and not _is_handed_over(app, operand)
 
 
-def _is_handed_over(app: PolicyApp, state: State) -> bool:
+def _is_handed_over(app: PolicyApp, operand: Operand) -> bool:
     """Whether resources of kind NVIDIADriver do what the state does."""
-    return state is driver.STATE and app.stack.uses_driver_resources
+    return operand is driver.OPERAND and app.stack.uses_driver_resources
 
 
-def _find_fault(app: PolicyApp) -> NimError | None:
+def _find_spec_error(app: PolicyApp) -> NimError | None:
     """Why fields of the spec exclude each other, None if they do not."""
     if app.spec.has_nri:
         for is_there, what in (
@@ -79,26 +79,26 @@ def _find_fault(app: PolicyApp) -> NimError | None:
 
 
 def _add(
-    app: PolicyApp, state: State, children: list[Child], unwanted: list[tuple[str, str]]
+    app: PolicyApp, operand: Operand, children: list[Child], unwanted: list[tuple[str, str]]
 ) -> None:
     """The children of a state, and those that it does not want.
 
     NimError if one cannot be built: then those before it are written, and nothing is deleted.
     """
-    if _is_handed_over(app, state):
+    if _is_handed_over(app, operand):
         children.append(shared_child(app))
         return
     wanted = set()
-    if is_served(app, state):
-        for manifest in state.children(app):
+    if is_served(app, operand):
+        for manifest in operand.children(app):
             wanted.add((manifest["kind"], manifest["metadata"]["name"]))
             if not is_leaving(app, app.observed.get(key_of(manifest))):
                 is_left_alone = manifest["kind"] == "ServiceAccount"
                 children.append(Child(manifest, create_only=is_left_alone))
     unwanted += [
         name
-        for name in state.names(app)
-        if name not in wanted and not (is_served(app, state) and state.keeps(app, *name))
+        for name in operand.names(app)
+        if name not in wanted and not (is_served(app, operand) and operand.keeps(app, *name))
     ]
 
 

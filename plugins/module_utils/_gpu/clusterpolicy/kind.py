@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..._engine.api_resources import ApiResource
 from ..._engine.kind import Access, Kind, Rule
 from ..access import (
-    OF_UPGRADES,
     RESOURCES,
-    of_constraints,
-    of_permissions,
+    UPGRADE_ACCESS,
+    constraint_access,
+    rbac_access,
 )
 from ..nodes import NODE_FACTS
 from .app import PolicyApp
@@ -50,8 +50,8 @@ KIND = Kind(
         Access("RuntimeClass", "list read write delete", "how containers get GPUs"),
         Access("DaemonSet", "list read write delete", "the components"),
         Access("Pod", "list delete", "why a component is not ready; outdated drivers end"),
-        *OF_UPGRADES,
-        *of_permissions("the components"),
+        *UPGRADE_ACCESS,
+        *rbac_access("the components"),
         Access("ConfigMap", "read write delete", "their scripts and configurations"),
         Access("Secret", "read", "whether that of the driver's environment exists"),
         Access("Service", "read write delete", "their metrics"),
@@ -79,7 +79,7 @@ KIND = Kind(
             _GRANTED,
         ),
         Rule("resource.k8s.io", "resourceclaims", "get list", _GRANTED),
-        of_constraints(_GRANTED),
+        constraint_access(_GRANTED),
     ),
     resources={
         **RESOURCES,

@@ -21,8 +21,8 @@ from ..nodes import (
     labels_of,
     owner_of,
 )
-from ..upgrade.names import ENABLED
-from .spec import Policy as Spec
+from ..upgrade.labels import ENABLED
+from .spec import ClusterPolicySpec
 
 MIG_CONFIG = "nvidia.com/mig.config"
 
@@ -43,7 +43,7 @@ _MIG_PRODUCTS = ("h100", "a100", "a30")
 Node = Manifest
 
 
-def node_patch(spec: Spec, node: Node) -> Patch:
+def node_patch(spec: ClusterPolicySpec, node: Node) -> Patch:
     """What to set on a node, and to take back."""
     return Patch("Node", node, tuple(_fields(spec, node)))
 
@@ -62,7 +62,7 @@ def labelled(patch: Patch) -> Node:
     return {**node, "metadata": {**node["metadata"], "labels": labels}}
 
 
-def _fields(spec: Spec, node: Node) -> t.Iterator[Field]:
+def _fields(spec: ClusterPolicySpec, node: Node) -> t.Iterator[Field]:
     labels = labels_of(node)
     is_marked, has_gpu = labels.get(GPU_PRESENT) == "true", _has_gpu(labels)
     if has_gpu != is_marked:
@@ -80,7 +80,7 @@ def _fields(spec: Spec, node: Node) -> t.Iterator[Field]:
         yield _annotation(ABSENT)
 
 
-def _deploy_labels(spec: Spec, labels: t.Mapping[str, str]) -> t.Iterator[Field]:
+def _deploy_labels(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> t.Iterator[Field]:
     for name in _CONTAINER:
         yield _label(f"{DEPLOY}{name}", "true", Policy.FILL)
     for name in _OTHERS:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from .state import State
-from .states import (
+from .operand import Operand
+from .operands import (
     dcgm,
     dcgm_exporter,
     device_plugin,
@@ -21,17 +21,17 @@ from .states import (
     validation,
 )
 
-STATES: tuple[State, ...] = (
-    prerequisites.STATE,
-    operator_metrics.STATE,
-    driver.STATE,
-    toolkit.STATE,
-    validation.STATE,
-    device_plugin.STATE,
-    mps.STATE,
-    dcgm.STATE,
-    dcgm_exporter.STATE,
-    feature_discovery.STATE,
-    mig_manager.STATE,
-    node_status_exporter.STATE,
+OPERANDS: tuple[Operand, ...] = (
+    prerequisites.OPERAND,
+    operator_metrics.OPERAND,
+    driver.OPERAND,
+    toolkit.OPERAND,
+    validation.OPERAND,
+    device_plugin.OPERAND,
+    mps.OPERAND,
+    dcgm.OPERAND,
+    dcgm_exporter.OPERAND,
+    feature_discovery.OPERAND,
+    mig_manager.OPERAND,
+    node_status_exporter.OPERAND,
 )

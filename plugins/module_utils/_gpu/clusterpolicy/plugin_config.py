@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from ..component import Component
+from ..operand_spec import OperandSpec
 from ..pods import (
     NODE_NAME,
     PRIVILEGED,
     Container,
     Item,
+    add_volumes,
     config_map,
     mount,
-    put_volumes,
     set_env,
 )
 from .app import PolicyApp
@@ -22,17 +22,17 @@ _FILE = "/config/config.yaml"
 
 
 def add_plugin_config(
-    app: PolicyApp, pod: Item, main: Container, component: Component, process: str
+    app: PolicyApp, pod: Item, main: Container, operand: OperandSpec, process: str
 ) -> None:
     """Give a container the configuration of its node; ``process`` reloads it upon a signal."""
     source = app.spec.plugin.config
     if not source:
         return
     set_env(main, "CONFIG_FILE", _FILE)
-    pod["initContainers"].append(_manager(app, component, ""))
-    pod["containers"].append(_manager(app, component, process))
+    pod["initContainers"].append(_manager(app, operand, ""))
+    pod["containers"].append(_manager(app, operand, process))
     main["volumeMounts"] += _mounts(source)
-    put_volumes(pod, [config_map(source, source), {"name": "config", "emptyDir": {}}])
+    add_volumes(pod, [config_map(source, source), {"name": "config", "emptyDir": {}}])
     if not pod.get("hostPID"):
         pod["shareProcessNamespace"] = True
 
@@ -41,7 +41,7 @@ def _mounts(source: str) -> list[Item]:
     return [mount("config", "/config"), mount(source, "/available-configs")]
 
 
-def _manager(app: PolicyApp, component: Component, process: str) -> Container:
+def _manager(app: PolicyApp, operand: OperandSpec, process: str) -> Container:
     """The container that copies the configuration; without ``process``, it does so once."""
     plugin = app.spec.device_plugin
     once, signals = ("false", "true") if process else ("true", "false")
@@ -70,6 +70,6 @@ def _manager(app: PolicyApp, component: Component, process: str) -> Container:
         set_env(container, "SIGNAL", "1")
         set_env(container, "PROCESS_TO_SIGNAL", process)
         container["securityContext"] = PRIVILEGED
-    if component.resources:
-        container["resources"] = dict(component.resources)
+    if operand.resources:
+        container["resources"] = dict(operand.resources)
     return container

@@ -8,16 +8,16 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild, ReadObject
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
+from ..daemonset_problems import unready_pods
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
 from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads
-from ..why import pods_of
 from .app import SERVICE_MONITORS, PolicyApp
-from .order import STATES
-from .states.prerequisites import RUNTIME_CLASSES
+from .operands.prerequisites import RUNTIME_CLASSES
+from .order import OPERANDS
 
-_OF_STACK = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
+_STACK_READS = (SERVICE_MONITORS, NODES, RUNTIME_CLASSES, DAEMON_SETS, NVIDIA_DRIVERS)
 
 
 def reads(app: PolicyApp) -> list[Read]:
@@ -27,8 +27,8 @@ def reads(app: PolicyApp) -> list[Read]:
         return found
     if not app.is_active or app.obstacle:
         return found
-    found += _OF_STACK
-    if not all(app.observed.has(read.key) for read in _OF_STACK):
+    found += _STACK_READS
+    if not all(app.observed.has(read.key) for read in _STACK_READS):
         return found
     return [*found, *_inputs(app), *_children(app), *_pods(app), *_upgrade(app)]
 
@@ -36,7 +36,7 @@ def reads(app: PolicyApp) -> list[Read]:
 def _inputs(app: PolicyApp) -> list[Read]:
     """What the spec names."""
     namespace, driver = app.namespace, app.spec.driver
-    found = pool_reads(driver, namespace) if driver.component.is_enabled else []
+    found = pool_reads(driver, namespace) if driver.operand.is_enabled else []
     if app.spec.has_pod_security_labels:
         found.append(ReadObject("Namespace", "", namespace))
     return found
@@ -46,8 +46,8 @@ def _children(app: PolicyApp) -> list[Read]:
     """All objects that the stack may have."""
     return [
         ReadChild(kind, app.namespace, name)
-        for state in STATES
-        for kind, name in state.names(app)
+        for operand in OPERANDS
+        for kind, name in operand.names(app)
         if kind != "ServiceMonitor" or app.has_service_monitors
     ]
 
@@ -64,9 +64,9 @@ def _upgrade(app: PolicyApp) -> list[Read]:
 def _pods(app: PolicyApp) -> list[Read]:
     """The pods of DaemonSets that are not ready: they tell why, and on which node."""
     found = list[Read]()
-    for state in STATES:
-        for name in state.daemon_sets(app):
+    for operand in OPERANDS:
+        for name in operand.daemon_sets(app):
             live = app.live("DaemonSet", name)
             if live and not is_ready(live):
-                found.append(pods_of(app, name))
+                found.append(unready_pods(app, name))
     return found

@@ -12,9 +12,9 @@ from ..._base.errors import NimError
 from ..._base.quantity import is_count_or_percentage
 from ..._base.types import Fields
 from ..._builders.env import EnvVar
-from ..component import Component, parse_component
 from ..driver.spec import Driver, Sources, parse_driver
 from ..fields import block, flag, given, text
+from ..operand_spec import OperandSpec, parse_operand
 from ..stack import Stack, parse_stack
 from ..upgrade.policy import UpgradePolicy, parse_policy
 
@@ -72,7 +72,7 @@ class DaemonSets:
 
 @dataclass(frozen=True)
 class Exporter:
-    """`spec.dcgmExporter`, besides the component.
+    """`spec.dcgmExporter`, besides the operand.
 
     ``metrics``: the ConfigMap with the metrics to export. ``job_mapping_dir``: the directory of the
     node that maps GPUs to jobs. Both are empty if they are not used. ``has_labels``, ``has_uids``:
@@ -93,7 +93,7 @@ class Exporter:
 
 @dataclass(frozen=True)
 class Mig:
-    """How GPUs are divided: `spec.mig` and `spec.migManager`, besides the component.
+    """How GPUs are divided: `spec.mig` and `spec.migManager`, besides the operand.
 
     ``strategy``: how MIG devices are offered; empty if it is not said. ``config``: the ConfigMap
     with the configurations; ``has_own_config``: the spec names it. ``default``: the configuration
@@ -110,7 +110,7 @@ class Mig:
 
 @dataclass(frozen=True)
 class Plugin:
-    """`spec.devicePlugin`, besides the component.
+    """`spec.devicePlugin`, besides the operand.
 
     ``mps_root``: the directory of the Multi-Process Service on the node. ``config``: the ConfigMap
     with configurations, and ``default``: that of nodes without a label; both may be empty.
@@ -122,7 +122,7 @@ class Plugin:
 
 
 @dataclass(frozen=True)
-class Policy:
+class ClusterPolicySpec:
     """What a ClusterPolicy asks for.
 
     ``has_cdi``: the Container Device Interface is used; ``has_nri``: the NRI plugin is, instead of
@@ -136,14 +136,14 @@ class Policy:
     stack: Stack
     driver: Driver
     upgrade: Fields
-    toolkit: Component
-    device_plugin: Component
-    dcgm: Component
-    dcgm_exporter: Component
-    feature_discovery: Component
-    mig_manager: Component
-    validator: Component
-    node_status_exporter: Component
+    toolkit: OperandSpec
+    device_plugin: OperandSpec
+    dcgm: OperandSpec
+    dcgm_exporter: OperandSpec
+    feature_discovery: OperandSpec
+    mig_manager: OperandSpec
+    validator: OperandSpec
+    node_status_exporter: OperandSpec
     daemonsets: DaemonSets
     plugin: Plugin
     exporter: Exporter
@@ -162,7 +162,7 @@ class Policy:
     @property
     def upgrades_drivers(self) -> bool:
         """Whether outdated drivers are replaced node by node."""
-        has_own = self.driver.component.is_enabled and not self.stack.uses_driver_resources
+        has_own = self.driver.operand.is_enabled and not self.stack.uses_driver_resources
         return has_own and flag(self.upgrade, "autoUpgrade")
 
     @property
@@ -181,22 +181,22 @@ class Policy:
         return f"{self.toolkit_dir}/toolkit/nvidia-cdi-hook" if self.toolkit.is_enabled else ""
 
 
-def parse_spec(spec: Fields) -> Policy:
+def parse_spec(spec: Fields) -> ClusterPolicySpec:
     """The spec; fields that are not given have their defaults."""
     driver_dir = text(spec, "hostPaths", "driverInstallDir")
     stack, driver = parse_stack(spec), block(spec, "driver")
-    return Policy(
+    return ClusterPolicySpec(
         stack=stack,
         driver=parse_driver(driver, spec, _sources(driver), root=stack.root),
         upgrade=block(driver, "upgradePolicy"),
-        toolkit=parse_component(block(spec, "toolkit")),
-        device_plugin=parse_component(block(spec, "devicePlugin")),
-        dcgm=parse_component(block(spec, "dcgm")),
-        dcgm_exporter=parse_component(block(spec, "dcgmExporter")),
-        feature_discovery=parse_component(block(spec, "gfd")),
-        mig_manager=parse_component(block(spec, "migManager")),
-        validator=parse_component(block(spec, "validator")),
-        node_status_exporter=parse_component(block(spec, "nodeStatusExporter"), is_enabled=False),
+        toolkit=parse_operand(block(spec, "toolkit")),
+        device_plugin=parse_operand(block(spec, "devicePlugin")),
+        dcgm=parse_operand(block(spec, "dcgm")),
+        dcgm_exporter=parse_operand(block(spec, "dcgmExporter")),
+        feature_discovery=parse_operand(block(spec, "gfd")),
+        mig_manager=parse_operand(block(spec, "migManager")),
+        validator=parse_operand(block(spec, "validator")),
+        node_status_exporter=parse_operand(block(spec, "nodeStatusExporter"), is_enabled=False),
         daemonsets=_daemon_sets(block(spec, "daemonsets")),
         plugin=_plugin(block(spec, "devicePlugin")),
         exporter=_exporter(block(spec, "dcgmExporter")),

@@ -11,19 +11,19 @@ from ..._base.errors import NimError
 from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
+from ..daemonset_problems import explain
 from ..readiness import is_ready, wakes_when_ready
-from ..upgrade.telling import tell_upgrade
-from ..why import explain
+from ..upgrade.upgrade_status import report_upgrade
 from .app import PolicyApp
 from .desired import is_leaving, is_served
-from .order import STATES
-from .state import State
+from .operand import Operand
+from .order import OPERANDS
 
 READY, ERROR = "Ready", "Error"
 _READY, _NOT_READY, _IGNORED = "ready", "notReady", "ignored"
 _FAILED = "ReconcileFailed"
 _RECONCILED = "ClusterPolicy is ready as all resources have been successfully reconciled"
-_OF_UPGRADE = [
+_DRIVER_UPGRADE = [
     "NVIDIADriver upgrade has not completed",
     "one or more NVIDIADriver-owned Nodes are marked pending, in-progress, or failed",
 ]
@@ -47,8 +47,8 @@ def assess(app: PolicyApp, outcome: Outcome) -> Assessment:
     else:
         _succeed(builder, app)
     if not outcome.failure:
-        tell_upgrade(builder, app.upgrade)
-    builder.triggers = _tell_drivers(app)
+        report_upgrade(builder, app.upgrade)
+    builder.triggers = _trigger_drivers(app)
     return builder.finish()
 
 
@@ -60,7 +60,7 @@ def refuse(app: PolicyApp, error: NimError) -> Assessment:
     return builder.finish()
 
 
-def _tell_drivers(app: PolicyApp) -> list[Annotation]:
+def _trigger_drivers(app: PolicyApp) -> list[Annotation]:
     """Annotations for the NVIDIADrivers, whose pods depend on the spec of this policy."""
     value = f"{app.name} {app.resource['metadata'].get('generation', 0)}"
     return [
@@ -83,11 +83,11 @@ def _ignore(builder: StatusBuilder, app: PolicyApp) -> None:
 
 def _refusals(app: PolicyApp, outcome: Outcome) -> str:
     """What the API server refused, in the words of the state that wants it."""
-    for state in STATES:
-        names = set(state.names(app))
+    for operand in OPERANDS:
+        names = set(operand.names(app))
         for item in outcome.refusals:
             if (item.kind, item.name) in names:
-                return f"Failed to reconcile {state.name}: {item.message}"
+                return f"Failed to reconcile {operand.name}: {item.message}"
     return "; ".join(item.message for item in outcome.refusals)
 
 
@@ -108,19 +108,21 @@ def _fail(builder: StatusBuilder, app: PolicyApp, message: str, outcome: Outcome
 def _waiting(app: PolicyApp) -> list[tuple[str, str]]:
     """The states that are not ready, and why."""
     return [
-        (state.name, why)
-        for state in STATES
-        if is_served(app, state) and (why := "; ".join(_why_not_ready(app, state)))
+        (operand.name, why)
+        for operand in OPERANDS
+        if is_served(app, operand) and (why := "; ".join(_why_not_ready(app, operand)))
     ]
 
 
 def _has_leaving(app: PolicyApp) -> bool:
     """Whether objects of a policy that is gone are waited for, which nobody tells of."""
-    return any(is_leaving(app, app.live(*name)) for state in STATES for name in state.names(app))
+    return any(
+        is_leaving(app, app.live(*name)) for operand in OPERANDS for name in operand.names(app)
+    )
 
 
-def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:
-    for kind, name in state.names(app):
+def _why_not_ready(app: PolicyApp, operand: Operand) -> t.Iterator[str]:
+    for kind, name in operand.names(app):
         live = app.live(kind, name)
         if live is None:
             continue
@@ -133,7 +135,7 @@ def _why_not_ready(app: PolicyApp, state: State) -> t.Iterator[str]:
 def _wait(builder: StatusBuilder, app: PolicyApp, waiting: list[tuple[str, str]]) -> None:
     names = " ".join(name for name, _why in waiting)
     reasons = [f"states not ready: [{names}]"] if waiting else []
-    of_upgrade = _OF_UPGRADE if app.has_driver_upgrade else []
+    of_upgrade = _DRIVER_UPGRADE if app.has_driver_upgrade else []
     message = "; ".join(["ClusterPolicy is not ready", *reasons, *of_upgrade])
     _set_error(builder, "OperandNotReady", message)
     told = "; ".join([*(f"{name}: {why}" for name, why in waiting), *of_upgrade])

@@ -51,9 +51,9 @@ class Files:
     """Volumes, and mounts of the driver, of what loads modules, and of what installs packages."""
 
     volumes: list[Item] = field(default_factory=list)
-    of_driver: list[Item] = field(default_factory=list)
-    of_modules: list[Item] = field(default_factory=list)
-    of_packages: list[Item] = field(default_factory=list)
+    driver_mounts: list[Item] = field(default_factory=list)
+    module_mounts: list[Item] = field(default_factory=list)
+    package_mounts: list[Item] = field(default_factory=list)
 
 
 def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: KeysOf) -> Files:
@@ -65,12 +65,14 @@ def build_files(driver: Driver, system: OperatingSystem, runtime: str, keys_of: 
     _add_licence(files, sources)
     if sources.topology:
         files.volumes.append(config_map(_TOPOLOGY, sources.topology, _TOPOLOGY_FILE))
-        files.of_driver.append(_file(_TOPOLOGY, f"/etc/nvidia/{_TOPOLOGY_FILE}", _TOPOLOGY_FILE))
+        files.driver_mounts.append(
+            _file(_TOPOLOGY, f"/etc/nvidia/{_TOPOLOGY_FILE}", _TOPOLOGY_FILE)
+        )
     if sources.modules:
         keys = keys_of(sources.spelled("modules"), sources.modules)
         mounts = _add_config_map(files, sources.modules, "/drivers", keys)
-        files.of_driver += mounts
-        files.of_modules += mounts
+        files.driver_mounts += mounts
+        files.module_mounts += mounts
     if not driver.is_precompiled:
         _add_packages(files, sources, system, keys_of)
     _add_subscription(files, driver, system, runtime)
@@ -87,10 +89,10 @@ def _add_licence(files: Files, sources: Sources) -> None:
         files.volumes.append(config_map(_LICENCE, sources.licence_config_map, *keys))
     else:
         return
-    files.of_driver.append(_file(_LICENCE, f"/drivers/{_LICENCE_FILE}", _LICENCE_FILE))
+    files.driver_mounts.append(_file(_LICENCE, f"/drivers/{_LICENCE_FILE}", _LICENCE_FILE))
     if sources.has_token:
         path = f"/drivers/ClientConfigToken/{_TOKEN_FILE}"
-        files.of_driver.append(_file(_LICENCE, path, _TOKEN_FILE))
+        files.driver_mounts.append(_file(_LICENCE, path, _TOKEN_FILE))
 
 
 def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_of: KeysOf) -> None:
@@ -105,8 +107,8 @@ def _add_packages(files: Files, sources: Sources, system: OperatingSystem, keys_
             raise NimError(f"{what} configuration not supported for distribution {system.tag}")
         keys = keys_of(sources.spelled(name), source)
         mounts = _add_config_map(files, source, folders[system.id], keys)
-        files.of_driver += mounts
-        files.of_packages += mounts
+        files.driver_mounts += mounts
+        files.package_mounts += mounts
 
 
 def _add_config_map(files: Files, source: str, folder: str, keys: t.Sequence[str]) -> list[Item]:
@@ -124,10 +126,10 @@ def _add_subscription(files: Files, driver: Driver, system: OperatingSystem, run
     ):
         name = f"subscription-config-{number}"
         files.volumes.append(host_path(name, path, kind))
-        files.of_driver.append(mount(name, inside, read_only=True))
+        files.driver_mounts.append(mount(name, inside, read_only=True))
     if driver.is_precompiled and system.id in _ZYPPER:
         files.volumes.append(host_path("lib-modules", "/lib/modules"))
-        files.of_driver.append(mount("lib-modules", "/run/host/lib/modules", read_only=True))
+        files.driver_mounts.append(mount("lib-modules", "/run/host/lib/modules", read_only=True))
 
 
 def _file(volume: str, path: str, key: str) -> Item:

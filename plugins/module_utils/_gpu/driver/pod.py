@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..._builders.env import field_env
 from ..._engine.reads import ReadLabelled
 from .. import scripts
-from ..component import Component
+from ..operand_spec import OperandSpec
 from ..pods import (
     BOTH_WAYS,
     CREATE,
@@ -23,14 +23,14 @@ from ..pods import (
     SE_LINUX,
     Container,
     Item,
+    apply_operand,
     config_map,
-    dress,
     host_path,
     mount,
     namespace_env,
     pull_secrets,
-    put_envs,
     set_env,
+    set_env_vars,
     set_path,
     use_host_network,
 )
@@ -61,7 +61,7 @@ class Images:
 
 def build_driver_pod(driver: Driver, images: Images, files: Files) -> Item:
     """The spec of the pods, without what all pods of a kind have in common."""
-    secrets = (driver.manager, driver.gds, driver.gdrcopy, driver.component)
+    secrets = (driver.manager, driver.gds, driver.gdrcopy, driver.operand)
     main = _main(driver, images, files)
     pod: Item = {
         "hostPID": True,
@@ -76,7 +76,7 @@ def build_driver_pod(driver: Driver, images: Images, files: Files) -> Item:
         set_path(pod, "mlnx-ofed-usr-src", _HOST_OFED_SOURCES)
     if driver.root:
         set_path(pod, "host-root", driver.root)
-    if driver.component.host_network:
+    if driver.operand.host_network:
         use_host_network(pod)
     return pod
 
@@ -124,7 +124,7 @@ def _manager(driver: Driver, images: Images) -> Container:
     }
     _add_root(container, driver)
     _add_rdma(container, driver)
-    put_envs(container, driver.manager.env)
+    set_env_vars(container, driver.manager.env)
     return _with_resources(container, driver)
 
 
@@ -154,7 +154,7 @@ def _main(driver: Driver, images: Images, files: Files) -> Container:
             mount("firmware-search-path", "/sys/module/firmware_class/parameters/path"),
             mount("nv-firmware", "/lib/firmware"),
             mount("driver-startup-probe-script", f"/usr/local/bin/{PROBE_KEY}", key=PROBE_KEY),
-            *files.of_driver,
+            *files.driver_mounts,
         ],
     }
     _add_root(container, driver)
@@ -165,9 +165,9 @@ def _main(driver: Driver, images: Images, files: Files) -> Container:
         if side.is_enabled:
             set_env(container, name, "true")
     _add_rdma(container, driver)
-    put_envs(container, driver.component.env)
+    set_env_vars(container, driver.operand.env)
     _add_secret(container, driver)
-    return dress(container, driver.component, images.driver)
+    return apply_operand(container, driver.operand, images.driver)
 
 
 def _sides(driver: Driver, images: Images, files: Files) -> t.Iterator[Container]:
@@ -194,7 +194,7 @@ def _peermem(driver: Driver, images: Images, files: Files) -> Container:
     container: Container = {
         "name": "nvidia-peermem-ctr",
         "image": images.driver,
-        "imagePullPolicy": driver.component.pull_policy,
+        "imagePullPolicy": driver.operand.pull_policy,
         "command": ["nvidia-driver"],
         "args": ["reload_nvidia_peermem"],
         "env": [],
@@ -206,7 +206,7 @@ def _peermem(driver: Driver, images: Images, files: Files) -> Container:
             mount("var-log", "/var/log"),
             mount("dev-log", "/dev/log", read_only=True),
             mount("run-mellanox-drivers", "/run/mellanox/drivers", FROM_HOST),
-            *files.of_modules,
+            *files.module_mounts,
         ],
     }
     _add_root(container, driver)
@@ -218,7 +218,7 @@ def _peermem(driver: Driver, images: Images, files: Files) -> Container:
 def _module(
     driver: Driver,
     name: str,
-    side: Component,
+    side: OperandSpec,
     image: str,
     install: str,
     probe: str,
@@ -238,11 +238,11 @@ def _module(
             mount("run-nvidia", "/run/nvidia", FROM_HOST),
             mount("var-log", "/var/log"),
             mount("dev-log", "/dev/log", read_only=True),
-            *files.of_packages,
+            *files.package_mounts,
         ],
     }
     _add_root(container, driver)
-    put_envs(container, side.env)
+    set_env_vars(container, side.env)
     _add_secret(container, driver)
     return _with_resources(container, driver)
 
@@ -285,8 +285,8 @@ def _add_secret(container: Container, driver: Driver) -> None:
 
 
 def _with_resources(container: Container, driver: Driver) -> Container:
-    if driver.component.resources:
-        container["resources"] = dict(driver.component.resources)
+    if driver.operand.resources:
+        container["resources"] = dict(driver.operand.resources)
     return container
 
 

@@ -13,12 +13,12 @@ from ..._base.types import Manifest
 from ..._engine.observed import Observed
 from ..._engine.reads import Read, ReadObject, ReadPresence
 from .. import scripts
-from ..component import Component
 from ..images import resolve_image, with_os
-from ..kept import put_digest
 from ..nodes import OperatingSystem
-from ..permissions import rule
+from ..operand_spec import OperandSpec
 from ..pods import Item
+from ..preserve_live import set_digest
+from ..rbac import rule
 from .files import build_files
 from .pod import MAIN, MANAGER, Images, build_driver_pod
 from .spec import Driver
@@ -62,10 +62,10 @@ def pool_reads(driver: Driver, namespace: str) -> list[Read]:
 def pool_images(driver: Driver, image: str, system: OperatingSystem, observed: Observed) -> Images:
     """The images; ``image``: of the driver. NimError if the spec gives only a part of one."""
 
-    def side(component: Component, variable: str) -> str:
-        if not component.is_enabled:
+    def side(operand: OperandSpec, variable: str) -> str:
+        if not operand.is_enabled:
             return ""
-        return with_os(resolve_image(component, variable, observed), system.tag)
+        return with_os(resolve_image(operand, variable, observed), system.tag)
 
     return Images(
         driver=image,
@@ -92,7 +92,7 @@ def pool_pod(driver: Driver, images: Images, pool: Pool, runtime: str, live: Liv
     if secret and not driver.is_precompiled and live("Secret", secret) is None:
         raise NimError(_missing(driver.sources.spelled("secret_env"), "Secret", secret))
     pod = build_driver_pod(driver, images, files)
-    put_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
+    set_digest(pod, live("DaemonSet", pool.name), (MANAGER, MAIN), scripts.TEXTS)
     return pod
 
 

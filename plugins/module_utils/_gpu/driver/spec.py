@@ -9,8 +9,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._base.types import Fields
-from ..component import Component, parse_component
 from ..fields import block, flag, text
+from ..operand_spec import OperandSpec, parse_operand
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Driver:
     ``secret_env``: the Secret of its environment, if any. ``sources``: where its files come from.
     """
 
-    component: Component
-    manager: Component
-    gds: Component
-    gdrcopy: Component
+    operand: OperandSpec
+    manager: OperandSpec
+    gds: OperandSpec
+    gdrcopy: OperandSpec
     module_type: str = "auto"
     has_rdma: bool = False
     uses_host_mofed: bool = False
@@ -64,10 +64,10 @@ class Driver:
 def parse_driver(spec: Fields, around: Fields, sources: Sources, *, root: str = "") -> Driver:
     """A driver; ``around``: the object that has its side containers."""
     return Driver(
-        component=parse_component(spec),
-        manager=parse_component(block(spec, "manager")),
-        gds=parse_component(block(around, "gds"), is_enabled=False),
-        gdrcopy=parse_component(block(around, "gdrcopy"), is_enabled=False),
+        operand=parse_operand(spec),
+        manager=parse_operand(block(spec, "manager")),
+        gds=parse_operand(block(around, "gds"), is_enabled=False),
+        gdrcopy=parse_operand(block(around, "gdrcopy"), is_enabled=False),
         module_type=text(spec, "kernelModuleType", default="auto"),
         has_rdma=flag(spec, "rdma", "enabled"),
         uses_host_mofed=flag(spec, "rdma", "useHostMofed"),

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..component import Component
 from ..driver.pod import (
     COMPONENT,
     COMPONENT_LABEL,
@@ -22,9 +21,10 @@ from ..images import (
     precompiled_image,
     with_os,
 )
-from ..kept import keep_texts
 from ..nodes import DEPLOY, short_kernel
+from ..operand_spec import OperandSpec
 from ..pods import APP, Item
+from ..preserve_live import keep_texts
 from ..scripts import TEXTS
 from .app import DriverApp
 from .pools import OS_LABEL, account_name, selector_of
@@ -38,7 +38,7 @@ def build_daemon_set(app: DriverApp, pool: Pool) -> Manifest:
     spec, driver = app.spec, replace(app.spec.driver, root=app.stack.root)
     if pool.kernel and (why := why_not_precompiled(driver)):
         raise NimError(f"kernel {pool.kernel}: {why}")
-    images = pool_images(driver, _image(driver.component, pool), pool.system, app.observed)
+    images = pool_images(driver, _image(driver.operand, pool), pool.system, app.observed)
     pod = pool_pod(driver, images, pool, app.nodes.runtime, app.live)
     account = account_name(app, pool.system.tag)
     _place(app, pool, pod, account)
@@ -85,12 +85,12 @@ def _place(app: DriverApp, pool: Pool, pod: Item, account: str) -> None:
         pod["securityContext"] = dict(spec.pod_security)
 
 
-def _image(component: Component, pool: Pool) -> str:
+def _image(operand: OperandSpec, pool: Pool) -> str:
     """The image of the driver, which no setting of the operator replaces."""
-    image, tag = given_image(component), pool.system.tag
+    image, tag = given_image(operand), pool.system.tag
     if ":" not in image.rpartition("/")[2]:
         raise NimError(
             f"version: the image {image} has neither a tag nor a digest: set repository, image and"
             " version, or an image with a tag"
         )
-    return precompiled_image(component, pool.kernel, tag) if pool.kernel else with_os(image, tag)
+    return precompiled_image(operand, pool.kernel, tag) if pool.kernel else with_os(image, tag)

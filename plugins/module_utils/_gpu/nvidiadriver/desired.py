@@ -9,8 +9,8 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.desired import Child, Desired, Patch
 from ..driver.pool import CLUSTER_RULES
-from ..permissions import permissions, role_names
-from ..upgrade.scene import Node
+from ..rbac import permissions, role_names
+from ..upgrade.snapshot import Node
 from ..upgrade.step import Step, switch_off
 from .app import DriverApp
 from .daemonset import build_daemon_set

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ..._engine.kind import Access, Kind, Rule
 from ..access import (
-    OF_UPGRADES,
     RESOURCES,
-    of_constraints,
-    of_permissions,
+    UPGRADE_ACCESS,
+    constraint_access,
+    rbac_access,
 )
 from ..driver.pool import CLUSTER_RULES
 from ..nodes import NODE_FACTS
@@ -44,8 +44,8 @@ KIND = Kind(
         Access("CustomResourceDefinition", "read", "whether this is OpenShift"),
         Access("DaemonSet", "list read write delete", "the driver's pods"),
         Access("Pod", "list delete", "why a driver is not ready; outdated drivers end"),
-        *OF_UPGRADES,
-        *of_permissions("the driver's pods"),
+        *UPGRADE_ACCESS,
+        *rbac_access("the driver's pods"),
         Access("ConfigMap", "read", "repositories, certificates and parameters of modules"),
         Access("Secret", "read", "whether that of the driver's environment exists"),
     ),
@@ -59,7 +59,7 @@ KIND = Kind(
             )
             for item in CLUSTER_RULES
         ),
-        of_constraints(_GRANTED),
+        constraint_access(_GRANTED),
     ),
     resources=RESOURCES,
 )

@@ -18,7 +18,7 @@ from ..._builders.names import MAX_LABEL, check_name
 from ..._engine.desired import ABSENT, Field, Patch, Policy
 from ..._engine.oversized import is_stub, stub_error
 from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
-from ..upgrade.names import ENABLED
+from ..upgrade.labels import ENABLED
 from .spec import parse_selection
 
 CONFLICTING = "ConflictingNodeSelector"

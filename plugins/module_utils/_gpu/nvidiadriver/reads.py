@@ -8,12 +8,12 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._engine.reads import Read, ReadChild
 from ..cluster import NODES, NVIDIA_DRIVERS, cluster_reads
+from ..daemonset_problems import unready_pods
 from ..driver.pod import DAEMON_SETS
 from ..driver.pool import pool_reads
-from ..permissions import role_names
+from ..rbac import role_names
 from ..readiness import is_ready
 from ..upgrade.reads import upgrade_reads
-from ..why import pods_of
 from .app import DriverApp
 from .desired import role_children
 from .pools import account_name, pools_of
@@ -46,7 +46,7 @@ def _children(app: DriverApp) -> list[Read]:
     for name in sets:
         live = app.live("DaemonSet", name)
         if live and not is_ready(live):
-            found.append(pods_of(app, name))
+            found.append(unready_pods(app, name))
     return found
 
 

@@ -130,4 +130,4 @@ def _driver(spec: Fields) -> Driver:
         fields=_FIELDS,
     )
     found = parse_driver(spec, spec, sources)
-    return replace(found, component=replace(found.component, is_enabled=True))
+    return replace(found, operand=replace(found.operand, is_enabled=True))

@@ -9,9 +9,9 @@ from ..._base.errors import NimError
 from ..._engine.desired import Assessment, Event, Outcome, Requeue
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT
+from ..daemonset_problems import explain
 from ..readiness import is_ready, wakes_when_ready
-from ..upgrade.telling import tell_upgrade
-from ..why import explain
+from ..upgrade.upgrade_status import report_upgrade
 from .app import DriverApp
 from .pools import pools_of
 
@@ -95,7 +95,7 @@ def _follow(builder: StatusBuilder, app: DriverApp) -> None:
         upgrade = app.upgrade
     except NimError:
         return
-    tell_upgrade(builder, upgrade)
+    report_upgrade(builder, upgrade)
 
 
 def _set_error(builder: StatusBuilder, reason: str, message: str) -> None:

@@ -3,7 +3,7 @@
 
 """The states of a node, and what leads from one to the next.
 
-Each function is about one state. It looks at the scene, and says in a `NodeStep` what to do.
+Each function is about one state. It looks at the snapshot, and says in a `NodeStep` what to do.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ..._builders.pod import has_ended, is_pod_ready
 from ..._builders.pod_faults import why_not_ready
 from ..._engine.desired import Eviction
 from ..._engine.disruption import budgets_of, never_lets_go, why_held
-from . import names
-from .guard import lost_services, why_never, why_not_begin, why_not_evict
+from . import labels, states
+from .guard import lost_services, why_not_begin, why_not_evict, why_undrainable
 from .pods import (
+    gpu_pods,
     is_leaving,
     name_of_pod,
     name_pods,
-    of_gpus,
     to_drain,
     why_not_evictable,
 )
 from .policy import Evicting, UpgradePolicy
-from .scene import Node, Scene
 from .slots import count_slots
+from .snapshot import Node, UpgradeSnapshot
 from .step import NodeStep, Step, driver_of, release, short
 
 VALIDATION_SECONDS = 600
@@ -38,7 +38,7 @@ VALIDATION_SECONDS = 600
 class _Pass:
     """``running``, ``emptying``: the nodes in such states, before this step or after it."""
 
-    scene: Scene
+    snapshot: UpgradeSnapshot
     policy: UpgradePolicy
     slots: int
     running: set[str]
@@ -48,78 +48,78 @@ class _Pass:
 
     def pods(self, step: NodeStep) -> list[Manifest] | None:
         """The pods of a node; None, and a note of that, if they were not read."""
-        found = self.scene.pods.get(step.node.name)
+        found = self.snapshot.pods.get(step.node.name)
         if found is None:
             self.unread.add(step.node.name)
             step.waits = "its pods to be looked at"
         return found
 
 
-def take_step(scene: Scene, policy: UpgradePolicy) -> Step:
+def take_step(snapshot: UpgradeSnapshot, policy: UpgradePolicy) -> Step:
     """What to do now with each node."""
-    nodes = scene.managed
-    running = {node.name for node in nodes if node.state in names.RUNNING}
-    emptying = {node.name for node in scene.nodes if node.state in names.EMPTYING}
-    current = _Pass(scene, policy, count_slots(nodes, policy), running, emptying)
+    nodes = snapshot.managed
+    running = {node.name for node in nodes if node.state in states.RUNNING}
+    emptying = {node.name for node in snapshot.nodes if node.state in states.EMPTYING}
+    current = _Pass(snapshot, policy, count_slots(nodes, policy), running, emptying)
     steps = [_step_of(current, node) for node in nodes]
     return Step(tuple(steps), frozenset(current.unread))
 
 
 def _step_of(current: _Pass, node: Node) -> NodeStep:
     step = NodeStep(node, node.state)
-    is_on_its_way = node.state not in (names.UNKNOWN, names.DONE)
-    has_driver = driver_of(current.scene, node) is not None
-    if is_on_its_way and not has_driver and node.label(names.DEPLOY_DRIVER) != "true":
+    is_on_its_way = node.state not in (states.UNKNOWN, states.DONE)
+    has_driver = driver_of(current.snapshot, node) is not None
+    if is_on_its_way and not has_driver and node.label(labels.DEPLOY_DRIVER) != "true":
         release(node, step)
         return step
     _HANDLERS[node.state](current, step)
-    if is_on_its_way and not (step.has_moved or node.since[0] or names.SINCE in step.annotations):
-        step.mark(current.scene.now)
+    if is_on_its_way and not (step.has_moved or node.since[0] or labels.SINCE in step.annotations):
+        step.mark(current.snapshot.now)
     return step
 
 
 def _at_rest(current: _Pass, step: NodeStep) -> None:
-    node, driver = step.node, driver_of(current.scene, step.node)
+    node, driver = step.node, driver_of(current.snapshot, step.node)
     if driver is None:
         return
-    replaces_orphan = bool(current.scene.owner) and driver.is_orphan
+    replaces_orphan = bool(current.snapshot.owner) and driver.is_orphan
     is_outdated = replaces_orphan or (driver.is_outdated and not driver.is_orphan)
-    is_asked = node.annotation(names.REQUESTED) == "true" or node.annotation(names.SAFE_LOAD)
+    is_asked = node.annotation(labels.REQUESTED) == "true" or node.annotation(labels.SAFE_LOAD)
     if is_outdated or is_asked:
-        step.move(names.REQUIRED, current.scene.now, "" if is_asked else names.OUTDATED)
-        step.annotations[names.WAS_CORDONED] = "true" if node.is_cordoned else None
-    elif node.state == names.UNKNOWN:
-        step.move(names.DONE, current.scene.now)
+        step.move(states.REQUIRED, current.snapshot.now, "" if is_asked else labels.OUTDATED)
+        step.annotations[labels.WAS_CORDONED] = "true" if node.is_cordoned else None
+    elif node.state == states.UNKNOWN:
+        step.move(states.DONE, current.snapshot.now)
 
 
 def _required(current: _Pass, step: NodeStep) -> None:
-    node, scene = step.node, current.scene
-    driver, is_asked = driver_of(scene, node), node.annotation(names.REQUESTED)
+    node, snapshot = step.node, current.snapshot
+    driver, is_asked = driver_of(snapshot, node), node.annotation(labels.REQUESTED)
     if driver is None:
         step.waits = "its driver pod"
         return
-    if driver.is_ready and not is_asked and node.since[1] == names.OUTDATED:
-        step.annotations[names.WAS_CORDONED] = None
-        step.move(names.DONE, scene.now)
+    if driver.is_ready and not is_asked and node.since[1] == labels.OUTDATED:
+        step.annotations[labels.WAS_CORDONED] = None
+        step.move(states.DONE, snapshot.now)
         return
     if is_asked:
-        step.annotations[names.REQUESTED] = None
-        step.mark(scene.now)
-    if node.label(names.SKIP) == "true":
-        step.hold(f"the label {names.SKIP}=true to be removed")
+        step.annotations[labels.REQUESTED] = None
+        step.mark(snapshot.now)
+    if node.label(labels.SKIP) == "true":
+        step.hold(f"the label {labels.SKIP}=true to be removed")
         return
     if current.slots <= 0 and not node.is_cordoned:
         step.waits = "its turn: as many nodes as allowed are being upgraded or unavailable"
         return
     if driver.is_outdated and driver.installs_the_same:
         step.is_cordoned = True
-        step.move(names.RESTART, scene.now)
+        step.move(states.RESTART, snapshot.now)
     elif _is_kept(current, step):
         return
     else:
-        lost = lost_services(scene, node)
+        lost = lost_services(snapshot, node)
         step.notes += [f"{item} has no ready replica meanwhile" for item in lost]
-        step.move(names.CORDON, scene.now)
+        step.move(states.CORDON, snapshot.now)
         current.emptying.add(node.name)
     current.slots -= 1
     current.running.add(node.name)
@@ -127,30 +127,30 @@ def _required(current: _Pass, step: NodeStep) -> None:
 
 def _is_kept(current: _Pass, step: NodeStep) -> bool:
     """Whether the guard lets a node not begin yet."""
-    scene, node = current.scene, step.node
-    if not scene.is_guarded:
+    snapshot, node = current.snapshot, step.node
+    if not snapshot.is_guarded:
         return False
     if current.pods(step) is None:
         current.slots -= 1  # kept for it, so no more pods are read than nodes may begin
         return True
-    if why := why_never(scene, node):
+    if why := why_undrainable(snapshot, node):
         step.hold(why, is_stuck=True)
         return True
     has_running = bool(current.running - {node.name})
-    if why := why_not_begin(scene, node, current.emptying, has_running=has_running):
+    if why := why_not_begin(snapshot, node, current.emptying, has_running=has_running):
         step.hold(why)
     return bool(why)
 
 
 def _cordon(current: _Pass, step: NodeStep) -> None:
     step.is_cordoned = True
-    step.move(names.JOBS, current.scene.now)
+    step.move(states.JOBS, current.snapshot.now)
 
 
 def _wait_for_jobs(current: _Pass, step: NodeStep) -> None:
-    waiting, now = current.policy.waiting, current.scene.now
+    waiting, now = current.policy.waiting, current.snapshot.now
     if waiting.selector is None:
-        step.move(names.POD_DELETION, now)
+        step.move(states.POD_DELETION, now)
         return
     pods = current.pods(step)
     if pods is None:
@@ -160,8 +160,8 @@ def _wait_for_jobs(current: _Pass, step: NodeStep) -> None:
         for pod in pods
         if not has_ended(pod) and waiting.selector.selects(pod["metadata"].get("labels"))
     ]
-    if not jobs or _is_over(current, step, names.JOBS_SINCE, waiting.seconds):
-        step.move(names.POD_DELETION, now)
+    if not jobs or _is_over(current, step, labels.JOBS_SINCE, waiting.seconds):
+        step.move(states.POD_DELETION, now)
         step.notes += [f"did not wait any longer for {name_pods(jobs)}"] if jobs else []
         return
     step.hold(f"{name_pods(jobs)} to finish{_limit(waiting.seconds)}")
@@ -171,15 +171,15 @@ def _delete_pods(current: _Pass, step: NodeStep) -> None:
     pods = current.pods(step)
     if pods is None:
         return
-    found, how = of_gpus(pods, current.scene.claims), current.policy.pod_deletion
+    found, how = gpu_pods(pods, current.snapshot.claims), current.policy.pod_deletion
     if not found:
-        step.move(names.RESTART, current.scene.now)
+        step.move(states.RESTART, current.snapshot.now)
     elif why := _evict(current, step, found, how):
         if current.policy.drain:
-            step.move(names.DRAIN, current.scene.now)
+            step.move(states.DRAIN, current.snapshot.now)
             step.notes.append(why)
         else:
-            step.fail(why, current.scene.now)
+            step.fail(why, current.snapshot.now)
 
 
 def _drain(current: _Pass, step: NodeStep) -> None:
@@ -189,31 +189,31 @@ def _drain(current: _Pass, step: NodeStep) -> None:
         return
     found = to_drain(pods, how) if how else []
     if not how or not found:
-        step.move(names.RESTART, current.scene.now)
+        step.move(states.RESTART, current.snapshot.now)
     elif why := _evict(current, step, found, how):
-        step.fail(why, current.scene.now)
+        step.fail(why, current.snapshot.now)
 
 
 def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) -> str:
     """Evict what may go now; why that has failed, empty if it has not."""
-    scene = current.scene
+    snapshot = current.snapshot
     if faults := [why for pod in pods if (why := why_not_evictable(pod, how))]:
         return faults[0]
     since, word = step.node.since
-    was_held = word == names.HELD
-    is_over = bool(how.seconds and since and scene.now - since >= how.seconds and not was_held)
+    was_held = word == labels.HELD
+    is_over = bool(how.seconds and since and snapshot.now - since >= how.seconds and not was_held)
     held, kept, is_stuck = "", "", False
     for pod in pods:
         if is_leaving(pod):
             continue
-        if why := why_not_evict(scene, pod, current.chosen):
+        if why := why_not_evict(snapshot, pod, current.chosen):
             kept = kept or f"{name_of_pod(pod)}: {why}"
             continue
-        if why := why_held(pod, scene.budgets):
-            never = never_lets_go(pod, scene.budgets)
+        if why := why_held(pod, snapshot.budgets):
+            never = never_lets_go(pod, snapshot.budgets)
             held = held or f"{name_of_pod(pod)}: {never or why}"
             is_stuck = is_stuck or bool(never)
-            if len(budgets_of(pod, scene.budgets)) > 1:
+            if len(budgets_of(pod, snapshot.budgets)) > 1:
                 continue  # the API server would refuse to evict it, in each pass
         step.evictions.append(Eviction(pod))
         current.chosen.append(pod)
@@ -221,7 +221,7 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
         step.evictions = []
         return f"{held or name_pods(pods)}: not evicted within {how.seconds} s"
     if bool(kept) != was_held:
-        step.mark(scene.now, names.HELD if kept else "")
+        step.mark(snapshot.now, labels.HELD if kept else "")
     if held or kept:
         step.hold(kept or f"{held}{_limit(how.seconds)}", is_stuck=is_stuck)
     else:
@@ -230,7 +230,7 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
 
 
 def _restart(current: _Pass, step: NodeStep) -> None:
-    driver, now = driver_of(current.scene, step.node), current.scene.now
+    driver, now = driver_of(current.snapshot, step.node), current.snapshot.now
     if driver is None or driver.is_leaving:
         step.waits = "a new driver pod"
         return
@@ -238,10 +238,10 @@ def _restart(current: _Pass, step: NodeStep) -> None:
         step.evictions.append(Eviction(driver.pod, is_deletion=True))
         step.waits = f"{name_of_pod(driver.pod)} to be replaced"
         return
-    if step.node.annotation(names.SAFE_LOAD):
-        step.annotations[names.SAFE_LOAD] = None
+    if step.node.annotation(labels.SAFE_LOAD):
+        step.annotations[labels.SAFE_LOAD] = None
     if driver.is_ready:
-        step.move(names.VALIDATION, now)
+        step.move(states.VALIDATION, now)
     elif container := driver.failing:
         step.fail(f"container {container} of {name_of_pod(driver.pod)} keeps failing", now)
     else:
@@ -249,7 +249,7 @@ def _restart(current: _Pass, step: NodeStep) -> None:
 
 
 def _validate(current: _Pass, step: NodeStep) -> None:
-    now, pods = current.scene.now, current.scene.validators.get(step.node.name) or []
+    now, pods = current.snapshot.now, current.snapshot.validators.get(step.node.name) or []
     if not pods:
         step.waits = "a pod of the DaemonSet nvidia-operator-validator"
         return
@@ -258,7 +258,7 @@ def _validate(current: _Pass, step: NodeStep) -> None:
         step.finish(now)
         return
     waits = f"{name_of_pod(unready[0])} to be ready{why_not_ready(unready[0])}"
-    if _is_over(current, step, names.VALIDATION_SINCE, VALIDATION_SECONDS):
+    if _is_over(current, step, labels.VALIDATION_SINCE, VALIDATION_SECONDS):
         step.fail(f"validation: waited {VALIDATION_SECONDS} s for {waits}", now)
     else:
         step.waits = f"{waits}{_limit(VALIDATION_SECONDS)}"
@@ -266,18 +266,18 @@ def _validate(current: _Pass, step: NodeStep) -> None:
 
 def _uncordon(current: _Pass, step: NodeStep) -> None:
     step.is_cordoned = False
-    step.move(names.DONE, current.scene.now)
+    step.move(states.DONE, current.snapshot.now)
 
 
 def _failed(current: _Pass, step: NodeStep) -> None:
     """Recover; after a failed validation not before it succeeds, unlike the reference."""
-    driver = driver_of(current.scene, step.node)
-    validators = current.scene.validators.get(step.node.name) or []
+    driver = driver_of(current.snapshot, step.node)
+    validators = current.snapshot.validators.get(step.node.name) or []
     if driver and driver.is_ready and all(is_pod_ready(pod) for pod in validators):
-        step.finish(current.scene.now)
+        step.finish(current.snapshot.now)
         return
     why = (
-        short(step.node.annotation(names.WHY))
+        short(step.node.annotation(labels.WHY))
         or "the driver pod is not of the newest revision and ready"
     )
     step.hold(f"help: {why}", is_stuck=True)
@@ -285,7 +285,7 @@ def _failed(current: _Pass, step: NodeStep) -> None:
 
 def _is_over(current: _Pass, step: NodeStep, key: str, seconds: int) -> bool:
     """Whether the time is over that an annotation says the beginning of; it is set if missing."""
-    now = current.scene.now
+    now = current.snapshot.now
     if not seconds or not now:
         return False
     since = step.node.seconds(key)
@@ -299,15 +299,15 @@ def _limit(seconds: int) -> str:
 
 
 _HANDLERS: dict[str, t.Callable[[_Pass, NodeStep], None]] = {
-    names.UNKNOWN: _at_rest,
-    names.DONE: _at_rest,
-    names.REQUIRED: _required,
-    names.CORDON: _cordon,
-    names.JOBS: _wait_for_jobs,
-    names.POD_DELETION: _delete_pods,
-    names.DRAIN: _drain,
-    names.RESTART: _restart,
-    names.VALIDATION: _validate,
-    names.UNCORDON: _uncordon,
-    names.FAILED: _failed,
+    states.UNKNOWN: _at_rest,
+    states.DONE: _at_rest,
+    states.REQUIRED: _required,
+    states.CORDON: _cordon,
+    states.JOBS: _wait_for_jobs,
+    states.POD_DELETION: _delete_pods,
+    states.DRAIN: _drain,
+    states.RESTART: _restart,
+    states.VALIDATION: _validate,
+    states.UNCORDON: _uncordon,
+    states.FAILED: _failed,
 }

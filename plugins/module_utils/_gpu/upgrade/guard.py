@@ -13,40 +13,40 @@ import typing as t
 
 from ..._base.types import Manifest
 from ..._engine.disruption import never_lets_go
-from . import names
-from .pods import name_of_pod, of_gpus
-from .scene import Node, Scene
+from . import states
+from .pods import gpu_pods, name_of_pod
 from .services import Replica, Service
+from .snapshot import Node, UpgradeSnapshot
 
 
-def why_never(scene: Scene, node: Node) -> str:
+def why_undrainable(snapshot: UpgradeSnapshot, node: Node) -> str:
     """Why a node could never be drained, so it had better not be begun; empty if it could."""
-    for pod in of_gpus(scene.pods[node.name], scene.claims):
-        if why := never_lets_go(pod, scene.budgets):
+    for pod in gpu_pods(snapshot.pods[node.name], snapshot.claims):
+        if why := never_lets_go(pod, snapshot.budgets):
             return f"{name_of_pod(pod)} could not be evicted: {why}"
     return ""
 
 
 def why_not_begin(
-    scene: Scene, node: Node, emptying: t.Collection[str], *, has_running: bool
+    snapshot: UpgradeSnapshot, node: Node, emptying: t.Collection[str], *, has_running: bool
 ) -> str:
     """Why a node should not be drained now; empty if it may.
 
     ``emptying``: the nodes whose pods are evicted, or soon will be. ``has_running``: whether the
     upgrade of any node has begun.
     """
-    for service in _services(scene, of_gpus(scene.pods[node.name], scene.claims)):
+    for service in _services(snapshot, gpu_pods(snapshot.pods[node.name], snapshot.claims)):
         if why := _why_keep(service, node.name, emptying, has_running):
             return why
     return ""
 
 
-def why_not_evict(scene: Scene, pod: Manifest, chosen: t.Sequence[Manifest]) -> str:
+def why_not_evict(snapshot: UpgradeSnapshot, pod: Manifest, chosen: t.Sequence[Manifest]) -> str:
     """Why a pod of a node that drains should stay for now; empty if it may go.
 
     ``chosen``: the pods that this step evicts, too.
     """
-    service = scene.services.of(pod) if scene.is_guarded else None
+    service = snapshot.services.of(pod) if snapshot.is_guarded else None
     own = next((item for item in service.replicas if item.has(pod)), None) if service else None
     if service is None or own is None or not own.is_ready:
         return ""
@@ -57,23 +57,23 @@ def why_not_evict(scene: Scene, pod: Manifest, chosen: t.Sequence[Manifest]) -> 
     others = service.others(is_lost)
     if any(replica.is_ready for replica in others):
         return ""
-    elsewhere = {node.name for node in scene.managed if node.state in names.RUNNING} - own.nodes
+    elsewhere = {node.name for node in snapshot.managed if node.state in states.RUNNING} - own.nodes
     if _may_recover(service, others, len(others) + 1, bool(elsewhere)):
         return f"{service} has no other ready replica yet"
     return ""
 
 
-def lost_services(scene: Scene, node: Node) -> list[Service]:
+def lost_services(snapshot: UpgradeSnapshot, node: Node) -> list[Service]:
     """The services that have no ready replica while a node drains, by name.
 
     Of several on the node, the guard moves one after the other.
     """
-    pods = of_gpus(scene.pods.get(node.name) or [], scene.claims)
+    pods = gpu_pods(snapshot.pods.get(node.name) or [], snapshot.claims)
     return [
         service
-        for service in _services(scene, pods)
+        for service in _services(snapshot, pods)
         if service.ready
-        and not (scene.is_guarded and service.ready > 1)
+        and not (snapshot.is_guarded and service.ready > 1)
         and not any(item.is_ready for item in _staying(service, {node.name}))
     ]
 
@@ -108,6 +108,6 @@ def _may_recover(
     return any(not item.is_unschedulable or has_running for item in others if not item.is_ready)
 
 
-def _services(scene: Scene, pods: t.Iterable[Manifest]) -> list[Service]:
-    found = {str(item): item for pod in pods if (item := scene.services.of(pod))}
+def _services(snapshot: UpgradeSnapshot, pods: t.Iterable[Manifest]) -> list[Service]:
+    found = {str(item): item for pod in pods if (item := snapshot.services.of(pod))}
     return [found[name] for name in sorted(found)]

@@ -10,7 +10,7 @@ import typing as t
 from ..._base.types import Manifest
 from ..._builders.pod import has_ended
 from ..._engine.metadata import controller_of
-from .names import SKIP_DRAIN
+from .labels import SKIP_DRAIN
 from .policy import Evicting
 
 Claims = t.Mapping[tuple[str, str], Manifest]
@@ -53,7 +53,7 @@ def claims_of(pod: Manifest) -> list[tuple[str, str]]:
     return [(namespace, name) for name in names if name]
 
 
-def of_gpus(pods: t.Iterable[Manifest], claims: Claims) -> list[Manifest]:
+def gpu_pods(pods: t.Iterable[Manifest], claims: Claims) -> list[Manifest]:
     """The pods that must go before a driver is replaced."""
     return [pod for pod in pods if _may_be_evicted(pod) and has_gpus(pod, claims)]
 

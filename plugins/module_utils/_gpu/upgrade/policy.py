@@ -56,7 +56,7 @@ class UpgradePolicy:
 
 @dataclass(frozen=True)
 class Upgrades:
-    """``policies``: how drivers are upgraded, by the `Scene.owner` of their nodes.
+    """``policies``: how drivers are upgraded, by the `UpgradeSnapshot.owner` of their nodes.
 
     ``reasons``: why others are not.
     """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an upgrade reads, and the scene that it makes of that.
+"""What an upgrade reads, and the snapshot that it makes of that.
 
 While all nodes are in sync, that is two short lists. Pods are read of those nodes only that are
 about to be drained.
@@ -15,24 +15,24 @@ from datetime import datetime
 from ..._base.types import Manifest
 from ..._engine.observed import OPERATOR, Observed
 from ..._engine.reads import Read, ReadObjects, ReadOutlines, ReadTime
-from . import names
+from . import labels, states
 from .controller import take_step
 from .pods import claims_of
 from .policy import UpgradePolicy
 from .revisions import Revisions
-from .scene import Node, Scene, drivers_by_node
 from .services import GROUP_PODS, Services, node_of
+from .snapshot import Node, UpgradeSnapshot, drivers_by_node
 from .step import Step, switch_off
 
 GUARD = "upgrade_guard"
-_VALIDATORS = names.VALIDATOR_PODS
+_VALIDATORS = labels.VALIDATOR_PODS
 _BUDGETS = ReadObjects("PodDisruptionBudget", "")
 _CLAIMS = ReadObjects("ResourceClaim", "")
-_SERVICE_PODS = ReadOutlines("Pod", selector=names.SERVICE_PODS)
+_SERVICE_PODS = ReadOutlines("Pod", selector=labels.SERVICE_PODS)
 _GROUP_PODS = ReadOutlines("Pod", selector=GROUP_PODS)
 _WORKLOADS = (
-    ReadOutlines("Deployment", selector=names.SERVICE_PODS),
-    ReadOutlines("LeaderWorkerSet", selector=names.SERVICE_PODS),
+    ReadOutlines("Deployment", selector=labels.SERVICE_PODS),
+    ReadOutlines("LeaderWorkerSet", selector=labels.SERVICE_PODS),
 )
 _AROUND = (_BUDGETS, ReadTime(), _SERVICE_PODS, *_WORKLOADS)
 
@@ -50,11 +50,11 @@ def upgrade_reads(
     own = _own_reads(namespace)
     if not all(observed.has(read.key) for read in own):
         return own
-    step = take_step(scene_of(observed, namespace, owner), policy)
-    if all(item.state in (names.UNKNOWN, names.DONE) and not item.waits for item in step.nodes):
+    step = take_step(take_snapshot(observed, namespace, owner), policy)
+    if all(item.state in (states.UNKNOWN, states.DONE) and not item.waits for item in step.nodes):
         return own
     around = [*own, *_AROUND, ReadOutlines("Pod", namespace, _VALIDATORS)]
-    known = [read_pods_on(node.name) for node in scene_of(observed, namespace, owner).managed]
+    known = [read_pods_on(node.name) for node in take_snapshot(observed, namespace, owner).managed]
     pods = [read for read in known if observed.has(read.key)]
     pods += [read_pods_on(node) for node in sorted(step.unread)]
     return [*around, *pods, *_more_reads(observed, pods)]
@@ -66,15 +66,15 @@ def upgrade_step(
     """What to do now, from what `upgrade_reads` has read."""
     if policy is None:
         return switch_off(node for node in _nodes(observed) if node.is_of(owner))
-    return take_step(scene_of(observed, namespace, owner), policy)
+    return take_step(take_snapshot(observed, namespace, owner), policy)
 
 
-def scene_of(observed: Observed, namespace: str, owner: str | None = None) -> Scene:
-    """The scene, as far as it was read."""
+def take_snapshot(observed: Observed, namespace: str, owner: str | None = None) -> UpgradeSnapshot:
+    """The snapshot, as far as it was read."""
     pods, revisions = (observed.get(read.key) or [] for read in _own_reads(namespace))
     services = Services(_service_pods(observed), _listed(observed, *_WORKLOADS))
     nodes = _nodes(observed)
-    return Scene(
+    return UpgradeSnapshot(
         nodes=nodes,
         drivers=drivers_by_node(pods, Revisions(revisions)),
         validators=_by_node(observed.get(ReadOutlines("Pod", namespace, _VALIDATORS).key) or []),
@@ -101,7 +101,7 @@ def read_pods_on(node: str) -> Read:
 
 def _own_reads(namespace: str) -> list[Read]:
     kinds = ("Pod", "ControllerRevision")
-    return [ReadOutlines(kind, namespace, names.DRIVER_PODS) for kind in kinds]
+    return [ReadOutlines(kind, namespace, labels.DRIVER_PODS) for kind in kinds]
 
 
 def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:

@@ -9,7 +9,7 @@ import typing as t
 
 from ..._base.types import Fields
 from ..._engine.metadata import controller_of
-from .names import DIGEST, REVISION
+from .labels import DIGEST, REVISION
 
 
 class Revisions:

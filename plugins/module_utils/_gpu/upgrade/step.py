@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from ..._base.printable import printable
 from ..._engine.desired import ABSENT, Eviction, Field, Patch, Policy
-from . import names
-from .scene import Driver, Node, Scene
+from . import labels, states
+from .snapshot import Driver, Node, UpgradeSnapshot
 
 _MAX_WHY = 500
-_OWN_ANNOTATIONS = (names.SINCE, names.WHY)
-_LIMITS = (names.JOBS_SINCE, names.VALIDATION_SINCE)
+_OWN_ANNOTATIONS = (labels.SINCE, labels.WHY)
+_LIMITS = (labels.JOBS_SINCE, labels.VALIDATION_SINCE)
 
 
 @dataclass
@@ -39,19 +39,19 @@ class NodeStep:
     is_held: bool = False
     is_stuck: bool = False
     notes: list[str] = field(default_factory=list)
-    has_gone: bool = False
+    is_released: bool = False
 
     def move(self, state: str, now: int, word: str = "") -> None:
         """Go to another state; ``word``: what to remember of it."""
         self.state = state
-        self.mark(0 if state == names.DONE else now, word)
-        self.annotations[names.WHY] = None
+        self.mark(0 if state == states.DONE else now, word)
+        self.annotations[labels.WHY] = None
         self.annotations |= dict.fromkeys(_LIMITS)
 
     def mark(self, now: int, word: str = "") -> None:
         """Remember since when the state is as it is."""
         since = f"{self.state} {now} {word}".rstrip()
-        self.annotations[names.SINCE] = since if now else None
+        self.annotations[labels.SINCE] = since if now else None
 
     def hold(self, why: str, *, is_stuck: bool = False) -> None:
         """Wait for something that is not part of an upgrade."""
@@ -59,22 +59,22 @@ class NodeStep:
 
     def fail(self, why: str, now: int) -> None:
         """Give up until a person has helped."""
-        self.move(names.FAILED, now)
-        self.annotations[names.WHY] = short(why)
+        self.move(states.FAILED, now)
+        self.annotations[labels.WHY] = short(why)
         self.hold(why, is_stuck=True)
 
     def finish(self, now: int) -> None:
         """Give the node back, unless it was cordoned before."""
-        if self.node.annotation(names.WAS_CORDONED):
-            self.annotations[names.WAS_CORDONED] = None
-            self.move(names.DONE, now)
+        if self.node.annotation(labels.WAS_CORDONED):
+            self.annotations[labels.WAS_CORDONED] = None
+            self.move(states.DONE, now)
         else:
-            self.move(names.UNCORDON, now)
+            self.move(states.UNCORDON, now)
 
     @property
     def has_moved(self) -> bool:
         """Whether the state is another one."""
-        return self.state != self.node.state or self.has_gone
+        return self.state != self.node.state or self.is_released
 
     @property
     def is_quiet(self) -> bool:
@@ -83,17 +83,17 @@ class NodeStep:
 
     def patch(self) -> Patch | None:
         """What to write to the node; None if nothing differs."""
-        labels = self.node.live["metadata"].get("labels") or {}
+        known_labels = self.node.live["metadata"].get("labels") or {}
         fields = []
-        if self.has_gone and names.STATE in labels:
-            fields.append(_field(("metadata", "labels", names.STATE), None))
-        elif self.state and labels.get(names.STATE) != self.state:
-            fields.append(_field(("metadata", "labels", names.STATE), self.state))
-        known = self.node.live["metadata"].get("annotations") or {}
+        if self.is_released and labels.STATE in known_labels:
+            fields.append(_field(("metadata", "labels", labels.STATE), None))
+        elif self.state and known_labels.get(labels.STATE) != self.state:
+            fields.append(_field(("metadata", "labels", labels.STATE), self.state))
+        known_annotations = self.node.live["metadata"].get("annotations") or {}
         fields += [
             _field(("metadata", "annotations", key), value)
             for key, value in sorted(self.annotations.items())
-            if known.get(key) != value
+            if known_annotations.get(key) != value
         ]
         if self.is_cordoned is not None and self.is_cordoned != self.node.is_cordoned:
             fields.append(_field(("spec", "unschedulable"), self.is_cordoned or None))
@@ -125,27 +125,27 @@ class Step:
 
 def release(node: Node, step: NodeStep) -> None:
     """Leave a node: uncordoned, if the upgrade has cordoned it, and without a trace."""
-    if node.state in names.RUNNING and not node.annotation(names.WAS_CORDONED):
+    if node.state in states.RUNNING and not node.annotation(labels.WAS_CORDONED):
         step.is_cordoned = False
-    step.has_gone = True
-    step.state = names.UNKNOWN
-    step.annotations |= dict.fromkeys((*_OWN_ANNOTATIONS, *_LIMITS, names.WAS_CORDONED))
+    step.is_released = True
+    step.state = states.UNKNOWN
+    step.annotations |= dict.fromkeys((*_OWN_ANNOTATIONS, *_LIMITS, labels.WAS_CORDONED))
 
 
 def switch_off(nodes: t.Iterable[Node]) -> Step:
     """What is to be done when upgrades are switched off; the reference leaves nodes cordoned."""
     found = []
     for node in nodes:
-        if node.label(names.STATE):
+        if node.label(labels.STATE):
             step = NodeStep(node, node.state)
             release(node, step)
             found.append(step)
     return Step(tuple(found))
 
 
-def driver_of(scene: Scene, node: Node) -> Driver | None:
+def driver_of(snapshot: UpgradeSnapshot, node: Node) -> Driver | None:
     """The driver pod of a node."""
-    return scene.drivers.get(node.name)
+    return snapshot.drivers.get(node.name)
 
 
 def short(why: str) -> str:

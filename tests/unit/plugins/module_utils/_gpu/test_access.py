@@ -4,28 +4,28 @@
 from __future__ import annotations
 
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.access import (
-    OF_UPGRADES,
     RESOURCES,
-    of_constraints,
-    of_permissions,
+    UPGRADE_ACCESS,
+    constraint_access,
+    rbac_access,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.permissions import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.rbac import (
     role_names,
 )
 
 
 def test_an_upgrade_writes_nothing_that_it_looks_at():
-    assert {item.uses for item in OF_UPGRADES} == {"list"}
+    assert {item.uses for item in UPGRADE_ACCESS} == {"list"}
 
 
 def test_permissions_are_for_all_that_a_component_has():
-    kinds = [item.kind for item in of_permissions("pods")]
+    kinds = [item.kind for item in rbac_access("pods")]
     assert kinds == [kind for kind, _name in role_names("x", has_cluster_role=True)]
-    assert of_permissions("pods")[0].why == "identities of pods"
+    assert rbac_access("pods")[0].why == "identities of pods"
 
 
 def test_what_is_granted_to_pods_is_held_in_their_namespace_only():
-    rule = of_constraints("granted")
+    rule = constraint_access("granted")
     assert (rule.verbs, rule.why, rule.is_local) == ("use", "granted", True)
 
 

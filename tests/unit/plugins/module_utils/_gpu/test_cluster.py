@@ -9,10 +9,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.cluster import (
     CLUSTER_VERSIONS,
     GPU_CLUSTERS,
     active_policy,
+    find_gpu_cluster,
     find_obstacle,
     in_order,
     is_openshift,
-    rival_cluster,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.stack import Stack
 
@@ -34,8 +34,8 @@ def test_the_active_policy_is_the_oldest_that_stays():
 
 
 def test_what_is_in_a_cluster():
-    assert (rival_cluster(Observed({})), is_openshift(Observed({}))) == ("", False)
-    assert rival_cluster(Observed(RIVAL)) == "gpu-cluster"
+    assert (find_gpu_cluster(Observed({})), is_openshift(Observed({}))) == ("", False)
+    assert find_gpu_cluster(Observed(RIVAL)) == "gpu-cluster"
     assert is_openshift(Observed(OPENSHIFT))
 
 

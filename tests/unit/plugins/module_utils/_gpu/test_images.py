@@ -8,9 +8,6 @@ import re
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
-    parse_component,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import (
     IMAGES,
     given_image,
@@ -18,12 +15,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.images import (
     resolve_image,
     with_os,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    parse_operand,
+)
 
 REFERENCE = re.compile(r"[a-z0-9.-]+\.[a-z]+(/[a-z0-9-]+)+:[A-Za-z0-9.-]+")
 
 
-def component(repository="", image="", version=""):
-    return parse_component({"repository": repository, "image": image, "version": version})
+def operand(repository="", image="", version=""):
+    return parse_operand({"repository": repository, "image": image, "version": version})
 
 
 @pytest.mark.parametrize("name", sorted(IMAGES))
@@ -41,7 +41,7 @@ def test_defaults_are_whole_references(name):
     ],
 )
 def test_a_spec_gives_an_image_in_parts_or_as_a_whole(given, image):
-    assert given_image(component(*given)) == image
+    assert given_image(operand(*given)) == image
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_spec_gives_an_image_in_parts_or_as_a_whole(given, image):
 )
 def test_parts_of_a_reference_are_refused_by_name(given):
     with pytest.raises(NimError) as caught:
-        given_image(component(*given))
+        given_image(operand(*given))
     repository, image, version = given
     assert str(caught.value) == (
         "invalid image specification: repository, image and version must all be set"
@@ -59,9 +59,9 @@ def test_parts_of_a_reference_are_refused_by_name(given):
 
 def test_the_operators_environment_replaces_a_default_but_not_the_spec():
     observed = Observed({OPERATOR: {"images": {"DCGM_IMAGE": "mirror.test/dcgm:1"}}})
-    assert resolve_image(component(), "DCGM_IMAGE", observed) == "mirror.test/dcgm:1"
-    assert resolve_image(component(), "GFD_IMAGE", observed) == IMAGES["GFD_IMAGE"]
-    assert resolve_image(component(image="r.test/a:1"), "DCGM_IMAGE", observed) == "r.test/a:1"
+    assert resolve_image(operand(), "DCGM_IMAGE", observed) == "mirror.test/dcgm:1"
+    assert resolve_image(operand(), "GFD_IMAGE", observed) == IMAGES["GFD_IMAGE"]
+    assert resolve_image(operand(image="r.test/a:1"), "DCGM_IMAGE", observed) == "r.test/a:1"
 
 
 def test_images_of_an_operating_system():
@@ -70,8 +70,8 @@ def test_images_of_an_operating_system():
 
 
 def test_precompiled_images_name_the_kernel():
-    assert precompiled_image(component("r", "d", "1"), "6.8", "u24") == "r/d:1-6.8-u24"
-    assert precompiled_image(component(image="r/d:1"), "6.8", "u24") == "r/d:1-6.8-u24"
+    assert precompiled_image(operand("r", "d", "1"), "6.8", "u24") == "r/d:1-6.8-u24"
+    assert precompiled_image(operand(image="r/d:1"), "6.8", "u24") == "r/d:1-6.8-u24"
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_precompiled_images_name_the_kernel():
 )
 def test_precompiled_images_that_cannot_be(given, why):
     with pytest.raises(NimError, match=re.escape(why)):
-        precompiled_image(component(*given), "6.8", "u24")
+        precompiled_image(operand(*given), "6.8", "u24")

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
-    parse_component,
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    parse_operand,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.pods import (
     NODE_NAME,
+    add_volumes,
+    apply_operand,
     config_map,
     containers_of,
-    dress,
     env_value,
     host_path,
     mount,
     pull_secrets,
-    put_envs,
-    put_volumes,
     set_env,
+    set_env_vars,
     set_path,
     use_host_network,
 )
@@ -37,7 +37,7 @@ def test_a_variable_is_set_in_its_place_wherever_its_value_came_from():
 def test_an_empty_value_is_stored_as_none():
     container = {}
     set_env(container, "A", "")
-    put_envs(container, [{"name": "B", "value": ""}])
+    set_env_vars(container, [{"name": "B", "value": ""}])
     assert container["env"] == [{"name": "A"}, {"name": "B"}]
     assert env_value(container, "A") == ""
     assert env_value(container, "C") is None
@@ -45,13 +45,13 @@ def test_an_empty_value_is_stored_as_none():
 
 def test_pull_secrets_are_listed_once_in_order():
     first, second = ({"imagePullSecrets": names} for names in (["b", "a", "b"], ["c", "a"]))
-    found = pull_secrets(parse_component(first), parse_component(second))
+    found = pull_secrets(parse_operand(first), parse_operand(second))
     assert found == [{"name": "b"}, {"name": "a"}, {"name": "c"}]
 
 
 def test_a_container_gets_what_its_component_says():
     given = {"resources": {"limits": {"cpu": "1"}}, "args": ["--x"], "imagePullPolicy": "Always"}
-    found = dress({"name": "a", "args": ["--y"]}, parse_component(given), "r.test/a:1")
+    found = apply_operand({"name": "a", "args": ["--y"]}, parse_operand(given), "r.test/a:1")
     assert found == {
         "name": "a",
         "image": "r.test/a:1",
@@ -59,7 +59,7 @@ def test_a_container_gets_what_its_component_says():
         "resources": {"limits": {"cpu": "1"}},
         "args": ["--x"],
     }
-    assert "resources" not in dress({}, parse_component({}), "i")
+    assert "resources" not in apply_operand({}, parse_operand({}), "i")
 
 
 def test_volumes_and_mounts():
@@ -82,7 +82,7 @@ def test_volumes_and_mounts():
 
 def test_what_a_pod_may_be_given_later():
     pod = {"containers": [{"name": "a"}], "volumes": [host_path("a", "/x", "File")]}
-    put_volumes(pod, [host_path("a", "/other"), host_path("b", "/y")])
+    add_volumes(pod, [host_path("a", "/other"), host_path("b", "/y")])
     set_path(pod, "a", "/z")
     use_host_network(pod)
     assert pod["volumes"] == [host_path("a", "/z", "File"), host_path("b", "/y")]

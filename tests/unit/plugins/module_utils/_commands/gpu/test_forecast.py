@@ -7,41 +7,43 @@ import copy
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu import forecast
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated_upgrade import (
+    SimulatedUpgrade,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
     Node,
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-DONE, FAILED, REQUIRED = names.DONE, names.FAILED, names.REQUIRED
+DONE, FAILED, REQUIRED = states.DONE, states.FAILED, states.REQUIRED
 
 
-def foresee(world, policy):
-    return forecast.foresee(world, {None: policy})
+def forecast_upgrade(simulation, policy):
+    return forecast.forecast_upgrade(simulation, {None: policy})
 
 
 @pytest.fixture(scope="session")
-def world(gpu):
+def simulate(gpu):
     """A cluster of nodes with 8 GPUs each, whose drivers are outdated."""
 
-    def make(states, pods=(), *, gpus=8, revision="old", **more):
+    def make(nodes_before, pods=(), *, gpus=8, revision="old", **more):
         nodes = [
-            gpu.node(name, state, gpus=gpus, cordoned=state in names.RUNNING)
-            for name, state in states.items()
+            gpu.node(name, state, gpus=gpus, cordoned=state in states.RUNNING)
+            for name, state in nodes_before.items()
         ]
-        own = [gpu.driver(name, revision) for name in states]
-        own += [gpu.validator(name) for name in states]
+        own = [gpu.driver(name, revision) for name in nodes_before]
+        own += [gpu.validator(name) for name in nodes_before]
         revisions = [gpu.revision("old", 1, "a"), gpu.revision("new", 2, "b")]
-        return World(nodes, [*own, *pods], revisions, **more)
+        return SimulatedUpgrade(nodes, [*own, *pods], revisions, **more)
 
     return make
 
@@ -50,15 +52,15 @@ def service(gpu, name, *nodes, gpus=1):
     return [gpu.replica(f"{name}-{i}", node, name, gpus=gpus) for i, node in enumerate(nodes)]
 
 
-def test_nothing_to_do(gpu, world):
-    found = foresee(world({"a": DONE}, revision="new"), parse_policy({}))
+def test_nothing_to_do(gpu, simulate):
+    found = forecast_upgrade(simulate({"a": DONE}, revision="new"), parse_policy({}))
     assert (found.nodes, found.services, found.total, found.has_work) == ([], [], 1, False)
 
 
-def test_one_node_after_the_other(gpu, world):
+def test_one_node_after_the_other(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
-    made = world({"b": DONE, "a": DONE, "c": DONE}, pods, workloads=[gpu.workload(2)])
-    found = foresee(made, parse_policy({"autoUpgrade": True}))
+    made = simulate({"b": DONE, "a": DONE, "c": DONE}, pods, workloads=[gpu.workload(2)])
+    found = forecast_upgrade(made, parse_policy({"autoUpgrade": True}))
     assert [(item.node, item.order, item.state, item.meanwhile) for item in found.nodes] == [
         ("a", 1, DONE, []),
         ("b", 2, DONE, []),
@@ -71,16 +73,16 @@ def test_one_node_after_the_other(gpu, world):
     assert all(Node(node).state == DONE and not Node(node).is_cordoned for node in made.nodes)
 
 
-def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, world):
+def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, simulate):
     """`a` has a pod that the ClusterPolicy has left behind, `c` belongs to nobody."""
     pods = service(gpu, "llm", "a", "b")
-    states = dict.fromkeys("abcd", DONE)
-    made = world(states, pods, workloads=[gpu.workload(2)])
+    nodes_before = dict.fromkeys("abcd", DONE)
+    made = simulate(nodes_before, pods, workloads=[gpu.workload(2)])
     for node, owner in zip(made.nodes, ("one", "one", None, "two"), strict=True):
         node["metadata"]["labels"] |= {OWNER: owner} if owner else {}
     del made.pods[0]["metadata"]["ownerReferences"]
     policies = {"one": parse_policy({}), "two": parse_policy({})}
-    found = forecast.foresee(made, policies)
+    found = forecast.forecast_upgrade(made, policies)
     assert [(item.node, item.order, item.state) for item in found.nodes] == [
         ("a", 1, DONE),
         ("d", 2, DONE),
@@ -88,105 +90,111 @@ def test_each_nvidia_driver_upgrades_its_own_nodes(gpu, world):
     ]
     assert found.nodes[1].meanwhile == ["a"]
     assert (found.services[0].lowest, found.total, found.is_complete) == (1, 3, True)
-    assert forecast.foresee(made, policies).nodes == []
+    assert forecast.forecast_upgrade(made, policies).nodes == []
 
 
-def test_gpus_that_are_left_are_not_enough(gpu, world):
+def test_gpus_that_are_left_are_not_enough(gpu, simulate):
     pods = service(gpu, "llm", "a", "b", gpus=8)
-    found = foresee(
-        world({"a": DONE, "b": DONE}, pods, workloads=[gpu.workload(2, gpus=8)]), parse_policy({})
+    found = forecast_upgrade(
+        simulate({"a": DONE, "b": DONE}, pods, workloads=[gpu.workload(2, gpus=8)]),
+        parse_policy({}),
     )
     (seen,) = found.services
     assert (seen.lowest, seen.homeless, seen.gpus, seen.nodes) == (1, 1, 8, ["a", "b"])
     assert [item.state for item in found.nodes] == [DONE, DONE]
 
 
-def test_the_only_replica(gpu, world):
-    found = foresee(
-        world({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]), parse_policy({})
+def test_the_only_replica(gpu, simulate):
+    found = forecast_upgrade(
+        simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
+        parse_policy({}),
     )
     assert found.services[0].lowest == 0
     assert found.nodes[0].notes == ["NIMService nim/llm has no ready replica meanwhile"]
 
 
-def test_a_budget_that_never_lets_go(gpu, world):
+def test_a_budget_that_never_lets_go(gpu, simulate):
     pods = service(gpu, "llm", "a", "b")
     budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
-    made = world({"a": DONE, "b": DONE, "c": DONE}, pods, budgets=budgets)
-    found = foresee(made, parse_policy({}))
+    made = simulate({"a": DONE, "b": DONE, "c": DONE}, pods, budgets=budgets)
+    found = forecast_upgrade(made, parse_policy({}))
     ends = {item.node: (item.order, item.state, item.is_stuck) for item in found.nodes}
     assert ends == {"a": (0, REQUIRED, True), "b": (0, REQUIRED, True), "c": (1, DONE, False)}
     assert [item.node for item in found.problems] == ["a", "b"]
     assert "maxUnavailable: 0" in found.nodes[1].waits[0]
 
 
-def test_without_the_guard_such_a_node_fails_and_blocks_the_others(gpu, world):
+def test_without_the_guard_such_a_node_fails_and_blocks_the_others(gpu, simulate):
     budgets = [gpu.budget(wanted=2, maxUnavailable=0)]
-    made = world(
+    made = simulate(
         {"a": DONE, "b": DONE}, service(gpu, "llm", "a", "a"), budgets=budgets, is_guarded=False
     )
-    found = foresee(made, parse_policy({}))
+    found = forecast_upgrade(made, parse_policy({}))
     ends = {item.node: (item.state, item.is_stuck) for item in found.nodes}
     assert ends == {"a": (FAILED, True), "b": (REQUIRED, True)}
     assert any("not evicted within 300 s" in item for item in found.nodes[0].waits)
 
 
-def test_a_budget_that_lets_one_go_at_a_time(gpu, world):
+def test_a_budget_that_lets_one_go_at_a_time(gpu, simulate):
     pods = service(gpu, "llm", "a", "a", "b")
-    made = world(
+    made = simulate(
         {"a": DONE, "b": DONE}, pods, budgets=[gpu.budget(expected=3, wanted=2, healthy=3)]
     )
-    found = foresee(made, parse_policy({}))
+    found = forecast_upgrade(made, parse_policy({}))
     assert [item.state for item in found.nodes] == [DONE, DONE]
     assert found.services[0].lowest == 2
 
 
-def test_what_nothing_is_done_with_is_not_told(gpu, world):
-    assert foresee(world({"a": "", "b": DONE}, revision="new"), parse_policy({})).nodes == []
+def test_what_nothing_is_done_with_is_not_told(gpu, simulate):
+    assert (
+        forecast_upgrade(simulate({"a": "", "b": DONE}, revision="new"), parse_policy({})).nodes
+        == []
+    )
 
 
-def test_without_a_validator_an_upgrade_does_not_end(gpu, world):
-    made = world({"a": DONE, "b": DONE})
+def test_without_a_validator_an_upgrade_does_not_end(gpu, simulate):
+    made = simulate({"a": DONE, "b": DONE})
     made.pods = [pod for pod in made.pods if not pod["metadata"]["name"].startswith("validator")]
-    first, second = foresee(made, parse_policy({})).nodes
+    first, second = forecast_upgrade(made, parse_policy({})).nodes
     assert (first.state, first.waits) == (
-        names.VALIDATION,
+        states.VALIDATION,
         ["a pod of the DaemonSet nvidia-operator-validator"],
     )
     assert (second.state, second.order) == (REQUIRED, 0)
     assert second.waits[0].startswith("its turn")
 
 
-def test_jobs_are_waited_for(gpu, world):
+def test_jobs_are_waited_for(gpu, simulate):
     job = gpu.pod("train", "a", owner="Job", labels={"job": "yes"}, gpus=1)
     policy = parse_policy({"waitForCompletion": {"podSelector": "job=yes"}})
-    found = foresee(world({"a": DONE}, [job]), policy)
+    found = forecast_upgrade(simulate({"a": DONE}, [job]), policy)
     (node,) = found.nodes
     assert (node.state, node.evicted) == (DONE, [])
     assert node.waits == ["nim/train to finish (without a limit)"]
 
 
-def test_what_is_skipped_is_told(gpu, world):
-    made = world({"a": REQUIRED})
-    made.nodes[0]["metadata"]["labels"][names.SKIP] = "true"
-    (node,) = foresee(made, parse_policy({})).nodes
+def test_what_is_skipped_is_told(gpu, simulate):
+    made = simulate({"a": REQUIRED})
+    made.nodes[0]["metadata"]["labels"][labels.SKIP] = "true"
+    (node,) = forecast_upgrade(made, parse_policy({})).nodes
     assert (node.order, node.state, node.waits) == (
         0,
         REQUIRED,
-        [f"the label {names.SKIP}=true to be removed"],
+        [f"the label {labels.SKIP}=true to be removed"],
     )
 
 
-def test_from_the_middle(gpu, world):
-    states = {state: state for state in names.RUNNING if state != FAILED}
-    found = foresee(world(states), parse_policy({}))
+def test_from_the_middle(gpu, simulate):
+    nodes_before = {state: state for state in states.RUNNING if state != FAILED}
+    found = forecast_upgrade(simulate(nodes_before), parse_policy({}))
     assert {item.state for item in found.nodes} == {DONE}
     assert {item.order > 0 for item in found.nodes} == {True}
 
 
-def test_as_data(gpu, world):
-    found = foresee(
-        world({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]), parse_policy({})
+def test_as_data(gpu, simulate):
+    found = forecast_upgrade(
+        simulate({"a": DONE}, service(gpu, "llm", "a"), workloads=[gpu.workload(1)]),
+        parse_policy({}),
     )
     data = found.to_dict()
     assert data["nodes"][0]["evicted"] == ["nim/llm-0"]
@@ -194,7 +202,7 @@ def test_as_data(gpu, world):
     assert (data["total"], data["is_complete"]) == (1, True)
 
 
-STATES = st.sampled_from(["", DONE, REQUIRED, *names.RUNNING])
+STATES = st.sampled_from(["", DONE, REQUIRED, *states.RUNNING])
 POLICIES = st.fixed_dictionaries(
     {},
     optional={
@@ -218,34 +226,34 @@ EVERY = settings(max_examples=60, deadline=None, suppress_health_check=list(Heal
 
 @st.composite
 def clusters(draw):
-    states = {
+    nodes_before = {
         f"n{i}": state for i, state in enumerate(draw(st.lists(STATES, min_size=1, max_size=6)))
     }
-    pods = [item for item in draw(PODS) if f"n{item[1]}" in states]
-    return states, pods, draw(POLICIES), draw(st.booleans())
+    pods = [item for item in draw(PODS) if f"n{item[1]}" in nodes_before]
+    return nodes_before, pods, draw(POLICIES), draw(st.booleans())
 
 
-def build(gpu, world, states, pods, is_guarded):
+def build(gpu, simulate, nodes_before, pods, is_guarded):
     made = []
     for index, (name, node, gpus, what) in enumerate(pods):
         place = f"n{node}"
         pod = gpu.replica(f"{name}-{index}", place, name, gpus=gpus, ready=what != "unready")
         if what == "skip":
-            pod["metadata"]["labels"][names.SKIP_DRAIN] = "true"
+            pod["metadata"]["labels"][labels.SKIP_DRAIN] = "true"
         if what == "job":
             pod = gpu.pod(f"job-{index}", place, owner="Job", labels={"job": "yes"}, gpus=gpus)
         made.append(pod)
     pods = [item for item in pods if item[3] != "job"]
     counts = {name: sum(item[0] == name for item in pods) for name, *_rest in pods}
     workloads = [gpu.workload(count, name) for name, count in counts.items()]
-    return world(states, made, workloads=workloads, is_guarded=is_guarded)
+    return simulate(nodes_before, made, workloads=workloads, is_guarded=is_guarded)
 
 
 @EVERY
 @given(clusters())
-def test_with_success_everywhere_all_nodes_end_done(gpu, world, drawn):
-    states, pods, policy, is_guarded = drawn
-    made = build(gpu, world, states, pods, is_guarded)
+def test_with_success_everywhere_all_nodes_end_done(gpu, simulate, drawn):
+    nodes_before, pods, policy, is_guarded = drawn
+    made = build(gpu, simulate, nodes_before, pods, is_guarded)
     for node in made.nodes:  # a failed one is mended by hand
         if Node(node).state == FAILED:
             pod = next(
@@ -254,19 +262,19 @@ def test_with_success_everywhere_all_nodes_end_done(gpu, world, drawn):
                 if x["metadata"]["name"] == f"driver-{node['metadata']['name']}"
             )
             pod["metadata"]["labels"]["controller-revision-hash"] = "new"
-    found = foresee(made, parse_policy(policy))
+    found = forecast_upgrade(made, parse_policy(policy))
     assert found.is_complete
     assert {Node(node).state for node in made.nodes} == {DONE}
     assert not any(Node(node).is_cordoned for node in made.nodes)
-    assert not take_step(made.scene(), parse_policy(policy)).patches
+    assert not take_step(made.snapshot(), parse_policy(policy)).patches
 
 
 def steps_of(made, policy):
     """Each step until the end, with what the cluster is like before it."""
     for _number in range(2000):
-        step = take_step(made.scene(), policy)
+        step = take_step(made.snapshot(), policy)
         yield step
-        jobs = [item.node.name for item in step.nodes if item.state == names.JOBS]
+        jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
         if not made.play(step).has_changed and not any(
             policy.waiting.selector and made.finish(node, policy.waiting.selector) for node in jobs
         ):
@@ -276,58 +284,58 @@ def steps_of(made, policy):
 
 @EVERY
 @given(clusters())
-def test_never_more_are_unavailable_than_allowed(gpu, world, drawn):
-    states, pods, policy, is_guarded = drawn
-    states = dict.fromkeys(states, DONE)
+def test_never_more_are_unavailable_than_allowed(gpu, simulate, drawn):
+    nodes_before, pods, policy, is_guarded = drawn
+    nodes_before = dict.fromkeys(nodes_before, DONE)
     parsed = parse_policy(policy)
-    made = build(gpu, world, states, pods, is_guarded)
-    limit = parsed.count_unavailable(len(states))
+    made = build(gpu, simulate, nodes_before, pods, is_guarded)
+    limit = parsed.count_unavailable(len(nodes_before))
     for _step in steps_of(made, parsed):
         assert sum(Node(node).is_cordoned for node in made.nodes) <= limit
-        running = sum(Node(node).state in names.RUNNING for node in made.nodes)
+        running = sum(Node(node).state in states.RUNNING for node in made.nodes)
         assert not parsed.max_parallel or running <= parsed.max_parallel
 
 
 @EVERY
 @given(clusters())
-def test_what_is_never_evicted(gpu, world, drawn):
-    states, pods, policy, is_guarded = drawn
-    made = build(gpu, world, states, pods, is_guarded)
+def test_what_is_never_evicted(gpu, simulate, drawn):
+    nodes_before, pods, policy, is_guarded = drawn
+    made = build(gpu, simulate, nodes_before, pods, is_guarded)
     for step in steps_of(made, parse_policy(policy)):
         for item in step.evictions:
-            labels = item.live["metadata"]["labels"]
-            assert labels.get(names.SKIP_DRAIN) != "true"
-            assert item.is_deletion == ("nvidia-driver" in labels.values())
-            assert labels.get("app") != "nvidia-operator-validator"
+            pod_labels = item.live["metadata"]["labels"]
+            assert pod_labels.get(labels.SKIP_DRAIN) != "true"
+            assert item.is_deletion == ("nvidia-driver" in pod_labels.values())
+            assert pod_labels.get("app") != "nvidia-operator-validator"
 
 
 @EVERY
 @given(clusters())
-def test_the_guard_keeps_a_replica_while_there_are_two_that_can_be(gpu, world, drawn):
-    states, pods, policy, _is_guarded = drawn
+def test_the_guard_keeps_a_replica_while_there_are_two_that_can_be(gpu, simulate, drawn):
+    nodes_before, pods, policy, _is_guarded = drawn
     pods = [(name, node, 1, "") for name, node, _gpus, _what in pods]
-    states = dict.fromkeys(states, DONE)
-    states["spare"] = DONE
-    made = build(gpu, world, states, pods, True)
-    counts = {service.name: service.ready for service in made.scene().services}
+    nodes_before = dict.fromkeys(nodes_before, DONE)
+    nodes_before["spare"] = DONE
+    made = build(gpu, simulate, nodes_before, pods, True)
+    counts = {service.name: service.ready for service in made.snapshot().services}
     for _step in steps_of(made, parse_policy({**policy, "maxUnavailable": 1})):
-        for service in made.scene().services:
+        for service in made.snapshot().services:
             assert counts[service.name] < 2 or service.ready >= 1
 
 
 @EVERY
 @given(clusters())
-def test_a_step_that_is_cut_off_is_taken_again(gpu, world, drawn):
+def test_a_step_that_is_cut_off_is_taken_again(gpu, simulate, drawn):
     """A step of which only some is written ends where the whole one does."""
-    states, pods, policy, is_guarded = drawn
+    nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
-    made = build(gpu, world, dict.fromkeys(states, DONE), pods, is_guarded)
+    made = build(gpu, simulate, dict.fromkeys(nodes_before, DONE), pods, is_guarded)
     for number in range(400):
-        step = take_step(made.scene(), parsed)
+        step = take_step(made.snapshot(), parsed)
         half = copy.copy(step)
         object.__setattr__(half, "nodes", step.nodes[number % 2 :: 2])
         made.play(half)
-        jobs = [item.node.name for item in step.nodes if item.state == names.JOBS]
+        jobs = [item.node.name for item in step.nodes if item.state == states.JOBS]
         for node in jobs if parsed.waiting.selector else ():
             made.finish(node, parsed.waiting.selector)
     assert {Node(node).state for node in made.nodes} == {DONE}
@@ -335,16 +343,18 @@ def test_a_step_that_is_cut_off_is_taken_again(gpu, world, drawn):
 
 @EVERY
 @given(clusters())
-def test_the_plan_is_what_stepping_does(gpu, world, drawn):
-    states, pods, policy, is_guarded = drawn
+def test_the_plan_is_what_stepping_does(gpu, simulate, drawn):
+    nodes_before, pods, policy, is_guarded = drawn
     parsed = parse_policy(policy)
-    one, two = (build(gpu, world, dict.fromkeys(states, DONE), pods, is_guarded) for _ in range(2))
-    planned = [item.node for item in foresee(one, parsed).nodes if item.order]
+    one, two = (
+        build(gpu, simulate, dict.fromkeys(nodes_before, DONE), pods, is_guarded) for _ in range(2)
+    )
+    planned = [item.node for item in forecast_upgrade(one, parsed).nodes if item.order]
     begun = []
     for step in steps_of(two, parsed):
         begun += [
             item.node.name
             for item in step.nodes
-            if item.node.state in names.RUNNING and item.node.name not in begun
+            if item.node.state in states.RUNNING and item.node.name not in begun
         ]
     assert planned == begun

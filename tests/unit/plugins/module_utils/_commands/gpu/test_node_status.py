@@ -7,14 +7,16 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.components import COMPONENTS
 from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.node_status import (
     Log,
-    Sight,
+    StackView,
+    find_stack_problems,
     logs_to_read,
-    overall_faults,
     status_of_nodes,
     with_logs,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.world import World
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.simulated_upgrade import (
+    SimulatedUpgrade,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
@@ -58,7 +60,7 @@ ENDED = {"lastState": {"terminated": {"reason": "Error", "exitCode": 1}}, "resta
 
 def look(nodes, pods=(), deployed=DEPLOYED, **more):
     daemon_sets = [{"metadata": {"name": name, "labels": {"app": APPS[name]}}} for name in deployed]
-    return status_of_nodes(Sight(nodes, pods, daemon_sets, **more))
+    return status_of_nodes(StackView(nodes, pods, daemon_sets, **more))
 
 
 def stack(node="n", **troubles):
@@ -178,18 +180,18 @@ def test_nodes_without_gpus_are_left_out_and_problems_come_first(gpu):
 
 @pytest.mark.parametrize(
     ("state", "expected"),
-    [(names.DRAIN, "Upgrading"), (names.FAILED, "Failed"), (names.DONE, "Ready")],
+    [(states.DRAIN, "Upgrading"), (states.FAILED, "Failed"), (states.DONE, "Ready")],
 )
 def test_an_upgrade_is_told(gpu, state, expected):
-    since = {names.SINCE.replace("/", "__"): f"{state} 1767225600"}
-    nodes = [node_of(gpu, state=state, cordoned=state != names.DONE, **since)]
-    revision = "new" if state == names.DONE else "old"
+    since = {labels.SINCE.replace("/", "__"): f"{state} 1767225600"}
+    nodes = [node_of(gpu, state=state, cordoned=state != states.DONE, **since)]
+    revision = "new" if state == states.DONE else "old"
     pods = [gpu.driver("n", revision), gpu.replica("r", "n")]
-    world = World(nodes, pods, [gpu.revision("new", 2)])
+    simulation = SimulatedUpgrade(nodes, pods, [gpu.revision("new", 2)])
     policy = parse_policy({"drain": {"enable": True}})
-    (found,) = look(nodes, stack(), step=take_step(world.scene(), policy))
+    (found,) = look(nodes, stack(), step=take_step(simulation.snapshot(), policy))
     assert found.state == expected
-    if state != names.DONE:
+    if state != states.DONE:
         assert found.upgrade == state
         assert found.troubles[0].component == "driver upgrade"
         assert found.troubles[0].since == "2026-01-01T00:00:00+00:00"
@@ -265,5 +267,5 @@ def policy_of(state="ready", **error):
     ],
 )
 def test_what_is_wrong_with_the_whole(policies, labels, expected):
-    found = overall_faults(policies, [{"metadata": {"name": "n", "labels": labels}}])
+    found = find_stack_problems(policies, [{"metadata": {"name": "n", "labels": labels}}])
     assert [item[: len(expected)] for item in found] == ([expected] if expected else [])

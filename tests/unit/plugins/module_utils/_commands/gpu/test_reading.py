@@ -12,9 +12,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.gpu.reading i
     read_daemon_sets,
     read_log,
     read_policies,
+    read_simulation,
     read_upgrades,
     read_warnings,
-    read_world,
 )
 
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
@@ -119,13 +119,17 @@ def test_the_world(cluster, client, gpu):
         "/apis/resource.k8s.io/v1/namespaces/nim/resourceclaims",
         {"metadata": {"name": "c", "namespace": "nim"}},
     )
-    found = read_world(client, is_guarded=False)
-    scene = found.scene()
-    assert [node.name for node in scene.managed] == ["n"]
-    assert [service.wanted for service in scene.services] == [2]
-    assert (len(scene.budgets), list(scene.claims), scene.is_guarded) == (1, [("nim", "c")], False)
-    assert scene.now > 1_700_000_000
-    assert read_world(client).scene().is_guarded
+    found = read_simulation(client, is_guarded=False)
+    snapshot = found.snapshot()
+    assert [node.name for node in snapshot.managed] == ["n"]
+    assert [service.wanted for service in snapshot.services] == [2]
+    assert (len(snapshot.budgets), list(snapshot.claims), snapshot.is_guarded) == (
+        1,
+        [("nim", "c")],
+        False,
+    )
+    assert snapshot.now > 1_700_000_000
+    assert read_simulation(client).snapshot().is_guarded
 
 
 def test_pods_come_in_pages(cluster, client, gpu, answer):
@@ -134,7 +138,7 @@ def test_pods_come_in_pages(cluster, client, gpu, answer):
         {"metadata": {}, "items": [gpu.driver("b")]},
     ]
     cluster.refuse["GET", "/api/v1/pods"] = [answer(200, page) for page in pages]
-    names = [pod["metadata"]["name"] for pod in read_world(client).pods]
+    names = [pod["metadata"]["name"] for pod in read_simulation(client).pods]
     assert names == ["driver-a", "driver-b"]
     calls = [call.query for call in cluster.calls("GET") if call.path == "/api/v1/pods"]
     assert [call.get("continue") for call in calls] == [None, "next"]

@@ -77,14 +77,14 @@ def make_live(kind, name, owner="cluster-policy", **fields):
     return {"kind": kind, "metadata": {**metadata, **fields.pop("metadata", {})}, **fields}
 
 
-def children_of(state, app):
+def children_of(operand, app):
     """(kind, name) -> object of a state."""
-    return {(item["kind"], item["metadata"]["name"]): item for item in state.children(app)}
+    return {(item["kind"], item["metadata"]["name"]): item for item in operand.children(app)}
 
 
-def pod_of(state, app):
+def pod_of(operand, app):
     """The pod spec of the only DaemonSet of a state."""
-    found = [item for item in state.children(app) if item["kind"] == "DaemonSet"]
+    found = [item for item in operand.children(app) if item["kind"] == "DaemonSet"]
     assert len(found) == 1
     return found[0]["spec"]["template"]["spec"]
 

@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.desi
     desired,
     is_served,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     DAEMON_SETS,
 )
@@ -161,7 +161,9 @@ def test_drivers_of_their_own_kind_take_over_running_pods(gpu, spec):
         ("ConfigMap", "nvidia-driver-startup-probe")
     ]
     assert not [name for name in wanted.unwanted if "driver" in name[1]]
-    assert not any(is_served(app, state) for state in STATES if state.name == "state-driver")
+    assert not any(
+        is_served(app, operand) for operand in OPERANDS if operand.name == "state-driver"
+    )
     assert desired(gpu.app({}, answers=listed)).orphaned == []
 
 

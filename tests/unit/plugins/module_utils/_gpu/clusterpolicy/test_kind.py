@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.kind import KIND
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 
 EVERYTHING = {
     "nodeStatusExporter": {"enabled": True},
@@ -20,8 +20,8 @@ def test_the_operator_has_what_it_grants(gpu):
     app = gpu.app(EVERYTHING)
     granted = {
         (group, resource, verb)
-        for state in STATES
-        for item in state.children(app)
+        for operand in OPERANDS
+        for item in operand.children(app)
         if item["kind"] in ("Role", "ClusterRole")
         for given in item["rules"]
         for group in given["apiGroups"]

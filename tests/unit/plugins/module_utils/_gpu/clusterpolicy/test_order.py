@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import STATES
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.order import OPERANDS
 
 
 def test_the_states_are_in_the_documented_order():
-    assert [state.name for state in STATES] == [
+    assert [operand.name for operand in OPERANDS] == [
         "pre-requisites",
         "state-operator-metrics",
         "state-driver",
@@ -25,7 +25,7 @@ def test_the_states_are_in_the_documented_order():
 
 def test_no_object_is_of_two_states(gpu):
     app = gpu.app({})
-    names = [name for state in STATES for name in state.names(app)]
+    names = [name for operand in OPERANDS for name in operand.names(app)]
     assert len(names) == len(set(names))
 
 
@@ -37,13 +37,13 @@ def test_each_state_makes_only_what_it_lists(gpu):
             "dcgmExporter": {"enablePodUID": True, "serviceMonitor": {"enabled": True}},
         }
     )
-    for state in STATES:
-        made = {(item["kind"], item["metadata"]["name"]) for item in state.children(app)}
-        assert made <= set(state.names(app)), state.name
+    for operand in OPERANDS:
+        made = {(item["kind"], item["metadata"]["name"]) for item in operand.children(app)}
+        assert made <= set(operand.names(app)), operand.name
 
 
 def test_no_daemon_set_is_made_without_a_node_for_it(gpu):
     app = gpu.app({"nodeStatusExporter": {"enabled": True}}, nodes=[])
-    kinds = {item["kind"] for state in STATES for item in state.children(app)}
+    kinds = {item["kind"] for operand in OPERANDS for item in operand.children(app)}
     assert "DaemonSet" not in kinds
     assert {"Role", "Service", "ConfigMap", "RuntimeClass"} <= kinds

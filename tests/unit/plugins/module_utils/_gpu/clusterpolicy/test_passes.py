@@ -15,7 +15,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources i
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.kind import KIND
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 
 DRIVER = {"repository": "r.example", "image": "driver", "version": "1"}
 NFD = {
@@ -66,7 +66,7 @@ class Stage:
 
     def states(self):
         nodes = [item["metadata"] for item in self.cluster.objects if item["kind"] == "Node"]
-        return {item["name"]: item["labels"].get(names.STATE, "") for item in nodes}
+        return {item["name"]: item["labels"].get(labels.STATE, "") for item in nodes}
 
     def pods(self, start):
         pods = [item for item in self.cluster.objects if item["kind"] == "Pod"]
@@ -96,21 +96,19 @@ def images_of(stage):
 
 def test_all_nodes_go_through_all_states(stage, gpu):
     made = stage(["a", "b"], [gpu.pod("w", "a", gpus=1)])
-    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert made.states() == {"a": states.DONE, "b": states.DONE}
     old = images_of(made)
     made.run(30)
-    assert list(dict.fromkeys(states["a"] for states in made.seen))[1:] == [
-        *(names.DONE, names.REQUIRED, names.CORDON, names.JOBS, names.POD_DELETION),
-        *(names.RESTART, names.VALIDATION, names.UNCORDON),
+    assert list(dict.fromkeys(seen["a"] for seen in made.seen))[1:] == [
+        *(states.DONE, states.REQUIRED, states.CORDON, states.JOBS, states.POD_DELETION),
+        *(states.RESTART, states.VALIDATION, states.UNCORDON),
     ]
-    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert made.states() == {"a": states.DONE, "b": states.DONE}
     assert not images_of(made) & old
     assert (made.pods("w"), made.evicted) == ([], ["w"])
     assert not any(made.node(name)["spec"].get("unschedulable") for name in "ab")
-    assert not any(names.SINCE in made.node(name)["metadata"]["annotations"] for name in "ab")
-    assert all(
-        sum(state in names.RUNNING for state in states.values()) <= 1 for states in made.seen
-    )
+    assert not any(labels.SINCE in made.node(name)["metadata"]["annotations"] for name in "ab")
+    assert all(sum(state in states.RUNNING for state in seen.values()) <= 1 for seen in made.seen)
 
 
 def test_a_finished_upgrade_writes_nothing_more(stage):
@@ -127,15 +125,15 @@ def test_a_budget_holds_a_pod_and_says_so(stage, gpu):
     made = stage(["a"], [gpu.replica("llm", "a")])
     made.cluster.put(budget)
     made.run(6)
-    assert made.states() == {"a": names.REQUIRED}, "it could not be drained, so it is not begun"
+    assert made.states() == {"a": states.REQUIRED}, "it could not be drained, so it is not begun"
     made.cluster.remove(identity(budget))
     made.cluster.put({"kind": "PodDisruptionBudget", **gpu.budget(expected=2, wanted=1, healthy=1)})
     made.run(6)
     assert (made.evicted[-1:], len(made.pods("llm"))) == (["llm"], 1)
-    assert made.states() == {"a": names.POD_DELETION}
+    assert made.states() == {"a": states.POD_DELETION}
     made.cluster.put({"kind": "PodDisruptionBudget", **gpu.budget(expected=2, wanted=1, healthy=2)})
     made.run(6)
-    assert (made.pods("llm"), made.states()) == ([], {"a": names.DONE})
+    assert (made.pods("llm"), made.states()) == ([], {"a": states.DONE})
 
 
 def test_a_pass_that_ends_early_is_taken_up_by_the_next(stage, gpu, monkeypatch):
@@ -153,7 +151,7 @@ def test_a_pass_that_ends_early_is_taken_up_by_the_next(stage, gpu, monkeypatch)
 
         monkeypatch.setattr(made.cluster, "write", write)
         made.take_pass()
-    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert made.states() == {"a": states.DONE, "b": states.DONE}
     assert made.pods("w") == []
 
 
@@ -170,14 +168,14 @@ def test_switched_off_in_the_middle_the_node_is_given_back(stage):
 def test_what_the_reference_has_begun_is_finished(stage):
     """Its labels and annotations, without ours."""
     made = stage(["a", "b"])
-    for name, state in {"a": names.VALIDATION, "b": names.JOBS}.items():
+    for name, state in {"a": states.VALIDATION, "b": states.JOBS}.items():
         node = copy.deepcopy(made.node(name))
-        node["metadata"]["labels"][names.STATE] = state
-        node["metadata"]["annotations"][names.VALIDATION_SINCE] = "1"
+        node["metadata"]["labels"][labels.STATE] = state
+        node["metadata"]["annotations"][labels.VALIDATION_SINCE] = "1"
         node["spec"]["unschedulable"] = True
         made.cluster.put(node)
     made.run(30)
-    assert made.states() == {"a": names.DONE, "b": names.DONE}
+    assert made.states() == {"a": states.DONE, "b": states.DONE}
     for name in "ab":
-        assert names.VALIDATION_SINCE not in made.node(name)["metadata"]["annotations"]
+        assert labels.VALIDATION_SINCE not in made.node(name)["metadata"]["annotations"]
         assert "unschedulable" not in made.node(name)["spec"]

@@ -6,17 +6,17 @@ from __future__ import annotations
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.plugin_config import (
     add_plugin_config,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
-    parse_component,
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    parse_operand,
 )
 
 CONFIG = {"devicePlugin": {"config": {"name": "sharing", "default": "slices"}}}
 
 
-def configured(gpu, spec, component=None, **more):
+def configured(gpu, spec, operand=None, **more):
     main = {"name": "main", "volumeMounts": []}
     pod = {"initContainers": [], "containers": [main], "volumes": [], **more}
-    add_plugin_config(gpu.app(spec), pod, main, parse_component(component), "proc")
+    add_plugin_config(gpu.app(spec), pod, main, parse_operand(operand), "proc")
     return pod, main
 
 

@@ -17,10 +17,10 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.app 
     SERVICE_MONITORS,
     PolicyApp,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.reads import reads
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.states.prerequisites import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.operands.prerequisites import (
     RUNTIME_CLASSES,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.reads import reads
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import (
     DAEMON_SETS,
 )

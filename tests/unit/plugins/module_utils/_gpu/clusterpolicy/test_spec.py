@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.spec
 def test_what_is_not_given_has_its_default():
     policy = parse_spec({})
     enabled = [
-        policy.driver.component,
+        policy.driver.operand,
         policy.toolkit,
         policy.device_plugin,
         policy.dcgm,
@@ -39,7 +39,7 @@ def test_what_is_not_given_has_its_default():
 def test_false_is_not_a_default():
     policy = parse_spec({"cdi": {"enabled": False}, "driver": {"enabled": False}})
     assert not policy.has_cdi
-    assert not policy.driver.component.is_enabled
+    assert not policy.driver.operand.is_enabled
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import Component
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import build_files
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import (
     Driver,
     Sources,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OperatingSystem
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import OperandSpec
 
-OFF = Component(is_enabled=False)
-DRIVER = Driver(component=Component(), manager=Component(), gds=OFF, gdrcopy=OFF)
+OFF = OperandSpec(is_enabled=False)
+DRIVER = Driver(operand=OperandSpec(), manager=OperandSpec(), gds=OFF, gdrcopy=OFF)
 
 
 def keys_of(_field, name):
@@ -34,7 +34,12 @@ def paths(mounts):
 
 def test_without_sources_there_is_nothing():
     files = files_of()
-    assert (files.volumes, files.of_driver, files.of_modules, files.of_packages) == ([], [], [], [])
+    assert (files.volumes, files.driver_mounts, files.module_mounts, files.package_mounts) == (
+        [],
+        [],
+        [],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,13 +52,13 @@ def test_without_sources_there_is_nothing():
 )
 def test_packages_come_from_where_the_distribution_looks(os_id, repositories, certificates):
     files = files_of(Sources(repositories="repos", certificates="certs"), os_id)
-    assert paths(files.of_packages) == {
+    assert paths(files.package_mounts) == {
         f"{repositories}/a.list": ("repos", "a.list"),
         f"{repositories}/b.list": ("repos", "b.list"),
         f"{certificates}/ca.pem": ("certs", "ca.pem"),
     }
-    assert all(item in files.of_driver for item in files.of_packages)
-    assert all(item["readOnly"] for item in files.of_driver)
+    assert all(item in files.driver_mounts for item in files.package_mounts)
+    assert all(item["readOnly"] for item in files.driver_mounts)
 
 
 @pytest.mark.parametrize(
@@ -73,16 +78,16 @@ def test_precompiled_drivers_install_no_packages():
 
 def test_parameters_go_to_all_that_loads_modules():
     files = files_of(Sources(modules="params"))
-    assert paths(files.of_driver) == {"/drivers/nvidia.conf": ("params", "nvidia.conf")}
-    assert files.of_modules == files.of_driver
-    assert files.of_packages == []
+    assert paths(files.driver_mounts) == {"/drivers/nvidia.conf": ("params", "nvidia.conf")}
+    assert files.module_mounts == files.driver_mounts
+    assert files.package_mounts == []
 
 
 def test_a_licence_from_a_secret_before_a_config_map():
     sources = Sources(licence_secret="s", licence_config_map="c", has_token=True)
     files = files_of(sources)
     assert [item.get("secret", {}).get("secretName") for item in files.volumes] == ["s"]
-    assert paths(files.of_driver) == {
+    assert paths(files.driver_mounts) == {
         "/drivers/gridd.conf": ("licensing-config", "gridd.conf"),
         "/drivers/ClientConfigToken/client_configuration_token.tok": (
             "licensing-config",
@@ -91,12 +96,12 @@ def test_a_licence_from_a_secret_before_a_config_map():
     }
     only_map = files_of(Sources(licence_config_map="c"))
     assert only_map.volumes[0]["configMap"]["name"] == "c"
-    assert list(paths(only_map.of_driver)) == ["/drivers/gridd.conf"]
+    assert list(paths(only_map.driver_mounts)) == ["/drivers/gridd.conf"]
 
 
 def test_the_topology_of_a_vgpu_driver():
     files = files_of(Sources(topology="t"))
-    assert paths(files.of_driver) == {
+    assert paths(files.driver_mounts) == {
         "/etc/nvidia/nvidia-topologyd.conf": ("topology-config", "nvidia-topologyd.conf")
     }
 
@@ -117,7 +122,7 @@ def test_the_topology_of_a_vgpu_driver():
 )
 def test_subscriptions_of_the_node(os_id, runtime, sources, mounted):
     files = files_of(sources, os_id, runtime)
-    assert [item["mountPath"] for item in files.of_driver] == mounted
+    assert [item["mountPath"] for item in files.driver_mounts] == mounted
     names = [f"subscription-config-{number}" for number in range(len(mounted))]
     assert [item["name"] for item in files.volumes] == names
 
@@ -129,7 +134,7 @@ def test_no_subscription_of_rhel_beside_repositories():
 
 def test_precompiled_drivers_on_sles_see_the_nodes_modules():
     files = files_of(Sources(), "sles", is_precompiled=True)
-    assert paths(files.of_driver)["/run/host/lib/modules"] == ("lib-modules", None)
+    assert paths(files.driver_mounts)["/run/host/lib/modules"] == ("lib-modules", None)
 
 
 def test_a_config_map_named_twice_is_one_volume():

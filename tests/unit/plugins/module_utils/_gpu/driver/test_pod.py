@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu import scripts
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
-    parse_component,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.files import (
     Files,
 )
@@ -16,15 +13,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pod import 
     build_driver_pod,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import Driver
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    parse_operand,
+)
 
 IMAGES = Images("r.test/d:1-u24", "r.test/m:1", "r.test/fs:1-u24", "r.test/gdr:1-u24")
-OFF = parse_component({}, is_enabled=False)
+OFF = parse_operand({}, is_enabled=False)
 
 
 def pod_of(files=None, **fields):
     given = {
-        "component": parse_component({}),
-        "manager": parse_component({}),
+        "operand": parse_operand({}),
+        "manager": parse_operand({}),
         "gds": OFF,
         "gdrcopy": OFF,
     }
@@ -96,7 +96,7 @@ def test_rdma_with_the_nodes_own_network_drivers():
 
 
 def test_further_modules_have_containers_of_their_own():
-    side = parse_component({"enabled": True, "env": [{"name": "G", "value": "1"}], "args": ["x"]})
+    side = parse_operand({"enabled": True, "env": [{"name": "G", "value": "1"}], "args": ["x"]})
     pod = pod_of(gds=side, gdrcopy=side)
     assert names(pod) == ["nvidia-driver-ctr", "nvidia-fs-ctr", "nvidia-gdrcopy-ctr"]
     assert env(pod)["GDS_ENABLED"] == env(pod)["GDRCOPY_ENABLED"] == "true"
@@ -110,14 +110,14 @@ def test_further_modules_have_containers_of_their_own():
 
 
 def test_resources_are_those_of_all_containers():
-    component = parse_component({"resources": {"limits": {"cpu": "1"}}})
-    pod = pod_of(component=component, has_rdma=True, gds=parse_component({}))
+    operand = parse_operand({"resources": {"limits": {"cpu": "1"}}})
+    pod = pod_of(operand=operand, has_rdma=True, gds=parse_operand({}))
     for item in [*pod["initContainers"], *pod["containers"]]:
         assert item["resources"] == {"limits": {"cpu": "1"}}
 
 
 def test_the_secret_is_environment_of_all_that_installs():
-    pod = pod_of(secret_env="s", gds=parse_component({}), has_rdma=True)
+    pod = pod_of(secret_env="s", gds=parse_operand({}), has_rdma=True)
     assert find(pod, "nvidia-driver-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
     assert find(pod, "nvidia-fs-ctr")["envFrom"] == [{"secretRef": {"name": "s"}}]
     assert "envFrom" not in find(pod, "nvidia-peermem-ctr")
@@ -144,7 +144,7 @@ def test_another_root_of_the_nodes_file_system():
 def test_files_are_mounted_where_they_are_needed():
     one, two, three = ({"name": name, "mountPath": f"/{name}"} for name in "abc")
     files = Files([{"name": "v"}], [one], [two], [three])
-    pod = pod_of(files, has_rdma=True, gds=parse_component({}))
+    pod = pod_of(files, has_rdma=True, gds=parse_operand({}))
     assert pod["volumes"][-1] == {"name": "v"}
     for name, mount in (
         ("nvidia-driver-ctr", one),
@@ -155,15 +155,15 @@ def test_files_are_mounted_where_they_are_needed():
 
 
 def test_variables_of_the_user_win():
-    component = parse_component({"env": [{"name": "KERNEL_MODULE_TYPE", "value": "mine"}]})
-    manager = parse_component({"env": [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]})
-    pod = pod_of(component=component, manager=manager)
+    operand = parse_operand({"env": [{"name": "KERNEL_MODULE_TYPE", "value": "mine"}]})
+    manager = parse_operand({"env": [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}]})
+    pod = pod_of(operand=operand, manager=manager)
     assert env(pod)["KERNEL_MODULE_TYPE"] == "mine"
     assert env(pod, "k8s-driver-manager")["ENABLE_AUTO_DRAIN"] == "true"
 
 
 def test_secrets_and_network():
-    component = parse_component({"hostNetwork": True, "imagePullSecrets": ["b"]})
-    pod = pod_of(component=component, manager=parse_component({"imagePullSecrets": ["a", "b"]}))
+    operand = parse_operand({"hostNetwork": True, "imagePullSecrets": ["b"]})
+    pod = pod_of(operand=operand, manager=parse_operand({"imagePullSecrets": ["a", "b"]}))
     assert pod["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
     assert pod["hostNetwork"] is True

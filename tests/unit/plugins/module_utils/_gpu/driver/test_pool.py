@@ -10,9 +10,6 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.component import (
-    Component,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.pool import (
     Pool,
     pool_images,
@@ -27,9 +24,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.driver.spec import
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import (
     OperatingSystem,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.operand_spec import (
+    OperandSpec,
+)
 
-OFF = Component(is_enabled=False)
-DRIVER = Driver(component=Component(), manager=Component(), gds=OFF, gdrcopy=OFF)
+OFF = OperandSpec(is_enabled=False)
+DRIVER = Driver(operand=OperandSpec(), manager=OperandSpec(), gds=OFF, gdrcopy=OFF)
 POOL = Pool("set", OperatingSystem("ubuntu", "24.04"))
 FIELDS = {"modules": "kernelModuleConfig.name", "secret_env": "secretEnv"}
 IMAGES = {"DRIVER_MANAGER_IMAGE": "m:1", "GDS_IMAGE": "fs:1", "GDRCOPY_IMAGE": "gdr:1"}
@@ -88,7 +88,7 @@ def test_what_is_named_must_exist():
     ("field", "what"), [("gds", "GPUDirect Storage driver (nvidia-fs)"), ("gdrcopy", "GDRCopy")]
 )
 def test_what_a_precompiled_driver_excludes(field, what):
-    driver = replace(DRIVER, **{field: Component()})
+    driver = replace(DRIVER, **{field: OperandSpec()})
     assert why_not_precompiled(driver) == (
         f"{what} is not supported along with pre-compiled NVIDIA drivers"
     )
@@ -96,7 +96,7 @@ def test_what_a_precompiled_driver_excludes(field, what):
 
 
 def test_side_containers_have_images_of_the_operating_system():
-    pod = build(replace(DRIVER, gds=Component(), gdrcopy=Component(image="mine@sha256:1")))
+    pod = build(replace(DRIVER, gds=OperandSpec(), gdrcopy=OperandSpec(image="mine@sha256:1")))
     assert [item["image"] for item in [*pod["initContainers"], *pod["containers"]]] == [
         "m:1",
         "d:1",

@@ -12,14 +12,14 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.daemo
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.pools import pools_of
 
 
-def build(nvd, spec=None, **world):
-    app = nvd.app(spec, **world)
+def build(nvd, spec=None, **more):
+    app = nvd.app(spec, **more)
     (pool,), _faults = pools_of(app)
     return build_daemon_set(app, pool)
 
 
-def pod_of(nvd, spec=None, **world):
-    return build(nvd, spec, **world)["spec"]["template"]["spec"]
+def pod_of(nvd, spec=None, **more):
+    return build(nvd, spec, **more)["spec"]["template"]["spec"]
 
 
 def images_of(pod):

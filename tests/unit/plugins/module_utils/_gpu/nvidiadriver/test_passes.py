@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nvidiadriver.kind import (
     KIND as DRIVER,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 
 IMAGE = {"repository": "r.example", "image": "driver", "version": "1"}
 NFD = "feature.node.kubernetes.io/"
@@ -37,8 +37,8 @@ class Stage:
     def __init__(self, replay, gpu, nodes):
         self.cluster, self.evicted, self.reports = replay.Cluster(), [], {}
         self._blocks = replay._REQUIRED.split()
-        for name, labels in nodes.items():
-            node = {"kind": "Node", **gpu.node(name, labels=SYSTEM | labels)}
+        for name, own in nodes.items():
+            node = {"kind": "Node", **gpu.node(name, labels=SYSTEM | own)}
             node["status"]["nodeInfo"] = {"containerRuntimeVersion": "containerd://2"}
             self.cluster.put(node)
         owner = {"name": "o", "namespace": "nim", "uid": "uid-ReplicaSet"}
@@ -137,21 +137,21 @@ def test_drivers_of_the_clusterpolicy_run_until_an_upgrade_replaces_them(stage, 
     seen = set()
     for _number in range(40):
         made.run()
-        states = made.nodes(names.STATE)
-        running = [state for state in states.values() if state in names.RUNNING]
+        found = made.nodes(labels.STATE)
+        running = [state for state in found.values() if state in states.RUNNING]
         assert len(running) <= 1
-        seen |= set(states.values())
+        seen |= set(found.values())
         if running:
             assert made.said("ClusterPolicy", "p")[1].startswith(
                 "ClusterPolicy is not ready; NVIDIADriver upgrade has not completed"
             )
-    assert {names.REQUIRED, names.CORDON, names.RESTART, names.VALIDATION} <= seen
+    assert {states.REQUIRED, states.CORDON, states.RESTART, states.VALIDATION} <= seen
     after = made.drivers()
     (name,) = made.daemon_sets()
     owners = {pod["metadata"]["ownerReferences"][0]["name"] for pod in after.values()}
     assert (set(after), owners) == ({"a", "b"}, {name})
     assert made.evicted == ["w"]
-    assert set(made.nodes(names.STATE).values()) == {names.DONE}
+    assert set(made.nodes(labels.STATE).values()) == {states.DONE}
     assert made.status("NVIDIADriver", "all")["state"] == "ready"
     assert made.status("ClusterPolicy", "p")["state"] == "ready"
     assert not made.find("Node", "a")["spec"].get("unschedulable")

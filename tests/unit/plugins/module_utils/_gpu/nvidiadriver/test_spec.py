@@ -22,7 +22,7 @@ def test_what_absent_fields_mean():
         {},
         False,
     )
-    assert driver.component.is_enabled
+    assert driver.operand.is_enabled
     assert [driver.gds.is_enabled, driver.gdrcopy.is_enabled, driver.has_rdma] == [False] * 3
     assert (driver.module_type, driver.root, driver.secret_env) == ("auto", "", "")
     assert (spec.priority_class, spec.tolerations) == ("system-node-critical", ())
@@ -50,7 +50,7 @@ def test_fields_that_a_clusterpolicy_spells_otherwise():
     assert sources.has_token, "the licence system is the default here"
     off = parse_spec({"licensingConfig": {"secretName": "s", "nlsEnabled": False}}).driver.sources
     assert (off.licence_secret, off.has_token) == ("s", False)
-    assert spec.driver.component.is_enabled, "there is no such switch"
+    assert spec.driver.operand.is_enabled, "there is no such switch"
 
 
 def test_drivers_are_upgraded_unless_it_says_otherwise():

@@ -9,14 +9,14 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import (
     Revisions,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
-    Node,
-    Scene,
-    drivers_by_node,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.services import (
     Services,
     node_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
+    Node,
+    UpgradeSnapshot,
+    drivers_by_node,
 )
 
 
@@ -27,8 +27,8 @@ def gpu(gpu_objects):
 
 
 @pytest.fixture(scope="session")
-def scene(gpu):
-    """A scene of these nodes; by default each has an outdated driver, and the pods are known.
+def snapshot(gpu):
+    """A snapshot of these nodes; by default each has an outdated driver, and the pods are known.
 
     ``drivers``: the revisions of the driver pods, or the pods.
     """
@@ -51,7 +51,7 @@ def scene(gpu):
         revisions = Revisions(
             [gpu.revision("old", 1, digests[0]), gpu.revision("new", 2, digests[1])]
         )
-        return Scene(
+        return UpgradeSnapshot(
             nodes=tuple(Node(node) for node in nodes),
             drivers=drivers_by_node(found, revisions),
             validators=by_validator,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
@@ -12,7 +12,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy imp
     parse_policy,
 )
 
-R, C, P, F = names.REQUIRED, names.CORDON, names.POD_DELETION, names.FAILED
+R, C, P, F = states.REQUIRED, states.CORDON, states.POD_DELETION, states.FAILED
 POLICY = parse_policy({"maxParallelUpgrades": 0, "maxUnavailable": "100%"})
 HOMELESS = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 
@@ -27,11 +27,11 @@ def leaving(pod):
     return pod
 
 
-def begin(gpu, scene, states, replicas, wanted, **more):
+def begin(gpu, snapshot, states, replicas, wanted, **more):
     """The nodes that begin, and what the others wait for."""
     nodes = [gpu.node(name, state, cordoned=state not in (R, "")) for name, state in states.items()]
     steps = take_step(
-        scene(nodes, replicas, workloads=[gpu.workload(wanted)], **more), POLICY
+        snapshot(nodes, replicas, workloads=[gpu.workload(wanted)], **more), POLICY
     ).nodes
     return {
         item.node.name: item.waits or item.state for item in steps if item.node.state == R
@@ -102,37 +102,37 @@ def begin(gpu, scene, states, replicas, wanted, **more):
         ),
     ],
 )
-def test_which_nodes_begin(gpu, scene, states, replicas, wanted, expected):
+def test_which_nodes_begin(gpu, snapshot, states, replicas, wanted, expected):
     pods = [
         homeless(gpu.replica(name, ready=False))
         if ready is None
         else gpu.replica(name, node, ready=ready)
         for name, node, ready in replicas
     ]
-    assert begin(gpu, scene, states, pods, wanted)[0] == expected
+    assert begin(gpu, snapshot, states, pods, wanted)[0] == expected
 
 
-def test_without_a_guard_all_begin(gpu, scene):
+def test_without_a_guard_all_begin(gpu, snapshot):
     pods = [gpu.replica("a", "x"), gpu.replica("b", "y")]
-    found, _steps = begin(gpu, scene, {"x": R, "y": R}, pods, 2, is_guarded=False)
+    found, _steps = begin(gpu, snapshot, {"x": R, "y": R}, pods, 2, is_guarded=False)
     assert found == {"x": C, "y": C}
 
 
-def test_what_cannot_be_kept_is_told(gpu, scene):
+def test_what_cannot_be_kept_is_told(gpu, snapshot):
     told = ["NIMService nim/llm has no ready replica meanwhile"]
-    _found, (step,) = begin(gpu, scene, {"x": R}, [gpu.replica("a", "x")], 1)
+    _found, (step,) = begin(gpu, snapshot, {"x": R}, [gpu.replica("a", "x")], 1)
     assert step.notes == told
     pods = [gpu.replica("a", "x"), gpu.replica("b", "x")]
-    _found, (step,) = begin(gpu, scene, {"x": R}, pods, 2)
+    _found, (step,) = begin(gpu, snapshot, {"x": R}, pods, 2)
     assert step.notes == []
-    _found, (step,) = begin(gpu, scene, {"x": R}, pods, 2, is_guarded=False)
+    _found, (step,) = begin(gpu, snapshot, {"x": R}, pods, 2, is_guarded=False)
     assert step.notes == told
 
 
-def test_a_node_that_could_never_be_drained_is_not_begun(gpu, scene):
+def test_a_node_that_could_never_be_drained_is_not_begun(gpu, snapshot):
     budgets = (gpu.budget(wanted=2, maxUnavailable=0),)
     _found, (step,) = begin(
-        gpu, scene, {"x": R}, [gpu.replica("a", "x"), gpu.replica("b", "y")], 2, budgets=budgets
+        gpu, snapshot, {"x": R}, [gpu.replica("a", "x"), gpu.replica("b", "y")], 2, budgets=budgets
     )
     assert step.is_stuck
     assert not step.has_moved
@@ -142,9 +142,9 @@ def test_a_node_that_could_never_be_drained_is_not_begun(gpu, scene):
     )
 
 
-def evict(gpu, scene, pods, wanted, others=(), **more):
+def evict(gpu, snapshot, pods, wanted, others=(), **more):
     nodes = [gpu.node("x", P, cordoned=True, **more), *others]
-    step = take_step(scene(nodes, pods, workloads=[gpu.workload(wanted)]), POLICY).nodes[0]
+    step = take_step(snapshot(nodes, pods, workloads=[gpu.workload(wanted)]), POLICY).nodes[0]
     return [item.live["metadata"]["name"] for item in step.evictions], step
 
 
@@ -185,8 +185,8 @@ def evict(gpu, scene, pods, wanted, others=(), **more):
         ),
     ],
 )
-def test_which_pods_are_evicted(gpu, scene, pods, wanted, expected):
-    found, step = evict(gpu, scene, pods(gpu), wanted)
+def test_which_pods_are_evicted(gpu, snapshot, pods, wanted, expected):
+    found, step = evict(gpu, snapshot, pods(gpu), wanted)
     assert found == expected
     assert step.is_held is (
         len(found)
@@ -200,31 +200,31 @@ def test_which_pods_are_evicted(gpu, scene, pods, wanted, expected):
     )
 
 
-def test_a_place_may_come_back_with_another_node(gpu, scene):
+def test_a_place_may_come_back_with_another_node(gpu, snapshot):
     pods = [gpu.replica("a", "x"), homeless(gpu.replica("b", ready=False))]
-    found, step = evict(gpu, scene, pods, 2, [gpu.node("z", F, cordoned=True)])
+    found, step = evict(gpu, snapshot, pods, 2, [gpu.node("z", F, cordoned=True)])
     assert (found, step.waits) == (
         [],
         "Pod nim/a: NIMService nim/llm has no other ready replica yet",
     )
 
 
-def test_no_limit_counts_while_a_pod_is_kept(gpu, scene):
+def test_no_limit_counts_while_a_pod_is_kept(gpu, snapshot):
     pods = [gpu.replica("a", "x")]
-    _found, step = evict(gpu, scene, pods, 2, nimops__ignored="")
-    assert step.annotations[names.SINCE] == f"{P} 1000 held"
-    since = names.SINCE.replace("/", "__")
-    found, step = evict(gpu, scene, pods, 2, **{since: f"{P} 1"})
-    assert (step.state, step.annotations[names.SINCE]) == (P, f"{P} 1000 held"), "no failure"
+    _found, step = evict(gpu, snapshot, pods, 2, nimops__ignored="")
+    assert step.annotations[labels.SINCE] == f"{P} 1000 held"
+    since = labels.SINCE.replace("/", "__")
+    found, step = evict(gpu, snapshot, pods, 2, **{since: f"{P} 1"})
+    assert (step.state, step.annotations[labels.SINCE]) == (P, f"{P} 1000 held"), "no failure"
     held = {since: f"{P} 1 held"}
-    found, step = evict(gpu, scene, pods, 2, **held)
-    assert (found, step.state, names.SINCE in step.annotations) == ([], P, False)
-    found, step = evict(gpu, scene, pods, 1, **held)
-    assert (found, step.annotations[names.SINCE]) == (["a"], f"{P} 1000")
+    found, step = evict(gpu, snapshot, pods, 2, **held)
+    assert (found, step.state, labels.SINCE in step.annotations) == ([], P, False)
+    found, step = evict(gpu, snapshot, pods, 1, **held)
+    assert (found, step.annotations[labels.SINCE]) == (["a"], f"{P} 1000")
 
 
-def test_two_nodes_that_drain_at_once_leave_one_replica(gpu, scene):
+def test_two_nodes_that_drain_at_once_leave_one_replica(gpu, snapshot):
     pods = [gpu.replica("a", "x"), gpu.replica("b", "y")]
     nodes = [gpu.node("x", P, cordoned=True), gpu.node("y", P, cordoned=True)]
-    step = take_step(scene(nodes, pods, workloads=[gpu.workload(2)]), POLICY)
+    step = take_step(snapshot(nodes, pods, workloads=[gpu.workload(2)]), POLICY)
     assert [item.live["metadata"]["name"] for item in step.evictions] == ["a"]

@@ -8,7 +8,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import F
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import OPERATOR, Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadNodeRows, ReadTime
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.nodes import OWNER
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
@@ -17,8 +17,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.reads impo
     upgrade_reads,
     upgrade_step,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
-    NOBODY,
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
+    NO_DRIVER,
 )
 
 ON = parse_policy({"maxParallelUpgrades": 2, "maxUnavailable": "100%"})
@@ -51,9 +51,9 @@ def of(kind, *objects):
 
 @pytest.fixture
 def cluster_of(gpu):
-    def make(states, revision="old", pods=(), **more):
-        nodes = [gpu.node(name, state) for name, state in states.items()]
-        drivers = [gpu.driver(name, revision) for name in states]
+    def make(nodes_before, revision="old", pods=(), **more):
+        nodes = [gpu.node(name, state) for name, state in nodes_before.items()]
+        drivers = [gpu.driver(name, revision) for name in nodes_before]
         return [
             *of("Node", *nodes),
             *of("Pod", *drivers, *pods),
@@ -71,26 +71,26 @@ OWN = [
 
 
 def test_two_lists_while_all_is_in_sync(look, cluster_of):
-    keys, step = look(cluster_of({"a": names.DONE, "b": names.DONE}, "new"))
+    keys, step = look(cluster_of({"a": states.DONE, "b": states.DONE}, "new"))
     assert (keys, step.is_over) == (OWN, True)
-    keys, step = look(cluster_of({"a": "", "b": names.DONE}, "new"))
-    assert (keys, [item.state for item in step.nodes]) == (OWN, [names.DONE, names.DONE])
+    keys, step = look(cluster_of({"a": "", "b": states.DONE}, "new"))
+    assert (keys, [item.state for item in step.nodes]) == (OWN, [states.DONE, states.DONE])
 
 
 def test_pods_are_read_of_nodes_that_may_begin(look, cluster_of, gpu):
-    states = {"a": names.REQUIRED, "b": names.REQUIRED, "c": names.REQUIRED}
+    before = {"a": states.REQUIRED, "b": states.REQUIRED, "c": states.REQUIRED}
     pods = [gpu.replica("x", "a"), gpu.replica("y", "z")]
-    keys, step = look(cluster_of(states, pods=pods))
+    keys, step = look(cluster_of(before, pods=pods))
     assert read_pods_on("a").key in keys
     assert read_pods_on("c").key not in keys
     assert not step.unread
-    assert [item.state for item in step.nodes] == [names.CORDON, names.CORDON, names.REQUIRED]
+    assert [item.state for item in step.nodes] == [states.CORDON, states.CORDON, states.REQUIRED]
 
 
 def test_no_pods_are_read_without_services(look, cluster_of):
-    keys, step = look(cluster_of({"a": names.REQUIRED}))
+    keys, step = look(cluster_of({"a": states.REQUIRED}))
     assert not [key for key in keys if "spec.nodeName" in key]
-    assert step.nodes[0].state == names.CORDON
+    assert step.nodes[0].state == states.CORDON
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_the_guard_is_on_with_services_of_ours(
     look, cluster_of, gpu, switch, has_services, expected
 ):
     pods = [gpu.replica("x", "z")] if has_services else []
-    keys, _step = look(cluster_of({"a": names.REQUIRED}, pods=pods), upgrade_guard=switch)
+    keys, _step = look(cluster_of({"a": states.REQUIRED}, pods=pods), upgrade_guard=switch)
     assert (read_pods_on("a").key in keys) is expected
 
 
 def test_a_pass_evicts(look, cluster_of, gpu):
     pods = [gpu.pod("w", "a", gpus=1)]
-    keys, step = look(cluster_of({"a": names.POD_DELETION}, pods=pods))
+    keys, step = look(cluster_of({"a": states.POD_DELETION}, pods=pods))
     assert [item.live["metadata"]["name"] for item in step.evictions] == ["w"]
     assert "ResourceClaim/*" not in keys
-    assert step.nodes[0].annotations[names.SINCE] == "pod-deletion-required 1767225600"
+    assert step.nodes[0].annotations[labels.SINCE] == "pod-deletion-required 1767225600"
 
 
 def test_claims_and_groups_are_read_where_pods_refer_to_them(look, cluster_of, gpu):
@@ -125,14 +125,14 @@ def test_claims_and_groups_are_read_where_pods_refer_to_them(look, cluster_of, g
     pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/name"] = "s"
     status = {"allocation": {"devices": {"results": [{"driver": "gpu.nvidia.com"}]}}}
     claim = {"metadata": {"name": "c", "namespace": "nim"}, "status": status}
-    found = cluster_of({"a": names.POD_DELETION}, pods=[pod], ResourceClaim=[claim])
+    found = cluster_of({"a": states.POD_DELETION}, pods=[pod], ResourceClaim=[claim])
     keys, step = look(found)
     assert {"ResourceClaim/*", "Pod/*?leaderworkerset.sigs.k8s.io/name#"} <= set(keys)
     assert len(step.evictions) == 1
 
 
 def test_switched_off(look, cluster_of):
-    keys, step = look(cluster_of({"a": names.DRAIN, "b": ""}), policy=None)
+    keys, step = look(cluster_of({"a": states.DRAIN, "b": ""}), policy=None)
     assert keys == []
     assert [item.node.name for item in step.nodes] == ["a"]
     assert len(step.patches) == 1
@@ -141,7 +141,7 @@ def test_switched_off(look, cluster_of):
 
 
 def test_only_nodes_of_an_owner_are_upgraded(look, cluster_of):
-    objects = cluster_of({"a": names.POD_DELETION, "b": names.POD_DELETION})
+    objects = cluster_of({"a": states.POD_DELETION, "b": states.POD_DELETION})
     for node in objects[:2]:
         node["metadata"]["labels"][OWNER] = node["metadata"]["name"]
 
@@ -152,5 +152,5 @@ def test_only_nodes_of_an_owner_are_upgraded(look, cluster_of):
     assert upgraded(None, "a") == (["a"], False)
     assert upgraded(ON, "a") == (["a"], True)
     assert upgraded(ON, "b") == (["b"], False)
-    assert upgraded(ON, NOBODY) == ([], False)
+    assert upgraded(ON, NO_DRIVER) == ([], False)
     assert upgraded(ON, None) == (["a", "b"], True)

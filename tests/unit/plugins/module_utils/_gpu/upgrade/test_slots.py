@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import states
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
     take_step,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
     parse_policy,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
-    Node,
-)
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.slots import (
     count_slots,
 )
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
+    Node,
+)
 
-R, C, J, F, D = names.REQUIRED, names.CORDON, names.JOBS, names.FAILED, names.DONE
+R, C, J, F, D = states.REQUIRED, states.CORDON, states.JOBS, states.FAILED, states.DONE
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_slots(gpu, states, policy, expected):
     assert count_slots(nodes, parse_policy(policy)) == expected
 
 
-def test_as_many_begin_as_there_are_slots(gpu, scene):
+def test_as_many_begin_as_there_are_slots(gpu, snapshot):
     nodes = [gpu.node(f"n{i}", R) for i in range(8)]
     policy = parse_policy({"maxParallelUpgrades": 5, "maxUnavailable": 3})
-    steps = take_step(scene(nodes), policy).nodes
+    steps = take_step(snapshot(nodes), policy).nodes
     assert [item.state for item in steps] == [C, C, C, R, R, R, R, R]
     assert steps[3].waits.startswith("its turn")
 
 
-def test_a_cordoned_node_takes_a_slot_if_there_is_one(gpu, scene):
+def test_a_cordoned_node_takes_a_slot_if_there_is_one(gpu, snapshot):
     nodes = [gpu.node("a", R, cordoned=True), gpu.node("b", R), gpu.node("c", R)]
-    steps = take_step(scene(nodes), parse_policy({"maxUnavailable": 3})).nodes
+    steps = take_step(snapshot(nodes), parse_policy({"maxUnavailable": 3})).nodes
     assert [item.state for item in steps] == [C, R, R]

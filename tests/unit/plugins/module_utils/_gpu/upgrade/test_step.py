@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import names
-from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.scene import (
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
     Node,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import (
@@ -15,31 +15,31 @@ from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step impor
     switch_off,
 )
 
-WAS = names.WAS_CORDONED.replace("/", "__")
+WAS = labels.WAS_CORDONED.replace("/", "__")
 
 
 @pytest.mark.parametrize(
     ("state", "annotations", "expected"),
     [
-        pytest.param(names.DONE, {}, "cordoned", id="done, cordoned by somebody"),
-        pytest.param(names.REQUIRED, {}, "cordoned", id="not begun"),
-        pytest.param(names.REQUIRED, {WAS: "true"}, "cordoned", id="not begun, marked"),
-        *[pytest.param(state, {}, "uncordoned", id=state) for state in names.RUNNING],
+        pytest.param(states.DONE, {}, "cordoned", id="done, cordoned by somebody"),
+        pytest.param(states.REQUIRED, {}, "cordoned", id="not begun"),
+        pytest.param(states.REQUIRED, {WAS: "true"}, "cordoned", id="not begun, marked"),
+        *[pytest.param(state, {}, "uncordoned", id=state) for state in states.RUNNING],
         *[
             pytest.param(state, {WAS: "true"}, "cordoned", id=f"{state}, cordoned before")
-            for state in names.RUNNING
+            for state in states.RUNNING
         ],
     ],
 )
 def test_switching_off_gives_nodes_back(gpu, state, annotations, expected):
-    marks = {names.SINCE.replace("/", "__"): "x", names.WHY.replace("/", "__"): "y"}
+    marks = {labels.SINCE.replace("/", "__"): "x", labels.WHY.replace("/", "__"): "y"}
     node = gpu.node("n", state, cordoned=True, **annotations, **marks)
     (patch,) = switch_off([Node(node), Node(gpu.node("other"))]).patches
     body = merge_patch_of(patch)
-    assert body["metadata"]["labels"] == {names.STATE: None}
+    assert body["metadata"]["labels"] == {labels.STATE: None}
     assert set(body["metadata"]["annotations"].values()) == {None}
-    assert names.SINCE in body["metadata"]["annotations"]
-    assert (names.WAS_CORDONED in body["metadata"]["annotations"]) is bool(annotations)
+    assert labels.SINCE in body["metadata"]["annotations"]
+    assert (labels.WAS_CORDONED in body["metadata"]["annotations"]) is bool(annotations)
     assert body.get("spec", "") == ({"unschedulable": None} if expected == "uncordoned" else "")
 
 
@@ -48,15 +48,15 @@ def test_switched_off_twice(gpu):
 
 
 def test_a_step_is_over_when_nobody_waits(gpu):
-    quiet = NodeStep(Node(gpu.node("n", names.DONE)), names.DONE)
-    waiting = NodeStep(Node(gpu.node("n", names.REQUIRED)), names.REQUIRED, waits="its turn")
-    moving = NodeStep(Node(gpu.node("n", names.REQUIRED)), names.CORDON)
+    quiet = NodeStep(Node(gpu.node("n", states.DONE)), states.DONE)
+    waiting = NodeStep(Node(gpu.node("n", states.REQUIRED)), states.REQUIRED, waits="its turn")
+    moving = NodeStep(Node(gpu.node("n", states.REQUIRED)), states.CORDON)
     assert Step((quiet,)).is_over
     assert not Step((waiting,)).is_over
     assert not Step((moving,)).is_over
 
 
 def test_a_message_is_bounded(gpu):
-    step = NodeStep(Node(gpu.node("n", names.DRAIN)), names.DRAIN)
+    step = NodeStep(Node(gpu.node("n", states.DRAIN)), states.DRAIN)
     step.fail("x" * 10_000 + "\x00", 1)
-    assert step.annotations[names.WHY] == "x" * 500
+    assert step.annotations[labels.WHY] == "x" * 500

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.clusterpolicy.operands.toolkit import (
+    OPERAND,
+)
+
+MAIN = "nvidia-container-toolkit-ctr"
+
+
+def look(gpu, spec=None, runtime="containerd://2.1"):
+    pod = gpu.pod(OPERAND, gpu.app(spec or {}, nodes=[gpu.node(runtime=runtime)]))
+    main = gpu.container(pod, MAIN)
+    return gpu.env(main), gpu.paths(pod), gpu.mounts(main)
+
+
+def test_containerd(gpu):
+    env, paths, mounts = look(gpu)
+    assert (env["RUNTIME"], env["CONTAINERD_RUNTIME_CLASS"]) == ("containerd", "nvidia")
+    assert env["RUNTIME_CONFIG"] == env["CONTAINERD_CONFIG"] == "/runtime/config-dir/config.toml"
+    assert env["RUNTIME_DROP_IN_CONFIG"] == "/runtime/config-dir.d/99-nvidia.toml"
+    assert env["RUNTIME_DROP_IN_CONFIG_HOST_PATH"] == "/etc/containerd/conf.d/99-nvidia.toml"
+    assert env["RUNTIME_SOCKET"] == env["CONTAINERD_SOCKET"] == "/runtime/sock-dir/containerd.sock"
+    assert paths["containerd-config"] == "/etc/containerd"
+    assert paths["containerd-drop-in-config"] == "/etc/containerd/conf.d"
+    assert paths["containerd-socket"] == "/run/containerd"
+    assert mounts["/runtime/config-dir/"] == "containerd-config"
+
+
+def test_docker_has_no_drop_in(gpu):
+    env, paths, _mounts = look(gpu, runtime="docker://27")
+    assert env["DOCKER_CONFIG"] == "/runtime/config-dir/daemon.json"
+    assert paths["docker-socket"] == "/var/run"
+    assert not [name for name in env if "DROP_IN" in name]
+
+
+def test_crio_has_no_socket(gpu):
+    env, paths, mounts = look(gpu, runtime="cri-o://1.33")
+    assert (env["RUNTIME"], env["CRIO_CONFIG_MODE"]) == ("crio", "config")
+    assert paths["crio-drop-in-config"] == "/etc/crio/crio.conf.d"
+    assert paths["crio-hooks"] == "/usr/share/containers/oci/hooks.d"
+    assert not [name for name in env if name.endswith("SOCKET")]
+    assert mounts["/usr/share/containers/oci/hooks.d"] == "crio-hooks"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "mode"), [("cri-o://1.33", "hook"), ("containerd://2.1", None)]
+)
+def test_without_cdi(gpu, runtime, mode):
+    env, _paths, _mounts = look(gpu, {"cdi": {"enabled": False}}, runtime)
+    assert "CDI_ENABLED" not in env
+    assert env.get("CRIO_CONFIG_MODE") == mode
+
+
+def test_nri_needs_no_configuration_of_the_runtime(gpu):
+    env, paths, mounts = look(gpu, {"cdi": {"nriPluginEnabled": True}})
+    assert env["ENABLE_NRI_PLUGIN"] == "true"
+    assert env["NRI_SOCKET"] == "/runtime/nri-sock-dir/nri.sock"
+    assert paths["nri-socket"] == "/var/run/nri"
+    assert mounts["/runtime/nri-sock-dir/"] == "nri-socket"
+    assert "RUNTIME_CONFIG" not in env
+    assert "CONTAINERD_RUNTIME_CLASS" not in env
+
+
+def test_paths_that_the_user_gives(gpu):
+    env = [
+        {"name": "CONTAINERD_CONFIG", "value": "/a/c.toml"},
+        {"name": "RUNTIME_CONFIG", "value": "/ignored/c.toml"},
+        {"name": "RUNTIME_DROP_IN_CONFIG", "value": "/b/d.toml"},
+        {"name": "CONTAINERD_SOCKET", "value": "/c/e.sock"},
+        {"name": "RUNTIME_CONFIG_SOURCE", "value": "command,file=/d/f.toml"},
+        {"name": "ROOT", "value": "/r"},
+    ]
+    found, paths, mounts = look(gpu, {"toolkit": {"env": env}})
+    assert found["RUNTIME_CONFIG"] == found["CONTAINERD_CONFIG"] == "/runtime/config-dir/c.toml"
+    assert (paths["containerd-config"], paths["containerd-drop-in-config"]) == ("/a", "/b")
+    assert found["RUNTIME_DROP_IN_CONFIG_HOST_PATH"] == "/b/d.toml"
+    assert (paths["containerd-socket"], found["RUNTIME_SOCKET"]) == (
+        "/c",
+        "/runtime/sock-dir/e.sock",
+    )
+    assert found["RUNTIME_CONFIG_SOURCE"] == "command,file=/host/d/f.toml"
+    assert found["ROOT"] == "/r"
+    assert mounts["/usr/local/nvidia"] == "toolkit-install-dir", "ROOT moves nothing"
+
+
+def test_where_it_is_installed(gpu):
+    _env, paths, mounts = look(gpu, {"toolkit": {"installDir": "/opt/nv"}})
+    assert paths["toolkit-install-dir"] == "/opt/nv"
+    assert mounts["/opt/nv"] == "toolkit-install-dir"
+
+
+def test_arguments_have_no_effect(gpu):
+    pod = gpu.pod(
+        OPERAND, gpu.app({"toolkit": {"args": ["x"], "resources": {"limits": {"cpu": "1"}}}})
+    )
+    main = gpu.container(pod, MAIN)
+    assert main["args"] == ["/bin/entrypoint.sh"]
+    assert main["resources"] == {"limits": {"cpu": "1"}}
+
+
+def test_it_waits_for_the_driver(gpu):
+    pod = gpu.pod(OPERAND, gpu.app({"hostPaths": {"driverInstallDir": "/drv"}}))
+    validation = gpu.container(pod, "driver-validation")
+    assert gpu.env(validation)["COMPONENT"] == "driver"
+    assert gpu.mounts(validation)["/drv"] == "driver-install-dir"
+    assert gpu.mounts(gpu.container(pod, MAIN))["/driver-root"] == "driver-install-dir"

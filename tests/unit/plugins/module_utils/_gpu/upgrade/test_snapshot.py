@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.revisions import (
+    Revisions,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.snapshot import (
+    NO_DRIVER,
+    Driver,
+    Node,
+    drivers_by_node,
+    is_up,
+    parse_seconds,
+)
+
+
+def marked(gpu, text):
+    return Node(
+        gpu.node("n", states.DRAIN, nimops__nim="", **{labels.SINCE.replace("/", "__"): text})
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("drain-required 5", (5, "")),
+        ("drain-required 5 held", (5, "held")),
+        ("cordon-required 5", (0, "")),
+        ("drain-required", (0, "")),
+        ("drain-required -5", (0, "")),
+        ("drain-required 99999999999999", (0, "")),  # no year has that second
+        ("drain-required 99999999999999999999", (0, "")),
+        ("", (0, "")),
+    ],
+)
+def test_since_when(gpu, text, expected):
+    assert marked(gpu, text).since == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1", 1), ("", 0), ("x", 0), ("٣", 0), ("1.5", 0)])
+def test_times_are_numbers(text, expected):
+    assert parse_seconds(text) == expected
+
+
+def test_a_node_without_conditions_counts_as_ready(gpu):
+    node = gpu.node("n")
+    assert Node(node).is_ready
+    node["status"]["conditions"][0]["status"] = "Unknown"
+    assert not Node(node).is_ready
+    del node["status"]
+    assert Node(node).is_ready
+
+
+def test_of_two_driver_pods_the_one_that_stays_counts(gpu):
+    old, new = gpu.driver("n", "old"), gpu.driver("n", "new")
+    old["metadata"]["deletionTimestamp"] = "now"
+    pending = gpu.driver("m")
+    del pending["spec"]["nodeName"]
+    for pods in ([old, new], [new, old]):
+        found = drivers_by_node([*pods, pending], Revisions([]))
+        assert found["n"].pod is new
+        assert list(found) == ["n"]
+
+
+def test_only_a_pod_that_stays_and_is_owned_is_in_sync(gpu):
+    leaving = gpu.driver("n")
+    leaving["metadata"]["deletionTimestamp"] = "now"
+    orphan = gpu.pod("d", "n", owner="")
+    assert not Driver(leaving, False, False).is_in_sync
+    assert not Driver(orphan, False, False).is_in_sync
+    assert not Driver(gpu.driver("n"), True, False).is_in_sync
+    assert Driver(gpu.driver("n"), False, False).is_ready
+
+
+def test_a_pod_that_is_up_runs_with_all_containers_ready(gpu):
+    pod = gpu.driver("n")
+    assert is_up(pod)
+    pod["status"]["containerStatuses"].append({"name": "d", "ready": False})
+    pod["status"]["conditions"] = []
+    assert not is_up(pod)
+    assert not is_up(
+        {**gpu.driver("n"), "status": {"phase": "Pending", "containerStatuses": [{"ready": True}]}}
+    )
+    assert not is_up({**gpu.driver("n"), "status": {"phase": "Running"}})
+
+
+def test_nodes_on_their_way_are_managed_without_a_driver_pod(gpu, snapshot):
+    nodes = [
+        gpu.node("c"),
+        gpu.node("b", states.DONE),
+        gpu.node("a", states.RESTART),
+        gpu.node("d"),
+    ]
+    found = snapshot(nodes, drivers={"d": "new"})
+    assert [node.name for node in found.managed] == ["a", "d"]
+
+
+def test_whose_a_node_is():
+    mine = Node(
+        {"metadata": {"name": "n", "labels": {"nvidia.com/gpu-operator.driver.owner": "a"}}}
+    )
+    nobodys = Node({"metadata": {"name": "n"}})
+    assert [mine.is_of(owner) for owner in ("a", "b", NO_DRIVER, None)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert [nobodys.is_of(owner) for owner in ("a", NO_DRIVER, None)] == [False, True, True]

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.status_builder import (
+    StatusBuilder,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade import labels, states
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.controller import (
+    take_step,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.policy import (
+    parse_policy,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.step import (
+    switch_off,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._gpu.upgrade.upgrade_status import (
+    describe_upgrade,
+    report_upgrade,
+    upgrade_events,
+)
+
+WHY = labels.WHY.replace("/", "__")
+
+
+def test_how_far_it_is(gpu, snapshot):
+    nodes = [
+        gpu.node("a", states.POD_DELETION),
+        gpu.node("b", states.REQUIRED),
+        gpu.node("c", states.REQUIRED, labels={labels.SKIP: "true"}),
+        gpu.node("d", states.FAILED, **{WHY: "the driver\nkeeps failing"}),
+        gpu.node("e", states.DONE),
+    ]
+    pods = [gpu.pod("w", "a", gpus=1)]
+    step = take_step(
+        snapshot(nodes, pods, drivers={**dict.fromkeys("abcd", "old"), "e": "new"}),
+        parse_policy({}),
+    )
+    assert describe_upgrade(step) == (
+        "upgrades of drivers: 2 under way, 2 to come;"
+        " node d waits for help: the driver keeps failing;"
+        f" node c waits for the label {labels.SKIP}=true to be removed;"
+        " node a waits for nim/w to be evicted (at most 300 s)"
+    )
+
+
+def test_only_a_few_nodes_are_told(gpu, snapshot):
+    nodes = [gpu.node(f"n{i}", states.FAILED) for i in range(9)]
+    told = describe_upgrade(take_step(snapshot(nodes), parse_policy({})))
+    assert told.count("waits for") == 3
+    assert told.endswith("; 6 more nodes wait")
+
+
+def test_nothing_is_told_of_what_is_over(gpu, snapshot):
+    step = take_step(snapshot([gpu.node("a", states.DONE)], drivers={"a": "new"}), parse_policy({}))
+    assert (describe_upgrade(step), upgrade_events(step)) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("before", "reported"),
+    [
+        (None, ("DriverUpgrade", "upgrades of drivers: 1 under way, 0 to come")),
+        (
+            ("OperandNotReady", "state-driver: a"),
+            (
+                "OperandNotReady",
+                "state-driver: a; upgrades of drivers: 1 under way, 0 to come",
+            ),
+        ),
+    ],
+)
+def test_an_upgrade_is_told_beside_what_is_not_ready_because_of_it(gpu, snapshot, before, reported):
+    step = take_step(
+        snapshot([gpu.node("a", states.CORDON)], drivers={"a": "old"}), parse_policy({})
+    )
+    builder = StatusBuilder({}, reconciling=before)
+    report_upgrade(builder, step)
+    assert (builder.reconciling, builder.requeue.after) == (reported, True)
+
+
+@pytest.mark.parametrize(
+    ("state", "pods", "expected"),
+    [
+        (states.REQUIRED, [], [("Normal", "the upgrade of node n begins")]),
+        (states.CORDON, [], []),
+        (states.UNCORDON, [], [("Normal", "node n is upgraded")]),
+        (
+            states.POD_DELETION,
+            ["alone"],
+            [
+                (
+                    "Warning",
+                    "the upgrade of node n failed: Pod nim/alone has no controller that would"
+                    " replace it: delete it, or set force",
+                )
+            ],
+        ),
+    ],
+)
+def test_events(gpu, snapshot, state, pods, expected):
+    made = [gpu.pod(name, "n", gpus=1, owner="") for name in pods]
+    step = take_step(snapshot([gpu.node("n", state)], made), parse_policy({}))
+    assert [(item.kind, item.message) for item in upgrade_events(step)] == expected
+
+
+def test_what_nobody_would_expect_is_an_event(gpu, snapshot):
+    pods, workloads = [gpu.replica("a", "n")], [gpu.workload(1)]
+    step = take_step(
+        snapshot([gpu.node("n", states.REQUIRED)], pods, workloads=workloads), parse_policy({})
+    )
+    assert [item.message for item in upgrade_events(step)] == [
+        "node n: NIMService nim/llm has no ready replica meanwhile",
+        "the upgrade of node n begins",
+    ]
+
+
+def test_a_node_that_is_left(gpu, snapshot):
+    step = switch_off(snapshot([gpu.node("n", states.DRAIN)]).nodes)
+    assert [item.message for item in upgrade_events(step)] == [
+        "node n is left: its driver is not upgraded any more"
+    ]
+
+
+def test_events_are_bounded(gpu, snapshot):
+    nodes = [gpu.node(f"n{i}", states.UNCORDON) for i in range(50)]
+    assert len(upgrade_events(take_step(snapshot(nodes), parse_policy({})))) == 10
