@@ -73,7 +73,7 @@ class ActionModule(ResourcesAction):
         passwords = read_passwords(client, needed)
         login = {key: arguments[key] for key in _LOGIN_SPEC if arguments[key] is not None}
         server = Server(self._run_module, login)
-        found = server.look()
+        found = server.inspect()
         require_ours(needed, found, adopt=arguments["adopt"])
 
         dry = bool(self._task.check_mode)

@@ -19,7 +19,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.mani
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.profile_table import (
     list_offers,
-    wish,
+    to_model,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     ModelManifest,
@@ -70,7 +70,7 @@ class ActionModule(CommandAction):
         if arguments["image"] and self._task.check_mode:
             self.say(f"would create a pod that prints the model manifest of {arguments['image']}")
             return {"changed": False, "skipped": True}
-        wanted = wish(arguments)
+        wanted = to_model(arguments)
         manifest, kept = self._find_manifest(client, arguments)
         if manifest is None:
             return {"failed": True, "msg": f"{arguments['image']} has no model manifest"}

@@ -52,7 +52,7 @@ class ActionModule(CommandAction):
         namespace = arguments["operator_namespace"] or ""
         order = Order(manifests, namespace, arguments["wait_timeout"])
         takeover = Takeover(self.connect(arguments), order, self.say)
-        now = takeover.look()
+        now = takeover.inspect()
         return (self._back if arguments["back"] else self._there)(takeover, now, arguments)
 
     def _there(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:

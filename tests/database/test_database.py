@@ -137,7 +137,7 @@ def test_what_is_not_of_this_namespace_stays_as_it_is(platform: Platform) -> Non
         database["credentials"]["secretName"] = "stolen"
         before = platform.sql("SELECT rolname, rolpassword FROM pg_authid ORDER BY 1")
         for user, name, wrong in (
-            ("evaluator_user", "mine", "was not made for namespace nimops-database-other"),
+            ("evaluator_user", "mine", "was not created for namespace nimops-database-other"),
             ("postgres", "mine", "administers the server"),
             ("mine", "evaluator", "belongs to 'evaluator_user'"),
             ("mine", "postgres", "belongs to 'postgres'"),

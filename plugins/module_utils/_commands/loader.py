@@ -15,28 +15,28 @@ from .._base.yaml_text import load_yaml
 from .._engine.api_resources import KINDS, SERVED_GROUPS, identity
 from .._engine.oversized import find_excess
 from .._engine.served_kinds import SERVED
-from .schema import apply_defaults, drop_nulls, find_faults, schema_of
+from .schema import apply_defaults, drop_nulls, find_violations, schema_of
 
-_MAX_FAULTS = 20
+_MAX_ERRORS = 20
 
 
 _SERVER_METADATA = (
     *("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"),
     *("managedFields", "selfLink", "ownerReferences", "finalizers", "deletionGracePeriodSeconds"),
 )
-"""Metadata that the cluster sets and a user does not."""
+"""Metadata that the cluster sets, not the user."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """The contents of a file, and its name in errors."""
+    """The contents of a file, and the file's name in errors."""
 
     source: str
     content: str
 
 
 def parse(text: Text) -> list[Json]:
-    """The objects of a YAML stream, also those in lists; NimError says where it is invalid."""
+    """The objects of a YAML stream, including list items; NimError names the invalid place."""
     try:
         documents = load_yaml(text.content)
     except ValueError as error:
@@ -56,32 +56,32 @@ def parse(text: Text) -> list[Json]:
 def custom_resources(texts: t.Iterable[Text], namespace: str) -> list[Json]:
     """Our custom resources in these texts, without null fields.
 
-    Those without a namespace get this one. Objects of other kinds are skipped, as such files also
-    hold Secrets and namespaces. NimError lists all errors, and is raised if there are no custom
-    resources.
+    ``namespace``: the default for resources without one. Objects of other kinds are skipped, as
+    such files may also contain Secrets and namespaces. NimError lists all errors; it is also raised
+    if there are no custom resources.
     """
     resources: dict[tuple[str, str, str], Json] = {}
-    faults: list[str] = []
+    errors: list[str] = []
     for text in texts:
         for document in parse(text):
             if document["apiVersion"].partition("/")[0] not in SERVED_GROUPS:
                 continue
             if excess := find_excess(document):
                 name = f"{document['kind']} {document['metadata']['name']}"
-                faults.append(f"{text.source}: {name}: {excess}")
+                errors.append(f"{text.source}: {name}: {excess}")
                 continue
             resource, wrong = _take(document, namespace)
             if reserved := find_reserved_keys(document):
                 wrong = [explain_reserved_keys(reserved), *wrong]
             name = f"{text.source}: {resource['kind']} {resource['metadata']['name']}"
-            faults += [f"{name}: {fault}" for fault in wrong]
+            errors += [f"{name}: {error}" for error in wrong]
             key = identity(resource)
             if key in resources:
-                faults.append(f"{name}: is given twice in namespace {key[1]}")
+                errors.append(f"{name}: is duplicated in namespace {key[1]}")
             resources[key] = resource
-    if faults:
-        more = len(faults) - _MAX_FAULTS
-        shown = faults[:_MAX_FAULTS] + ([f"… and {more} more"] if more > 0 else [])
+    if errors:
+        more = len(errors) - _MAX_ERRORS
+        shown = errors[:_MAX_ERRORS] + ([f"… and {more} more"] if more > 0 else [])
         raise NimError("\n".join(shown))
     if not resources:
         raise NimError(f"there is no custom resource of {', '.join(sorted(SERVED_GROUPS))}")
@@ -94,7 +94,7 @@ def stored(resource: Json) -> Json:
 
 
 def to_apply(resource: Json) -> Json:
-    """The user's part of a resource: without status and other fields that the cluster sets."""
+    """The user's part of a resource, without status and other fields that the cluster sets."""
     kept = {
         key: value
         for key, value in resource["metadata"].items()
@@ -104,7 +104,7 @@ def to_apply(resource: Json) -> Json:
 
 
 def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
-    """A document as a whole custom resource, and its errors."""
+    """A document as a complete custom resource, and its errors."""
     given, kind = document["apiVersion"], document["kind"]
     versions = {KINDS[kind].version} if kind in SERVED else {KINDS[item].version for item in SERVED}
     if given not in versions:
@@ -116,7 +116,7 @@ def _take(document: Json, namespace: str) -> tuple[Json, list[str]]:
     home = {"namespace": namespace} if KINDS[kind].is_namespaced else {}
     metadata = {**home, **document["metadata"]}
     resource = {"spec": {}, **document, "metadata": metadata}
-    return t.cast(Json, drop_nulls(schema, resource)), find_faults(schema, resource)
+    return t.cast(Json, drop_nulls(schema, resource)), find_violations(schema, resource)
 
 
 def _is_list(document: t.Any) -> bool:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validates and defaults a custom resource, as the API server does.
+"""Validates and defaults a custom resource, like the API server.
 
-Works on the structural schemas of our CRDs, without a cluster. CEL rules, formats and uniqueness in
-lists are left to the API server.
+Uses the structural schemas of our CRDs, without a cluster. CEL rules, formats and uniqueness in
+lists are only checked by the API server.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 @cache
 def schema_of(kind: str) -> Json:
-    """The schema of one of our kinds; NimError for another."""
+    """The schema of one of our kinds; NimError for other kinds."""
     known = kind_names()
     if kind not in known:
         raise NimError(f"kind {kind!r} is not one of {', '.join(known)}")
@@ -42,7 +42,7 @@ def schema_of(kind: str) -> Json:
 
 
 def apply_defaults(schema: Json, value: t.Any) -> t.Any:
-    """The value with the defaults of its schema and without null fields, as the API does it.
+    """The value with the defaults of its schema and without null fields, like in the API server.
 
     The input is not modified.
     """
@@ -58,7 +58,7 @@ def apply_defaults(schema: Json, value: t.Any) -> t.Any:
 
 
 def drop_nulls(schema: Json, value: t.Any) -> t.Any:
-    """The value without null fields, except those that the schema does not know."""
+    """The value without null fields, except fields that are not in the schema."""
     if isinstance(value, dict):
         kept = _without_nulls(schema, value)
         return {name: drop_nulls(_child(schema, name), item) for name, item in kept.items()}
@@ -77,7 +77,7 @@ def _without_nulls(schema: Json, value: Json) -> Json:
 
 
 def _child(schema: Json, name: str) -> Json:
-    """The schema of a field; below metadata, whose schema lists no fields, that of metadata."""
+    """The schema of a field; fields of metadata, whose schema lists none, share its schema."""
     found = (schema.get("properties") or {}).get(name) or schema.get("additionalProperties")
     is_empty = _is_free(schema) or "properties" in schema
     return t.cast(Json, found or ({} if is_empty else schema))
@@ -87,25 +87,25 @@ def _is_free(schema: Json) -> bool:
     return not schema or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
 
 
-def find_faults(schema: Json, value: t.Any, where: str = "") -> list[str]:
-    """The errors in a value: the field, its value, and what it should be."""
+def find_violations(schema: Json, value: t.Any, where: str = "") -> list[str]:
+    """The violations in a value: each names the field, its value and the expected value."""
     if value is None:
         return []
     if expected := _unexpected(schema, value):
         return [f"{where}: is {_show(value)}, which is not {expected}"]
     if isinstance(value, dict):
-        return _faults_of_object(schema, value, where)
+        return _object_violations(schema, value, where)
     if isinstance(value, list):
-        return _faults_of_size(schema, "Items", len(value), where) + [
-            fault
+        return _size_violations(schema, "Items", len(value), where) + [
+            violation
             for index, item in enumerate(value)
-            for fault in find_faults(schema.get("items") or {}, item, f"{where}[{index}]")
+            for violation in find_violations(schema.get("items") or {}, item, f"{where}[{index}]")
         ]
-    return _faults_of_scalar(schema, value, where)
+    return _scalar_violations(schema, value, where)
 
 
 def _unexpected(schema: Json, value: t.Any) -> str:
-    """The type that a value should have, empty if it has it."""
+    """The expected type of a value of another type; empty if the type is right."""
     if schema.get("x-kubernetes-int-or-string"):
         is_fit = isinstance(value, (int, str, float)) and not isinstance(value, bool)
         return "" if is_fit else "a number or a string"
@@ -120,10 +120,10 @@ def _unexpected(schema: Json, value: t.Any) -> str:
     return "" if is_fit else f"of type {wanted}"
 
 
-def _faults_of_object(schema: Json, value: Json, where: str) -> list[str]:
+def _object_violations(schema: Json, value: Json, where: str) -> list[str]:
     properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     is_open = schema.get("x-kubernetes-preserve-unknown-fields") or "properties" not in schema
-    faults = [
+    violations = [
         f"{_below(where, name)}: is required"
         for name in schema.get("required") or []
         if value.get(name) is None and "default" not in properties.get(name, {})
@@ -131,14 +131,14 @@ def _faults_of_object(schema: Json, value: Json, where: str) -> list[str]:
     for name, item in value.items():
         child = properties.get(name, others)
         if child is not None:
-            faults += find_faults(child, item, _below(where, name))
+            violations += find_violations(child, item, _below(where, name))
         elif not is_open:
             known = ", ".join(sorted(properties))
-            faults.append(f"{_below(where, name)}: is unknown; the fields here are {known}")
-    return faults + _faults_of_size(schema, "Properties", len(value), where)
+            violations.append(f"{_below(where, name)}: is unknown; the fields here are {known}")
+    return violations + _size_violations(schema, "Properties", len(value), where)
 
 
-def _faults_of_size(schema: Json, what: str, size: int, where: str) -> list[str]:
+def _size_violations(schema: Json, what: str, size: int, where: str) -> list[str]:
     names = {"Items": "items", "Properties": "keys", "Length": "characters"}
     least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}", size)
     if least <= size <= most:
@@ -147,26 +147,28 @@ def _faults_of_size(schema: Json, what: str, size: int, where: str) -> list[str]
     return [f"{where}: has {size} {names[what]}, {limit} are allowed"]
 
 
-def _faults_of_scalar(schema: Json, value: t.Any, where: str) -> list[str]:
-    faults = []
+def _scalar_violations(schema: Json, value: t.Any, where: str) -> list[str]:
+    violations = []
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(map(_show, schema["enum"]))
-        faults.append(f"{where}: is {_show(value)}, which is not one of {allowed}")
+        violations.append(f"{where}: is {_show(value)}, which is not one of {allowed}")
     if isinstance(value, str):
-        sizes = _faults_of_size(schema, "Length", len(value), where)
-        faults += sizes
+        sizes = _size_violations(schema, "Length", len(value), where)
+        violations += sizes
         if "pattern" in schema and not sizes and not _has_match(schema["pattern"], value):
-            faults.append(f"{where}: is {_show(value)}, which does not match {schema['pattern']}")
+            violations.append(
+                f"{where}: is {_show(value)}, which does not match {schema['pattern']}"
+            )
     elif not isinstance(value, bool):
         if value < schema.get("minimum", value):
-            faults.append(f"{where}: is {value}, less than {schema['minimum']}")
+            violations.append(f"{where}: is {value}, less than {schema['minimum']}")
         if value > schema.get("maximum", value):
-            faults.append(f"{where}: is {value}, more than {schema['maximum']}")
-    return faults
+            violations.append(f"{where}: is {value}, more than {schema['maximum']}")
+    return violations
 
 
 def _has_match(pattern: str, text: str) -> bool:
-    """Python's $ also matches before a final line break, unlike the API server's."""
+    """Whether a pattern matches as in Go, where $ does not match before a final newline."""
     is_cut = pattern.endswith("$") and text.endswith("\n")
     return not is_cut and bool(re.search(pattern, text))
 

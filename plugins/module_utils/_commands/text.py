@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans and tables as text for people."""
+"""Plans and tables as readable text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SUMMARY = {
 
 
 def name_of(key: Key) -> str:
-    """Kind, namespace and name as people write them."""
+    """Kind, namespace and name in readable form."""
     kind, namespace, name = key
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def write_plan(changes: t.Sequence[Change], simulated: SimulationResult) -> str:
-    """A plan: a line for each object, a diff below each changed one, and a summary."""
+    """A plan: a line for each object, a diff below each changed object, and a summary."""
     lines = []
     for change in changes:
         tail = "  (its pods are replaced)" if change.restarts else ""
@@ -42,7 +42,7 @@ def write_plan(changes: t.Sequence[Change], simulated: SimulationResult) -> str:
 
 
 def summarize(changes: t.Sequence[Change]) -> str:
-    """How many objects would change in which way."""
+    """The number of objects per action."""
     if not changes:
         return "no changes"
     counts = Counter(change.action for change in changes)
@@ -52,7 +52,7 @@ def summarize(changes: t.Sequence[Change]) -> str:
 
 
 def write_table(columns: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> str:
-    """Rows in aligned columns, as kubectl writes them."""
+    """Rows in aligned columns, in kubectl's style."""
     lines = [list(columns), *(list(row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     return "\n".join(

@@ -21,7 +21,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results i
     refusal_text,
     writable,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_faults
+from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import find_violations
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import KINDS, key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
@@ -234,7 +234,7 @@ def _check_labels(patch: Json) -> None:
 
 def _check_status(kind: str, status: Json) -> None:
     schema = schema_of(kind, "status")
-    if faults := find_faults(schema, status, "status"):
+    if faults := find_violations(schema, status, "status"):
         raise FlawError(f"the API server would refuse the status: {faults[0]}")
     for spot in walk(schema, status, ("status",)):
         least, most = limits_of(spot.schema)

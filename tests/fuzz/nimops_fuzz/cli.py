@@ -20,7 +20,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys imp
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.loader import stored
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
-    find_faults,
+    find_violations,
     schema_of,
 )
 
@@ -130,7 +130,7 @@ class Fuzz:
     def _compare(self, tally: Tally, sent: Json, found: Json) -> None:
         """The verbs that work without a cluster must agree with the API server."""
         kind = sent["kind"]
-        if faults := find_faults(schema_of(kind), sent):
+        if faults := find_violations(schema_of(kind), sent):
             self._note(tally, f"render refuses what is accepted: {_plain(faults[0])}")
             return
         spec = stored(sent)["spec"]

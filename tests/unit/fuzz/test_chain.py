@@ -73,7 +73,7 @@ def test_an_error_of_ours_is_no_finding(monkeypatch: t.Any) -> None:
         pytest.param("observe", fail(KeyError("x")), "KeyError in ?", id="any other error"),
         pytest.param("report", fail(NimError("x")), "Flaw: nobody is told", id="an error that nobody sees"),
         pytest.param(
-            "find_faults", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
+            "find_violations", lambda *_: ["status.state: is 1"], "Flaw: the API server would", id="status"
         ),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
-    find_faults,
+    find_violations,
     schema_of,
 )
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_what_is_made_of_a_schema_is_valid_by_it(kind: str) -> None:
     @draws.IN_TESTS
     @given(strategies.resources(kind))
     def check(resource: t.Any) -> None:
-        assert find_faults(schema_of(kind), resource) == []
+        assert find_violations(schema_of(kind), resource) == []
 
     check()
 
@@ -35,7 +35,7 @@ def test_a_status_is_valid_by_its_schema(kind: str) -> None:
     @draws.IN_TESTS
     @given(strategies.statuses(kind))
     def check(status: t.Any) -> None:
-        assert find_faults(schema.schema_of(kind, "status"), status) == []
+        assert find_violations(schema.schema_of(kind, "status"), status) == []
 
     check()
 
@@ -46,7 +46,7 @@ def test_what_is_broken_is_found_where_it_is_broken(kind: str) -> None:
     @given(malformed.malformed(kind))
     def check(broken: malformed.Malformed) -> None:
         if broken.what not in UNCHECKED:
-            faults = find_faults(schema_of(kind), broken.resource)
+            faults = find_violations(schema_of(kind), broken.resource)
             assert any(name in fault for fault in faults for name in broken.names), broken
 
     check()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reconciles custom resources without an operator, until they are Ready."""
+"""Reconciles custom resources without a running operator, until they are Ready."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ READY, FAILED = "Ready", "Failed"
 
 _PAUSES = (0.5, 1.0, 2.0, 5.0)
 _PATIENCE = 3
-"""Passes before a failure is final if nothing is in progress: one resource may fix another."""
+"""Passes after which a failure with nothing in progress is final (resources can unblock others)."""
 
 
 @dataclass
 class Progress:
-    """The progress of a custom resource. ``is_awaited``: something is in progress."""
+    """The progress of a custom resource. ``is_awaited``: work is still in progress."""
 
     state: str = ""
     message: str = ""
@@ -43,7 +43,7 @@ class Progress:
 
 @dataclass
 class ApplyRun:
-    """``wrote``: the number of objects written, including custom resources.
+    """The state of one apply. ``wrote``: number of written objects, custom resources included.
 
     ``adjust``: see `_engine/adjust.py`.
     """
@@ -53,7 +53,7 @@ class ApplyRun:
     adjust: Adjust | None = None
 
     def unready(self) -> list[str]:
-        """The resources that are not Ready, and why."""
+        """The resources that are not Ready, each with the reason."""
         return [
             f"{name_of(key)}: {reached.state or 'new'}: {reached.message}"
             for key, reached in self.progress.items()
@@ -78,17 +78,17 @@ def submit(client: Client, resources: t.Iterable[Json], adjust: Adjust | None = 
 
 
 def wait_until_ready(
-    client: Client, run: ApplyRun, seconds: float, say: t.Callable[[str], None]
+    client: Client, run: ApplyRun, seconds: float, notify: t.Callable[[str], None]
 ) -> None:
     """Reconcile until all are Ready. NimError after a timeout, or if no progress is possible.
 
-    ``say`` is called when a state or its message changes.
+    ``notify`` is called when a state or its message changes.
     """
     end = time.monotonic() + seconds
     passes = failed = 0
     while True:
         wrote = run.wrote
-        reconcile_once(client, run, say)
+        reconcile_once(client, run, notify)
         if not run.unready():
             return
         is_over = wrote == run.wrote and _has_failed(run)
@@ -102,44 +102,43 @@ def wait_until_ready(
         passes += 1
 
 
-def reconcile_once(client: Client, run: ApplyRun, say: t.Callable[[str], None]) -> None:
+def reconcile_once(client: Client, run: ApplyRun, notify: t.Callable[[str], None]) -> None:
     """Reconcile each custom resource once."""
     for key in list(run.progress):
-        _reconcile(client, run, key, say)
+        _reconcile(client, run, key, notify)
 
 
 def _has_failed(run: ApplyRun) -> bool:
-    """Whether no resource that is not Ready is still in progress."""
+    """Whether none of the resources that are not Ready is still in progress."""
     return all(
         reached.state == READY or (reached.state == FAILED and not reached.is_awaited)
         for reached in run.progress.values()
     )
 
 
-def _reconcile(client: Client, run: ApplyRun, key: Key, say: t.Callable[[str], None]) -> None:
+def _reconcile(client: Client, run: ApplyRun, key: Key, notify: t.Callable[[str], None]) -> None:
     """One pass over one custom resource."""
     kind, namespace, name = key
     resource = client.get(api_path(kind, namespace, name))
     if resource is None:
-        raise NimError(f"{name_of(key)} was deleted by somebody else")
+        raise NimError(f"{name_of(key)} was deleted by another client")
     done = reconcile(kind_of(resource), resource, _ExternalCluster(client, run.adjust))
-    said, outcome = done.report, done.outcome
+    report, outcome = done.report, done.outcome
     run.wrote += len(outcome.written) + len(outcome.deleted)
     for child in [*done.answers.values(), *outcome.written.values()]:
         _follow(run, resource, child)
     reached = Progress(
-        said.status.get("state") or "",
-        _explain(said.status, said.error),
-        is_awaited=bool(said.period) and not outcome.is_final,
+        report.status.get("state") or "",
+        _explain(report.status, report.error),
+        is_awaited=bool(report.period) and not outcome.is_final,
     )
     if reached != run.progress[key]:
-        told = f"{name_of(key)}: {reached.state}: {reached.message}".rstrip(": ")
-        say(told)
+        notify(f"{name_of(key)}: {reached.state}: {reached.message}".rstrip(": "))
     run.progress[key] = reached
 
 
 def _follow(run: ApplyRun, resource: Json, child: t.Any) -> None:
-    """Also reconcile those of our custom resources that a custom resource has created."""
+    """Also reconcile custom resources that another custom resource created."""
     if not isinstance(child, dict) or not is_served(child):
         return
     if is_controlled_by(child, resource):
@@ -147,7 +146,7 @@ def _follow(run: ApplyRun, resource: Json, child: t.Any) -> None:
 
 
 class _ExternalCluster(LiveCluster):
-    """The cluster as the operator sees it, wherever this runs, for a single interactive user."""
+    """The cluster as seen by the operator, accessed from anywhere by one interactive user."""
 
     def __init__(self, client: Client, adjust: Adjust | None) -> None:
         super().__init__(client, is_shared=False, adjust=adjust)
@@ -155,18 +154,18 @@ class _ExternalCluster(LiveCluster):
 
 
 class _ExternalReader(Reader):
-    """From outside, models are reached through the API server."""
+    """A reader outside the cluster, which reaches models through the API server."""
 
     def fetch(self, url: str, namespace: str, service: str) -> Json:
-        """The answer of the model server, or of the API server's proxy."""
-        said = super().fetch(url, namespace, service)
-        if said["status"] or not service:
-            return said
+        """The answer of the model server, directly or through the API server's proxy."""
+        answer = super().fetch(url, namespace, service)
+        if answer["status"] or not service:
+            return answer
         path = f"{api_path('Service', namespace, service)}/proxy/{_path_of_url(url)}"
         try:
             return {"status": 200, "body": self.client.get_text(path, 1 << 20), "error": ""}
         except ApiError as error:
-            return {**said, "status": error.status} if error.status == 404 else said
+            return {**answer, "status": error.status} if error.status == 404 else answer
 
 
 def _path_of_url(url: str) -> str:

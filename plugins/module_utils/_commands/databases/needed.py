@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which databases and users NeMo resources need."""
+"""The databases and users that NeMo resources need."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..._kinds import kind_names
 from ..._nemo.spec import parse_database
 from ..schema import schema_of
 
-_MAX_BYTES = 63  # PostgreSQL cuts off what is longer
+_MAX_BYTES = 63  # PostgreSQL truncates longer names
 _FORBIDDEN = re.compile("[\"'%\\\\\x00-\x1f\x7f]")
-"""What does not reach SQL in one piece through every module of community.postgresql."""
+"""Characters that some modules of community.postgresql do not pass to SQL unchanged."""
 _RESERVED = frozenset({"none", "public"})
 
 
 @dataclass(frozen=True)
 class NeededDatabase:
-    """A database of a resource. ``server``: `host:port`, as the pods know it."""
+    """A database of a resource. ``server``: `host:port`, as used by the pods."""
 
     resource: str
     namespace: str
@@ -41,10 +41,10 @@ def kinds_with_database() -> list[str]:
 
 
 def needed_databases(resources: t.Iterable[Json], hosts: t.Collection[str]) -> list[NeededDatabase]:
-    """The databases of these resources, sorted; other resources are skipped.
+    """The databases of these resources, sorted; resources of other kinds are skipped.
 
-    ``hosts``: only those on these hosts; empty for all, which must then be on one server. NimError
-    if there are none, or names that cannot be used or conflict.
+    ``hosts``: selects databases on these hosts; empty for all, which must then be on one server.
+    NimError if there are none, or if names are unusable or conflict.
     """
     kinds = kinds_with_database()
     every = [
@@ -69,8 +69,8 @@ def _needed(resource: Json) -> NeededDatabase:
     where = f"{resource['kind']} {metadata['namespace']}/{metadata['name']}"
     database = parse_database(resource["spec"]["databaseConfig"])
     for field, name in (("databaseName", database.name), ("credentials.user", database.user)):
-        if fault := _fault_of(name):
-            raise NimError(f"{where}: spec.databaseConfig.{field}: {name[:100]!r} {fault}")
+        if problem := _name_problem(name):
+            raise NimError(f"{where}: spec.databaseConfig.{field}: {name[:100]!r} {problem}")
     return NeededDatabase(
         where,
         metadata["namespace"],
@@ -82,8 +82,8 @@ def _needed(resource: Json) -> NeededDatabase:
     )
 
 
-def _fault_of(name: str) -> str:
-    """Why there can be no user or database of this name, empty if there can."""
+def _name_problem(name: str) -> str:
+    """Why the name is not allowed for a user or database; empty if it is."""
     if found := _FORBIDDEN.search(name):
         return f"has {found[0]!r}; use letters, digits, _ and -"
     if len(name.encode()) > _MAX_BYTES:
@@ -98,7 +98,7 @@ def _host_of(needed: NeededDatabase) -> str:
 
 
 def _require_one_server(found: list[NeededDatabase], hosts: t.Collection[str]) -> None:
-    """All are made on the server that the user names: others' databases do not belong there."""
+    """NimError unless all databases are on one server: they are all created on the given one."""
     servers = {item.server: item.resource for item in found}
     if len(servers) > 1 and not hosts:
         shown = ", ".join(f"{server} ({who})" for server, who in sorted(servers.items()))
@@ -109,7 +109,7 @@ def _require_one_server(found: list[NeededDatabase], hosts: t.Collection[str]) -
 
 
 def _require_one_owner(found: list[NeededDatabase]) -> None:
-    """A user belongs to one namespace, a database to one user."""
+    """NimError unless each user belongs to one namespace, and each database to one user."""
     for which, owner in (("user", "namespace"), ("name", "user")):
         first: dict[str, NeededDatabase] = {}
         for item in found:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The passwords of database users: those in Secrets, and new ones where a Secret is missing."""
+"""Passwords of database users: read from Secrets, or generated where a Secret is missing."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from ..._engine.plan import NO_VERSION
 from .needed import NeededDatabase
 
 _HASH = re.compile(r"md5[0-9a-f]{32}|SCRAM-SHA-256\$.*", re.DOTALL)
-"""What PostgreSQL takes for a hash, so that the text itself would be refused as a password."""
+"""The form of a hash in PostgreSQL, which therefore rejects the text as a password."""
 _NEW_BYTES = 32
 
 
 @dataclass
 class Passwords:
-    """``of``: a password by user. ``missing``: data by namespace and name of a missing Secret."""
+    """``of``: password by user. ``missing``: data by namespace and name of each missing Secret."""
 
     of: dict[str, str] = field(repr=False)
     missing: dict[tuple[str, str], dict[str, str]] = field(repr=False)
 
 
 def read_passwords(client: Client, needed: t.Iterable[NeededDatabase]) -> Passwords:
-    """Read the Secrets, and choose passwords for users that have none.
+    """Read the Secrets, and generate passwords for users without a Secret.
 
-    NimError if a Secret has no usable password, or if resources disagree about one.
+    NimError if a Secret has no usable password, or if Secrets of one user differ.
     """
     first: dict[str, tuple[str, str]] = {}
     absent = []
@@ -59,9 +59,9 @@ def read_passwords(client: Client, needed: t.Iterable[NeededDatabase]) -> Passwo
 
 
 def create_secrets(client: Client, passwords: Passwords, *, dry: bool) -> list[str]:
-    """Create the missing Secrets, or only ask whether that is possible; their names.
+    """Create the missing Secrets, or only check by a dry run; returns their names.
 
-    NimError if the namespace does not exist; one that was created meanwhile stays as it is.
+    NimError if the namespace does not exist. A Secret created meanwhile is not changed.
     """
     for (namespace, name), values in passwords.missing.items():
         data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
@@ -77,7 +77,7 @@ def create_secrets(client: Client, passwords: Passwords, *, dry: bool) -> list[s
 
 
 def _read(client: Client, needed: NeededDatabase) -> str | None:
-    """The password in a Secret, None if there is no such Secret."""
+    """The password in a Secret, or None if the Secret does not exist."""
     found = client.get_whole(api_path("Secret", needed.namespace, needed.secret))
     if found is None:
         return None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A tar.gz of limited size, with an index of what it contains and what it lacks."""
+"""A size-limited tar.gz with an index of its contents and omissions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INDEX = "index.json"
 _BLOCK = 512
 _GZIP = 16 + zlib.MAX_WBITS
 _SPARE = 64 << 10
-"""Reserved for the index without its lists, the end of the archive, and folders."""
+"""Bytes reserved for the index without its lists, the end of the archive, and folders."""
 
 _MAX_NOTES = 200
 _LEAST_CUT = 4 << 10
@@ -48,7 +48,7 @@ class Archive:
 
     @property
     def is_full(self) -> bool:
-        """Whether too little room is left for anything useful."""
+        """Whether too little space is left for a useful file."""
         return self._room("") < _LEAST_CUT
 
     def add(self, path: str, content: bytes) -> bool:
@@ -59,7 +59,7 @@ class Archive:
         return False
 
     def add_end(self, path: str, content: bytes) -> bool:
-        """Like `add`, but of a file that is too large, add as many of the last lines as fit."""
+        """Like `add`, but if the file is too large, add as many of its last lines as fit."""
         if self._put(path, content):
             return True
         room = self._room(path) - 4 * _BLOCK
@@ -72,11 +72,11 @@ class Archive:
         return False
 
     def note_cut(self, what: str, why: str) -> None:
-        """Record something that is missing because of the size or time limit."""
+        """Record an omission due to the size or time limit."""
         self._note("cut", what, why)
 
     def note_unread(self, what: str, why: str) -> None:
-        """Record something that is missing because it could not be read."""
+        """Record an omission due to a read error."""
         self._note("unread", what, why)
 
     def close(self, about: Json) -> None:
@@ -101,7 +101,7 @@ class Archive:
         self._listed += len(f"{what}{why}".encode(errors="replace")) + 64
 
     def _put(self, path: str, content: bytes) -> bool:
-        """Compress the file on trial before adding it."""
+        """Add a file if its compressed form fits; returns whether it did."""
         trial = self._compressor.copy()
         data = trial.compress(self._entry(path, content)) + trial.flush(zlib.Z_SYNC_FLUSH)
         if len(data) > self._room(path):
@@ -113,7 +113,7 @@ class Archive:
         return True
 
     def _room(self, path: str) -> int:
-        """The bytes left for a file, after reserving the index with all its entries."""
+        """The bytes left for a file, with space reserved for the index and all its entries."""
         index = self._listed + len(path.encode()) + 256 + _SPARE
         return self._limit - self.size - index
 

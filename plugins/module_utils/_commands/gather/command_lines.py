@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hides credentials in arguments whose names say nothing, such as ``-p`` and ``-u``."""
+"""Hides credentials in arguments with uninformative names, such as ``-p`` and ``-u``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 
-from .look_alikes import fold
+from .confusables import fold
 from .sensitive_names import HINTS, MARK, may_hide
 
 _NEAR = 400
@@ -20,7 +20,7 @@ _PROGRAM = re.compile(
     r"|ipmitool|sqlcmd|(?:docker|podman|nerdctl|crane|skopeo|oras|helm|ngc|az|oc)(?=[^\n;|&]*login))"
     r"(?![\w.-])"
 )
-"""Programs that take a password after a flag of one letter."""
+"""Programs that take a password after a one-letter flag."""
 
 _GAP = r"(?:(?:\\*+[\"']?)(?:,\s{0,20}|[ \t]++|\s{0,20}\n[ \t]*- +|[ \t]*\\\r?\n[ \t]*)\\*[\"']?)"
 _FLAG = re.compile(rf"(?<![\w-])-(?P<flag>[paPw])(?P<gap>{_GAP}|=?)(?P<value>[^\s\"'\\-][^\s\"']*)")
@@ -77,7 +77,7 @@ def _is_named(line: str) -> bool:
 
 
 def hide_in_command_lines(text: str) -> str:
-    """The text without passwords of commands."""
+    """The text without passwords in command lines."""
     if " -" in text or '"-' in text or "'-" in text or text.startswith("-"):
         text = _USER.sub(f"\\g<head>{MARK}", text)
         text = _QUOTED_FLAG.sub(_hide_flag, _FLAG.sub(_hide_flag, text))
@@ -87,7 +87,7 @@ def hide_in_command_lines(text: str) -> str:
 
 
 def hide_in_arguments(items: list[str]) -> list[str]:
-    """The same of a list: the value of a flag may be the next item."""
+    """The same for an argument list, where the value of a flag may be the next item."""
     is_known = bool(_PROGRAM.search(" ".join(items)[: 4 * _NEAR]))
     shown: list[str] = []
     before = ""

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Collects what support needs from a cluster, within a time and a size limit.
+"""Collects support data from a cluster, within a time and a size limit.
 
-Objects come before logs: they are small and the most useful. Anything unreadable is recorded, and
-the rest continues. Of Secrets, only the metadata is read, and only their existence is kept.
+Objects come before logs, because they are small and the most useful. Read errors are recorded and
+do not stop the rest. For Secrets, only metadata is read, and only their existence is recorded.
 Everything else is redacted before it is added to the archive.
 """
 
@@ -38,10 +38,10 @@ from .support_views import (
     sort_events,
 )
 
-Say = t.Callable[[str], None]
+Notify = t.Callable[[str], None]
 
 _HEAD_BYTES, _END_BYTES, _END_LINES = 1 << 20, 4 << 20, (5000, 500, 50)
-"""Of a container's log: its beginning, and if there is more, as many of the last lines as fit."""
+"""Limits for a container's log: its beginning, and as many of the last lines as fit."""
 
 _PAGE = "500"
 _CALL_SECONDS = 60.0
@@ -52,7 +52,7 @@ _EXTRA_KINDS = {
     "ReplicaSet": ("apps/v1", "replicasets"),
     "StatefulSet": ("apps/v1", "statefulsets"),
 }
-"""Kinds that other controllers create from our children."""
+"""Kinds of objects that other controllers create from our children."""
 
 _SERVERLESS = ("serving.knative.dev/v1", ("configurations", "revisions", "services"))
 _HANDLED_SEPARATELY = {"Event", "Node", "Secret"}
@@ -60,7 +60,7 @@ _BUILT_IN = {
     *("v1", "apps/v1", "autoscaling/v2", "batch/v1", "discovery.k8s.io/v1", "networking.k8s.io/v1"),
     *("rbac.authorization.k8s.io/v1", "resource.k8s.io/v1"),
 }
-"""Kinds that are served without a CustomResourceDefinition."""
+"""API versions of kinds without a CustomResourceDefinition."""
 
 _OPERATOR_LABEL = ("control-plane", "controller-manager")
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -68,10 +68,10 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 @dataclass(frozen=True)
 class Order:
-    """What to gather, within ``seconds``.
+    """The request: what to gather within ``seconds``.
 
-    ``resource``: one custom resource, such as NIMService/llm. If empty: everything in a namespace,
-    or in the cluster if that is empty, too.
+    ``resource``: one custom resource, such as NIMService/llm; if empty, everything in
+    ``namespace``, or in the cluster if that is empty as well.
     """
 
     resource: str = ""
@@ -82,7 +82,7 @@ class Order:
 
 @dataclass(frozen=True)
 class ServedResource:
-    """A kind of objects that the API server serves."""
+    """A kind that the API server serves."""
 
     version: str
     plural: str
@@ -92,18 +92,18 @@ class ServedResource:
 
     @property
     def folder(self) -> str:
-        """The name that kubectl uses."""
+        """The folder in the archive: the resource's name in kubectl."""
         group = self.version.partition("/")[0] if "/" in self.version else ""
         return f"{self.plural}.{group}" if group else self.plural
 
 
 class _TimeIsUpError(Exception):
-    """The time limit is reached; the rest is left out."""
+    """The time limit was reached; the rest is omitted."""
 
 
 @dataclass
 class _Findings:
-    """The results so far, for later steps."""
+    """Results of earlier steps, for later ones."""
 
     server: str = ""
     served: list[ServedResource] = field(default_factory=list)
@@ -112,21 +112,21 @@ class _Findings:
     containers: list[tuple[str, Container]] = field(default_factory=list)
 
 
-def gather(client: Client, order: Order, archive: Archive, say: Say) -> str:
+def gather(client: Client, order: Order, archive: Archive, notify: Notify) -> str:
     """Fill the archive, except its index; returns the version of the API server.
 
     ApiError if it does not answer, or does not allow reading any custom resource; NimError if the
     requested one does not exist.
     """
-    return _Gathering(client, order, archive, say).run()
+    return _Gathering(client, order, archive, notify).run()
 
 
 class _Gathering:
-    def __init__(self, client: Client, order: Order, archive: Archive, say: Say) -> None:
+    def __init__(self, client: Client, order: Order, archive: Archive, notify: Notify) -> None:
         self._client = client
         self._order = order
         self._archive = archive
-        self._say = say
+        self._notify = notify
         self._deadline = time.monotonic() + order.seconds
         self._found = _Findings()
         self._redactor = Redactor()
@@ -154,10 +154,10 @@ class _Gathering:
             except _TimeIsUpError:
                 why = f"timed out after {self._order.seconds:g} s"
                 self._archive.note_cut(what, why)
-                self._say(f"{what}: {why}")
+                self._notify(f"{what}: {why}")
         return self._found.server
 
-    # what there is
+    # Discovery
 
     def _find_server(self) -> None:
         version = self._call(lambda: self._client.get("/version")) or {}
@@ -165,7 +165,7 @@ class _Gathering:
         self._put("versions/server.yaml", version)
 
     def _find_served(self) -> None:
-        """The kinds that are served, of those that may belong to custom resources."""
+        """Find the served kinds that may belong to custom resources."""
         wanted = defaultdict(set)
         known = {kind: (item.version, item.plural) for kind, item in KINDS.items()}
         for kind, (version, plural) in (known | _EXTRA_KINDS).items():
@@ -203,10 +203,10 @@ class _Gathering:
         if asked and len(errors) == len(asked):
             raise errors[0]
         count = len(self._found.resources)
-        self._say(f"{count} custom resources in {self._order.namespace or 'the cluster'}")
+        self._notify(f"{count} custom resources in {self._order.namespace or 'the cluster'}")
 
     def _get_resource(self, own: list[ServedResource]) -> Json:
-        """The one that is asked for; nothing is gathered without it."""
+        """The requested custom resource, without which nothing is gathered."""
         wanted, _slash, name = self._order.resource.partition("/")
         resource = next((resource for resource in own if wanted.lower() in resource.names), None)
         if resource is None or not name:
@@ -227,7 +227,7 @@ class _Gathering:
         self._redactor.learn(found)
         return {"apiVersion": resource.version, "kind": resource.kind, **found}
 
-    # what is taken
+    # Collection
 
     def _take_namespaces(self) -> None:
         roots = defaultdict(list)
@@ -246,7 +246,7 @@ class _Gathering:
             self._take_objects(folder, belongings)
             is_part = bool(self._order.resource) or not namespace
             self._take_events(folder, home, belongings if is_part else None)
-            self._say(f"{namespace or 'cluster-scoped'}: {len(belongings)} objects")
+            self._notify(f"{namespace or 'cluster-scoped'}: {len(belongings)} objects")
 
     def _take_objects(self, folder: str, items: list[Json]) -> None:
         folders = {
@@ -263,7 +263,7 @@ class _Gathering:
                 self._found.containers += [(place, one) for one in list_containers(item)]
 
     def _take_events(self, folder: str, namespace: str, about: list[Json] | None) -> None:
-        """Those of a namespace, or ``about`` these objects."""
+        """Take the events of a namespace, or only those ``about`` these objects."""
         resource = ServedResource("v1", "events", "Event")
         found = self._list(resource, namespace)
         kept = found if about is None else [item for item in found if event_concerns(item, about)]
@@ -271,7 +271,7 @@ class _Gathering:
             self._put(f"{folder}/events.yaml", [show_event(item) for item in sort_events(kept)])
 
     def _take_operator(self) -> None:
-        """Its Deployment and pods, and the leases that say who works."""
+        """Take the operator's Deployment, pods and leader election Leases."""
         namespace = self._order.operator_namespace
         served = {
             resource.kind: resource
@@ -290,22 +290,22 @@ class _Gathering:
         items = list_related_objects(roots, [item for found in pool.values() for item in found])
         before, self._found.containers = self._found.containers, []
         self._take_objects("operator", items)
-        self._found.containers += before  # of all logs, the operator's come first
+        self._found.containers += before  # the operator's logs come before all other logs
         leases = self._list(ServedResource("coordination.k8s.io/v1", "leases", "Lease"), namespace)
         if leases:
             self._put("operator/leases.yaml", leases)
         if roots:
             self._take_events("operator", namespace, items)
-        self._say(f"operator: {len(items)} objects in {namespace}")
+        self._notify(f"operator: {len(items)} objects in {namespace}")
 
     def _take_nodes(self) -> None:
         nodes = self._list(ServedResource("v1", "nodes", "Node"), "")
         if nodes:
             self._put("nodes.yaml", [show_node(item) for item in nodes])
-        self._say(f"{len(nodes)} nodes")
+        self._notify(f"{len(nodes)} nodes")
 
     def _take_definitions(self) -> None:
-        """The custom resource definitions behind what is served."""
+        """Take the definitions of the served custom resources."""
         shown = []
         for resource in self._found.served:
             if resource.version in _BUILT_IN:
@@ -317,7 +317,7 @@ class _Gathering:
             self._put("versions/definitions.yaml", shown)
 
     def _take_secrets(self) -> None:
-        """Whether those exist that are named somewhere."""
+        """Record which of the referenced Secrets exist."""
         shown = []
         for (namespace, name), users in sorted(self._found.secrets.items()):
             what = f"Secret {namespace}/{name}"
@@ -341,12 +341,12 @@ class _Gathering:
             if self._archive.is_full:
                 what = f"the logs of {count - number + 1} containers"
                 self._archive.note_cut(what, "the size limit was reached")
-                self._say(f"{what}: the size limit was reached")
+                self._notify(f"{what}: the size limit was reached")
                 return
             for is_previous in (False, True) if container.has_previous else (False,):
                 self._take_log(place, container, is_previous)
             if number % 10 == 0 or number == count:
-                self._say(f"logs: {number} of {count} containers")
+                self._notify(f"logs: {number} of {count} containers")
 
     def _take_log(self, place: str, container: Container, is_previous: bool) -> None:
         path = f"{place}/{container.name}{'.previous' if is_previous else ''}.log"
@@ -361,7 +361,7 @@ class _Gathering:
         self._archive.add_end(path, self._redact_log(text).encode(errors="replace"))
 
     def _redact_log(self, text: str) -> str:
-        """A log, of whose middle lines may be missing."""
+        """A redacted log, whose middle lines may be missing."""
         head, cut, end = text.partition(CUT)
         rest = self._redactor.redact_rest(end) if cut else ""
         return self._redactor.redact_text(head) + cut + rest
@@ -386,10 +386,10 @@ class _Gathering:
             self._archive.note_cut(path, "of a long log, only the beginning and the last lines")
         return text
 
-    # how it is read and put
+    # Reading and writing
 
     def _list(self, resource: ServedResource, namespace: str) -> list[Json]:
-        """The objects of a collection; none if they cannot be read, which is noted."""
+        """The objects of a collection; an empty list, with a note, if they cannot be read."""
         try:
             return self._fetch(resource, namespace)
         except ApiError as error:
@@ -412,7 +412,7 @@ class _Gathering:
         return sorted(shown, key=lambda item: (_namespace(item), item["metadata"]["name"]))
 
     def _read(self, path: str, what: str) -> Json | None:
-        """What is at a path; None if there is nothing, or if it cannot be read, which is noted."""
+        """The object at a path; None if it does not exist or, with a note, cannot be read."""
         try:
             found: Json | None = self._call(lambda: self._client.get(path))
         except ApiError as error:
@@ -421,7 +421,7 @@ class _Gathering:
         return found
 
     def _call(self, work: t.Callable[[], t.Any]) -> t.Any:
-        """Do it in the time that is left, or in what a single call may take."""
+        """Call within the remaining time, and within the limit of a single call."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise _TimeIsUpError

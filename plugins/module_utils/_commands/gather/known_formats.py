@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hides what has the form of a credential, whatever it is called."""
+"""Hides text in the form of a credential, regardless of its name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PEM_MARKER = re.compile(r"-----? ?(?P<which>BEGIN|END) (?P<what>[A-Z0-9 ]{1,40}
 _PEM_LIMIT = 1 << 16
 _IS_HIDDEN = re.compile(re.escape(MARK) + r"(?=[\s\"'\\]|\Z)")
 _LEAST_LINE = 16
-"""A shorter line of base64 is the last one of a block."""
+"""Minimum length of a base64 line; a shorter one is the last line of a block."""
 
 _PEM_HEADER = re.compile(r"[A-Z][\w-]{1,40}: ")
 _PEM_LINE = re.compile(r"(?:[A-Za-z0-9+/=]|\\+[nr])*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) |\d{4}Z ")
 
 _WORD = r"(?:\b|(?<=\\[bfnrt]))"
-"""The beginning of a word, also after an escape such as ``\\n``."""
+"""The start of a word, also after an escape such as ``\\n``."""
 
 _TOKENS = re.compile(
     r"nvapi-[\w-]+|LS0tLS1CRUdJTi[A-Za-z0-9+/=\\]*|(?<=hooks\.slack\.com/services/)[\w/]+"
@@ -39,7 +39,7 @@ _TOKEN_PREFIXES = (
     *("npm_", "pypi-", "dop_v1_", "SG.", "hvs.", "hvb.", "hvr.", "dckr_", "AGE-", "r8_"),
     *("tskey-", "sha256~", "ATATT3", "hooks.slack", "LS0tLS1CRUdJTi"),
 )
-"""Without any of these, the search for tokens is skipped, which saves half of the time."""
+"""Prefixes of tokens. Texts without any skip the token search, which halves the time."""
 
 _USER = re.compile(r"(?P<scheme>[A-Za-z0-9+.-]:(?:\\?/){2}|%3[Aa]%2[Ff]%2[Ff])[^\s/\"'<>]{1,1024}@")
 _USER_WITH_SLASH = re.compile(
@@ -71,7 +71,7 @@ _ECHOED = re.compile(
     r"(?P<head>\benv[^\s:\"']{0,80}: Invalid value: \\*\"|\$\d{1,3} = ')"
     r"(?:[^\"'\\\n]|\\[^\"\n]|'')+"
 )
-"""Of a rejected environment variable, and of the parameters of a statement in SQL."""
+"""Text before the value of a rejected environment variable or of an SQL parameter."""
 
 _INSERTED = re.compile(
     r"(?i)(?P<head>\binto\s{1,20}\S{1,200}?\s{0,20}\((?=[^()]{0,2000}?(?:pass|secret|token|key|cred"
@@ -86,7 +86,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def hide_known_formats(text: str) -> str:
-    """PEM blocks, tokens, hashes of passwords, users in URLs, lines of a ``.pgpass``."""
+    """Hide PEM blocks, tokens, password hashes, users in URLs, and lines of a ``.pgpass``."""
     if "\x1b" in text:  # colors separate names from values
         text = _ESCAPE.sub("", text)
     text = _hide_pem(text)
@@ -103,7 +103,7 @@ def hide_known_formats(text: str) -> str:
 
 
 def _hide_pem(text: str) -> str:
-    """Blocks with or without their beginning or their end."""
+    """Hide PEM blocks, including blocks whose start or end is missing."""
     if "-----" not in text and "---- " not in text:
         return text
     parts: list[str] = []
@@ -131,7 +131,7 @@ def _hide_pem(text: str) -> str:
 
 
 def _close_pem(text: str, begin: re.Match[str], parts: list[str], done: int) -> int:
-    """Hide a block whose end is missing: what may be lines of base64."""
+    """Hide a block without an end marker: all following lines that may be base64."""
     if _IS_HIDDEN.match(text, begin.end()):
         return done
     parts += [text[done : begin.end()], MARK]
@@ -150,7 +150,7 @@ def _close_pem(text: str, begin: re.Match[str], parts: list[str], done: int) -> 
 
 
 def _pem_start(text: str, first: int, end: int) -> int:
-    """Where a block without a beginning may begin: at the beginning, or after other lines."""
+    """The possible start of a block without a start marker: the first of its base64 lines."""
     if not first and end <= _PEM_LIMIT:
         return 0
     start = max(first, text.rfind("\n", first, end) + 1)
@@ -169,7 +169,7 @@ def _is_base64(line: str) -> bool:
 
 
 def _content(line: str) -> str:
-    """A line of a log without its time."""
+    """A log line without its timestamp."""
     time = _TIME.match(line)
     return line[time.end() if time else 0 :].strip()
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hides what follows a name that suggests a credential, in texts of any format.
+"""Hides values after names that suggest a credential, in texts of any format.
 
-One scan from the beginning to the end: at each such name, `_Scanner` finds out where the value
-begins and ends, and continues behind it. Each value is read once, or within a fixed limit, so that
-the time is linear in the length of the text.
+`_Scanner` scans the text once. At each such name, it finds the start and the end of the value, and
+continues after it. Each value is read once, or within a fixed limit, so the time is linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from .look_alikes import fold
+from .confusables import fold
 from .sensitive_names import (
     HINTS,
     MARK,
@@ -55,12 +55,12 @@ _BODY = re.compile(rf"{_CLOSE}[ \t]{{1,8}}(?:\$\w{{1,64}}[ \t]{{1,8}})?(?=\{{)")
 _PREFIX = re.compile(
     rf"[bBrRuUfF]{{1,2}}(?=\\*[\"'])|(?:(?!{re.escape(MARK)})\([\w.*\[\] =]{{1,64}}\)[ \t]+(?=\S))+"
 )
-"""Of a string in Python, or a type in Go."""
+"""Prefix of a Python string, or a Go type."""
 
 _FLOW_GAP = re.compile(r",[ \t]*(?=\S)")
 _ALONE = re.compile(rf"[ \t\r]*\n(?:{TIME})?[ \t]*(?=\S+[ \t\r]*(?:\n|\Z))")
 _FORM = re.compile(r"\\*\"[^\n]{0,200}\n(?:[\w-]{1,64}:[^\n]{0,200}\n){0,8}\r?\n(?=\S)")
-"""In a part of a form, the name is in a header, and the value follows an empty line."""
+"""In multipart forms, the name is in a header, and the value follows an empty line."""
 
 _NEXT_CELL = re.compile(r"[ \t]{0,80}\|[ \t]*(?P<value>(?:[^|\s]|[ \t]+(?![|\s]))+)")
 _SPACE = re.compile(r"[ \t]+(?=\S)")
@@ -97,10 +97,10 @@ _REFERENCE_LINE = re.compile(
 )
 _NEXT_SETTING = re.compile(r";?.[ \t]+[\w.-]{1,64}[=:]|;[ \t]+(?:export|declare|set)[ \t]")
 _BRACKETS = re.compile(r"(?<![^\s\[{:,(=])[\[{]|[\]}](?=[\s,;)\]}]|\Z)")
-"""Those of a flow: a secret may have others."""
+"""Brackets in YAML flow style; other brackets can be part of a secret."""
 
 _FLOW_WORDS = re.compile(r"(?:\s++(?:[^\s,{}\[\]:#]|:(?!\s)|(?<!\s)#)++)++(?=\s*+(?:[,}\]]|\Z))")
-"""More words of a value, maybe on further lines, up to what ends it in a flow of YAML."""
+"""Further words of a value in YAML flow style, possibly on further lines, up to its end."""
 
 _REST_OF_ITEM = re.compile(r"(?:[ \t][^\s,;{}\[\]:=]+){1,8}(?=[,}\]])")
 _NEXT_NAMED = re.compile(r"[,;|}\])\n]|[ \t][\w.-]{1,64}[=:]")
@@ -150,7 +150,7 @@ def hide_named_values(text: str) -> str:
 
 
 def _name_anchors(text: str) -> str:
-    """Anchors of YAML with a sensitive name, if what refers to them has one."""
+    """Rename YAML anchors that a sensitive name refers to, so that they are sensitive as well."""
     aliases = {found["alias"] for found in _ALIAS.finditer(text) if may_hide(found["name"])}
     return _ALIASED.sub(
         lambda found: f"{found[0]}.secret" if found["alias"] in aliases else found[0], text
@@ -159,19 +159,19 @@ def _name_anchors(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Line:
-    """What is before a name that begins a line."""
+    """The text before a name at the start of a line."""
 
     has_time: bool
     margin: str
-    """Signs of a comment, a quotation or a diff, maybe indented."""
+    """Markers of a comment, a quotation or a diff, possibly indented."""
     column: int
-    """Where the name begins, without the time."""
+    """The column of the name, without the timestamp."""
     bracket: str
 
     def indent(self, line: str, *, has_items: bool) -> int:
-        """How much more than the name a line is indented; -1 for an empty one.
+        """How much deeper than the name a line is indented; -1 for an empty line.
 
-        An item of a list counts as indented, if the value may have some.
+        A list item counts as indented if the value may be a list.
         """
         margin = self.margin
         if margin and line.startswith(margin.rstrip()):
@@ -191,13 +191,13 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Value:
-    """Where a value may begin, and what is known of it."""
+    """The start of a possible value, and its context."""
 
     name: str
     start: int
     sep: str = ""
     quote: str = ""
-    """The quote that is open since before the name."""
+    """The quote that opened before the name."""
     line: _Line | None = None
 
 
@@ -207,10 +207,10 @@ class _Scanner:
         self._text = fold(text)
         self._ends = ValueEnds(self._text)
         self._pair = ("", 0)
-        """The last sensitive value of a ``name``, and its end: a sibling is its value."""
+        """The last sensitive value of a ``name`` key, and its end: a sibling key has the value."""
         self._open = 0
         self._counted = 0
-        """How many brackets are open there."""
+        """The number of open brackets at that position."""
 
     def run(self) -> str:
         text = self._text
@@ -227,7 +227,7 @@ class _Scanner:
         return "".join([*parts, self._shown[done:]])
 
     def _find(self, run: re.Match[str]) -> Span | None:
-        """What to hide after this name."""
+        """The span to hide after this name."""
         name = run[0].strip("-.")
         if _IS_VALUE_KEY.fullmatch(name):
             return self._find_value_of_pair(run)
@@ -246,7 +246,7 @@ class _Scanner:
         return None
 
     def _sensitive(self, name: str, start: int) -> str:
-        """The name that suggests a credential, without what an escape has put before it."""
+        """The name that suggests a credential, without a preceding escape letter."""
         before = self._text[start - 1] if start else ""
         names = [name]
         if before == "\\":
@@ -264,10 +264,10 @@ class _Scanner:
         value = self._text[span[0] : span[1]]
         return is_harmless(name, value) or _is_reference_block(value)
 
-    # how a value may follow a name
+    # Forms in which a value follows a name
 
     def _find_element(self, _name: str, run: re.Match[str], before: str) -> Span | None:
-        """Of XML: an element of this name, or one with an attribute that has it as its value."""
+        """XML: an element of this name, or an element with this name as an attribute's value."""
         text = self._text
         if before[-1:] not in _BEFORE_ELEMENT:
             return None
@@ -284,7 +284,7 @@ class _Scanner:
         return start.end(), self._ends.element(start.end(), element)
 
     def _find_anchored(self, name: str, run: re.Match[str], before: str) -> Span | None:
-        """Of YAML: after an anchor of this name."""
+        """YAML: the value after an anchor of this name."""
         if before[-1:] != "&" or not _ANCHOR.search(before):
             return None
         gap = _SPACE.match(self._text, run.end())
@@ -304,7 +304,7 @@ class _Scanner:
         return None
 
     def _find_assigned(self, name: str, run: re.Match[str], before: str) -> Span | None:
-        """After a colon, an equals sign or the like; or the lines below."""
+        """The value after a colon, an equals sign or similar, or in the lines below."""
         text, end = self._text, run.end()
         if pair := _TUPLE_GAP.match(text, end):
             return self._in_tuple(name, pair, before)
@@ -315,10 +315,10 @@ class _Scanner:
             quote = "" if match["close"] else self._enclosing(before)
             line = None if line and line.bracket else line
             return self._span(_Value(name, match.end(), match["sep"].strip(), quote, line))
-        return self._find_said(name, end)
+        return self._find_stated(name, end)
 
-    def _find_said(self, name: str, end: int) -> Span | None:
-        """In ``password is x``, or in ``password {``."""
+    def _find_stated(self, name: str, end: int) -> Span | None:
+        """The value in ``password is x`` or ``password {``."""
         if body := _BODY.match(self._text, end):
             return self._span(_Value(name, body.end()))
         if match := _IS.match(self._text, end):
@@ -328,7 +328,7 @@ class _Scanner:
         return None
 
     def _in_tuple(self, name: str, gap: re.Match[str], before: str) -> Span | None:
-        """Of a pair such as ``("token", "x")``; not of ``"name": "token", "value": "x"``."""
+        """The value in a pair such as ``("token", "x")``; not ``"name": "token", "value": "x"``."""
         if not before.endswith(gap["close"]) or _PAIR_BEFORE.search(before):
             return None
         span = self._span(_Value(name, gap.end()))
@@ -348,7 +348,7 @@ class _Scanner:
         return self._span(_Value(name, gap.end(), "", self._enclosing(before)))
 
     def _find_spaced(self, name: str, run: re.Match[str], before: str) -> Span | None:
-        """Two words of a line, as in a ``.netrc``, or what is quoted or appears to be random."""
+        """The next word of a line, as in a ``.netrc``, or a quoted or random-looking word."""
         text = self._text
         gap = _SPACE.match(text, run.end())
         if not gap and self._line(run.start()):
@@ -368,14 +368,14 @@ class _Scanner:
         return None
 
     def _is_line(self, run: re.Match[str], word: re.Match[str]) -> bool:
-        """Whether a line has nothing but the name and this word."""
+        """Whether the line contains only the name and this word."""
         end = min(self._ends.line(word.end()), word.end() + 80)
         if self._text[word.end() : end].strip("; \t\r") or not self._line(run.start()):
             return False
         return not _PROSE.fullmatch(word[0].strip(".,;:!?"))
 
     def _find_value_of_pair(self, run: re.Match[str]) -> Span | None:
-        """The value beside a sensitive name, before or after it."""
+        """The ``value`` key next to a sensitive ``name``, before or after it."""
         text = self._text
         before = self._before(run.start(), 80)
         if before[-1:] in _BEFORE_ELEMENT and _ELEMENT.search(before):
@@ -397,7 +397,7 @@ class _Scanner:
         return span
 
     def _name_of_pair(self, start: int, end: int) -> str:
-        """The sensitive name beside a value, if any."""
+        """The sensitive name next to a value, if any."""
         if name := self._pair_before(start):
             return name
         text = self._text
@@ -414,10 +414,10 @@ class _Scanner:
         between = _COMMENT.sub("", self._text[place:start]).rstrip("<")
         return "" if _BOUNDARY.search(between) else name
 
-    # where a value begins and ends
+    # Start and end of a value
 
     def _span(self, value: _Value) -> Span | None:
-        """The value that begins here: in a block, on the next line, closed, or open."""
+        """The span of a value that starts here: block, next line, closed, or open."""
         text, start = self._text, value.start
         if value.line and value.sep in (":", "=", "") and _BLOCK_HEAD.match(text, start):
             block = self._block(start, value.line, is_open=True)
@@ -433,7 +433,7 @@ class _Scanner:
         return self._open_value(value, first)
 
     def _open_value(self, value: _Value, start: int) -> Span:
-        """A value that no sign closes: its end depends on what is before its name."""
+        """The span of a value without a closing character: the text before its name decides."""
         text, line = self._text, value.line
         if split_words(value.name)[-1:] and split_words(value.name)[-1] in _HEADER:
             return self._header(start, value)
@@ -464,14 +464,14 @@ class _Scanner:
         return at, self._end_in_flow(self._ends.bare(at))
 
     def _is_in_flow(self, start: int) -> bool:
-        """Whether more brackets have opened than closed."""
+        """Whether a bracket is open at this position."""
         for found in _BRACKETS.finditer(self._text, self._counted, start):
             self._open = max(0, self._open + (1 if found[0] in "[{" else -1))
         self._counted = max(self._counted, start)
         return self._open > 0
 
     def _end_in_flow(self, end: int) -> int:
-        """The end of a value of several words, which may continue on further lines."""
+        """The end of a value of several words, possibly on further lines."""
         if self._text[end - 1] in ",}]":
             return end
         more = _FLOW_WORDS.match(self._text, end)
@@ -491,14 +491,14 @@ class _Scanner:
         return start, self._end_of_brackets(start, end)
 
     def _end_of_brackets(self, start: int, end: int) -> int:
-        """The end, or that of the line in which no bracket is open any more."""
+        """The end, extended to the line that closes all brackets."""
         while (opened := self._open_bracket(start, end)) >= 0:
             start = self._ends.flow(opened)
             end = self._ends.line(start)
         return end
 
     def _open_bracket(self, start: int, end: int) -> int:
-        """The outermost bracket that the end of a line leaves open; -1 if there is none."""
+        """The outermost bracket that is still open at the end of a line; -1 if there is none."""
         opened: list[int] = []
         for found in _BRACKETS.finditer(self._text, start, end):
             if found[0] in "[{":
@@ -522,7 +522,7 @@ class _Scanner:
         return end
 
     def _header(self, start: int, value: _Value) -> Span:
-        """The value of a header: one word after a scheme, or all that is in the line."""
+        """The value of a header: the word after a scheme, or the rest of the line."""
         limit = self._ends.line(start)
         if value.quote:
             limit = self._ends.quote(start, value.quote, limit)
@@ -534,7 +534,7 @@ class _Scanner:
         return start, self._end_of_brackets(start, limit)
 
     def _block(self, start: int, line: _Line, *, is_open: bool) -> Span:
-        """The lines below that are indented more; or list items, if nothing is on the line."""
+        """The lines below with deeper indentation, or list items if the line has no value."""
         text = self._text
         first = at = end = self._ends.line(start)
         while at < len(text):
@@ -554,10 +554,10 @@ class _Scanner:
         end = _NEXT_SECTION.search(self._text, start)
         return end.start() if end else len(self._text)
 
-    # what is around
+    # Context of a name
 
     def _line_of(self, run: re.Match[str]) -> _Line | None:
-        """The line that a name begins, also if a diff has put a dash before it."""
+        """The start of the line if the name begins it, possibly after the dash of a diff."""
         dashes = len(run[0]) - len(run[0].lstrip("-"))
         if dashes > 1 or (dashes and self._text[run.end() : run.end() + 1] != ":"):
             return None
@@ -567,12 +567,12 @@ class _Scanner:
         return self._text[max(0, start - count) : start]
 
     def _enclosing(self, before: str) -> str:
-        """The quote that begins right before the name."""
+        """The quote that opens directly before the name."""
         found = _OPEN_QUOTE.search(before)
         return found[0] if found else ""
 
     def _line(self, start: int, form: re.Pattern[str] = _LINE_START) -> _Line | None:
-        """What is before the name in its line, if the line begins with it."""
+        """The text before the name in its line, if the line starts with the name."""
         first = max(0, start - _NEAR)
         newline = self._text.rfind("\n", first, start)
         if newline < 0 and first:
@@ -587,7 +587,7 @@ class _Scanner:
 
 
 def _is_reference_block(value: str) -> bool:
-    """Whether all lines, or all parts of a flow, only say where a credential is."""
+    """Whether all lines, or all parts in flow style, only refer to a credential."""
     text = value.strip()
     if len(text) > 2000 or ":" not in text:
         return False

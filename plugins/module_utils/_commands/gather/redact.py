@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Removes credentials from objects and texts, before anybody else sees them.
+"""Removes credentials from objects and texts before they leave the cluster.
 
-It removes values with a name that suggests a credential, in fields, environments, arguments,
-annotations, ConfigMaps and texts; and whatever looks like a credential anywhere: PEM blocks, tokens
-of known formats, bearer tokens, users in URLs. When in doubt, it removes. It cannot detect a
-credential with neither such a name nor such a form. Names of Secrets stay, as they show what is
-missing.
+Removes values with a name that suggests a credential, in fields, environments, arguments,
+annotations, ConfigMaps and texts; and anything in the form of a credential: PEM blocks, tokens of
+known formats, bearer tokens, users in URLs. In case of doubt, the value is removed. A credential
+with neither such a name nor such a form is not detected. Names of Secrets are kept, to show which
+are missing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import typing as t
 
 from ..._base.types import Json
 from .command_lines import hide_here_documents, hide_in_arguments, hide_in_command_lines
+from .confusables import drop_invisible
 from .known_formats import hide_known_formats
-from .look_alikes import drop_invisible
 from .named_values import hide_named_values
 from .sensitive_names import (
     MARK,
@@ -56,7 +56,7 @@ def redact_object(value: t.Any) -> t.Any:
 
 
 def redact_text(text: str, depth: int = 3) -> str:
-    """A text without credentials: a log, a message, a file, with texts in its strings."""
+    """A text (log, message, file) without credentials, including those in nested strings."""
     if (found := _redact_json(text)) is not None:
         return found
     text = drop_invisible(text)
@@ -66,14 +66,14 @@ def redact_text(text: str, depth: int = 3) -> str:
         text = _FOLD.sub(_unfold, text)
     if depth and "\\" in text:
         text = _STRING.sub(lambda found: _redact_string(found[0], depth - 1), text)
-    if _SECRET.search(text):  # its data has names of any kind
+    if _SECRET.search(text):  # keys in its data are arbitrary
         text = _DATA_OF_SECRET.sub("secret.data", text)
     text = hide_columns(hide_here_documents(hide_known_formats(text)))
     return hide_in_command_lines(hide_named_values(text))
 
 
 def _redact_json(text: str) -> str | None:
-    """The same of a text that is a map or a list in JSON; None if it is not."""
+    """A redacted text that is a JSON map or list; None for other texts."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -89,7 +89,7 @@ def _redact_json(text: str) -> str | None:
 _NEEDLESS_ESCAPE = re.compile(
     r"(?<!\\)\\(?:u00|x)(3[0-9]|4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])"
 )
-"""Letters and digits, which divide a name for no reason."""
+"""Escapes of letters and digits, which needlessly split a name."""
 
 
 def _unfold(match: re.Match[str]) -> str:
@@ -102,7 +102,7 @@ _FOLD = re.compile(r"(?<!\\)\\\r?\n(?:\d{4}-\d\d-\d\dT[\d:.]*Z )?[ \t]*+(?:\\(?=
 
 
 def _redact_string(literal: str, depth: int) -> str:
-    """A string of JSON: what is escaped in it may have a format of its own."""
+    """A redacted JSON string: its unescaped content may have a format of its own."""
     if "\\" not in literal:
         return literal
     is_cut = len(literal) < 2 or not literal.endswith('"')
@@ -119,11 +119,11 @@ def _redact_string(literal: str, depth: int) -> str:
 
 _PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
-"""Also without its end: a search from each quote for a missing one would take long."""
+"""Strings, including an unterminated one: searching again from each quote would be slow."""
 
 
 class Redactor:
-    """Hides what was the value of a sensitive name in any object, wherever it appears again."""
+    """Hides values of sensitive names in any object, wherever they appear again."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -143,7 +143,7 @@ class Redactor:
         return redact_text(_hide_all(text, self._seen))
 
     def redact_rest(self, text: str) -> str:
-        """The end of a text without credentials."""
+        """The redacted tail of a text."""
         return redact_rest(_hide_all(text, self._seen))
 
 
@@ -162,7 +162,7 @@ def _hide_all(text: str, secrets: set[str]) -> str:
 
 
 def list_credentials(value: t.Any) -> t.Iterator[str]:
-    """The values of sensitive names in an object, if they cannot be mistaken for other words."""
+    """The values of sensitive names in an object, except those that resemble other words."""
     if isinstance(value, dict):
         name = _name_of_pair(value)
         for key, item in value.items():
@@ -189,7 +189,7 @@ def _list_argument(before: t.Any, item: t.Any) -> t.Iterator[str]:
 
 
 def redact_rest(text: str) -> str:
-    """The end of a text whose beginning is missing: its first lines may continue a secret."""
+    """The redacted tail of a text: its first lines may continue a secret."""
     return redact_text(_CONTINUED.sub(f"{MARK}\n", text, count=1))
 
 
@@ -216,14 +216,14 @@ def _redact_map(value: Json) -> Json:
 
 
 def _name_of_pair(value: Json) -> str:
-    """The sensitive name whose value is beside it, maybe at the end of a path."""
+    """The sensitive name in a name/value pair, possibly at the end of a path."""
     found = [value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)]
     names = [name.rpartition("/")[2] for name in found]
     return next((name for name in names if may_hide(name)), "")
 
 
 def _is_hidden(name: str, item: t.Any) -> bool:
-    """Whether to remove a value because of its name, whatever is in it."""
+    """Whether to remove a value because of its name, regardless of its content."""
     if item is None or not may_hide(name):
         return False
     if isinstance(item, (dict, list)):
@@ -232,7 +232,7 @@ def _is_hidden(name: str, item: t.Any) -> bool:
 
 
 def _list_manager(entry: Json) -> Json:
-    """The manager without its fields: those of list items contain their values."""
+    """The managedFields entry without its fields: list items are identified by their values."""
     return {key: item for key, item in entry.items() if key != "fieldsV1"}
 
 
@@ -240,7 +240,7 @@ _FLAG = re.compile(r"(--?(?P<name>[\w.-]{1,200})=)(.*)\Z", re.S)
 
 
 def _redact_list(value: list[t.Any]) -> list[t.Any]:
-    """A list of arguments may have the value after the name, and so may a pair."""
+    """A redacted list: in arguments and in pairs, the value may follow the name."""
     texts = [item if isinstance(item, str) else "" for item in value]
     shown = hide_in_arguments(texts) if any(text.startswith("-") for text in texts) else texts
     redacted: list[t.Any] = []
@@ -260,7 +260,7 @@ def _redact_list(value: list[t.Any]) -> list[t.Any]:
 
 
 def _redact_data(value: Json) -> Json:
-    """The data of a ConfigMap, whose keys may name credentials; nothing of a Secret."""
+    """The redacted data of a ConfigMap, whose keys may name credentials; no data of a Secret."""
     rest = {key: item for key, item in value.items() if key not in _DATA}
     redacted = _redact_map(rest)
     for field in _DATA:

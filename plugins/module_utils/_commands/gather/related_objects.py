@@ -28,7 +28,7 @@ _NAMED = {
         "Secret",
     ),
 }
-"""Fields with the name of an object."""
+"""Fields that contain the name of an object."""
 
 _BLOCKS = {
     "certConfig": "ConfigMap",
@@ -45,18 +45,18 @@ _BLOCKS = {
     "secretKeyRef": "Secret",
     "secretRef": "Secret",
 }
-"""Fields with a block that has the name of an object."""
+"""Fields with a block that contains the name of an object."""
 
 _LISTS = {"imagePullSecrets": "Secret", "pullSecrets": "Secret"}
-"""Fields with a list of names, or of blocks with a name."""
+"""Fields with a list of names or of blocks with names."""
 
 Reference = tuple[str, str]
 
 
 def list_related_objects(roots: t.Iterable[Json], pool: t.Iterable[Json]) -> list[Json]:
-    """The roots and what they own or refer to, transitively, by kind and name.
+    """The roots and the objects that they own or refer to, transitively, by kind and name.
 
-    ``pool``: objects of one namespace. Shared RBAC belongs to whoever uses its ServiceAccount.
+    ``pool``: objects of one namespace. Shared RBAC belongs to all users of its ServiceAccount.
     """
     known = _Pool(pool)
     found: dict[tuple[str, ...], Json] = {}
@@ -71,7 +71,7 @@ def list_related_objects(roots: t.Iterable[Json], pool: t.Iterable[Json]) -> lis
 
 
 class _Pool:
-    """Objects of one namespace, indexed by how they are found."""
+    """Objects of one namespace, indexed by owner and by reference."""
 
     def __init__(self, objects: t.Iterable[Json]) -> None:
         self._named: dict[Reference, Json] = {}
@@ -87,7 +87,7 @@ class _Pool:
                         self._bindings.setdefault(subject["name"], []).append(item)
 
     def list_next(self, item: Json) -> list[Json]:
-        """What an object owns and refers to, and what binds it."""
+        """The objects that an object owns or refers to, and the bindings of a ServiceAccount."""
         metadata = item["metadata"]
         found = list(self._owned.get(metadata["uid"], [])) if metadata.get("uid") else []
         found += [self._named[name] for name in list_references(item) if name in self._named]
@@ -97,7 +97,7 @@ class _Pool:
 
 
 def list_references(item: Json) -> list[Reference]:
-    """Kind and name of each object of the namespace that an object refers to, with Secrets."""
+    """Kind and name of each referenced object in the namespace, including Secrets."""
     found: set[Reference] = set()
     _collect(item.get("spec") or {}, found)
     for field in ("secrets", "imagePullSecrets"):  # of a ServiceAccount

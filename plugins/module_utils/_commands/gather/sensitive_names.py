@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which names suggest a credential, and which of their values cannot be one."""
+"""Names that suggest a credential, and values that cannot be one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import typing as t
 from functools import lru_cache
 
-from .look_alikes import fold
+from .confusables import fold
 
 MARK = "(redacted)"
 
@@ -17,7 +17,7 @@ HINTS = (
     r"pass|secret|cred|token|key|auth|bearer|jwt|pat|psk|pwd?|sig|cookie|dockerc|otp|hmac|sas"
     r"|[cx]srf|session|mnemonic|salt|sid|kennwort|contrase|senha"
 )
-"""Part of each sensitive name: a cheap filter, before `is_sensitive_name` reads the words."""
+"""Every sensitive name contains one of these: a cheap filter for `is_sensitive_name`."""
 
 REFERENCES = frozenset(
     {
@@ -28,13 +28,13 @@ REFERENCES = frozenset(
         *("datastoreInlineConfigSecret", "existingSecret", "secretNamespace"),
     }
 )
-"""Fields with the name of a Secret, or of a key in one."""
+"""Fields that contain the name of a Secret, or of a key in a Secret."""
 
 REFERENCE_FIELDS = REFERENCES | {
     *("name", "key", "optional", "namespace", "kind", "apiVersion", "apiGroup", "defaultMode"),
     *("items", "path", "mode", "user", "expirationSeconds", "audience", "enabled"),
 }
-"""Fields of an object that says where a credential is, such as a ``secretKeyRef``."""
+"""Fields of a reference to a credential, such as a ``secretKeyRef``."""
 
 _PARTS = (
     *("password", "passwd", "passphrase", "passcode", "secret", "credential", "apikey"),
@@ -47,7 +47,7 @@ _WORDS = {
 }
 _COUNTED = ("token", "tokens")
 _TEXT_TOKENS = {"bos", "cls", "eos", "mask", "pad", "sep", "stop", "unk"}
-"""Before ``token``: a token of a language model."""
+"""Words before ``token`` that denote a token of a language model."""
 
 _HEADER_NAME = "authorization"
 _KEYS = ("key", "keys")
@@ -76,7 +76,7 @@ _OBJECT_NAME = re.compile(
     r"(?![0-9a-f]{8}-[0-9a-f]{4}-)[a-z][a-z0-9]{0,40}(?:[-./:_][a-z0-9]{1,40})+"
     r"|\d+(?:\.\d+)*[A-Za-z]{0,3}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 )
-"""Names of objects, hosts, images and variables, and quantities."""
+"""Harmless values: names of objects, hosts, images and variables, and quantities."""
 
 _VARIABLE = re.compile(r"\$\([A-Z_][A-Z0-9_]*\)|\$\{[A-Z_][A-Z0-9_]*\}")
 
@@ -89,7 +89,7 @@ def is_sensitive_name(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def may_hide(name: str) -> bool:
-    """Whether the name suggests a credential, and not the name of a Secret."""
+    """Whether the name suggests a credential rather than the name of a Secret."""
     return name not in REFERENCES and is_sensitive_name(name) and not _is_name_of_secret(name)
 
 
@@ -99,7 +99,7 @@ def is_password(name: str) -> bool:
 
 
 def is_harmless(name: str, value: t.Any) -> bool:
-    """Whether a value cannot be a secret: a boolean, a number of tokens, a path, a variable."""
+    """Whether a value cannot be a secret: a boolean, a token count, a path, a variable."""
     text = str(value)
     if len(text) > 4096:
         return False
@@ -115,9 +115,9 @@ def is_harmless(name: str, value: t.Any) -> bool:
 
 
 def is_recognizable(name: str, value: str) -> bool:
-    """Whether a credential is long and unlike other words, so that it can be hidden anywhere.
+    """Whether a credential is long and distinctive enough to hide wherever it appears.
 
-    An unrelated word such as the ``kubernetes`` of an ``AUTH_TYPE`` must stay in logs.
+    An unrelated word, such as ``kubernetes`` from an ``AUTH_TYPE``, must stay in logs.
     """
     text = value.strip()
     if not 8 <= len(text) <= 4096 or is_harmless(name, text) or MARK in text:
@@ -126,7 +126,7 @@ def is_recognizable(name: str, value: str) -> bool:
 
 
 def is_reference(value: t.Any) -> bool:
-    """Whether a block, or a list of them, only says where a credential is."""
+    """Whether a block, or a list of blocks, only refers to a credential."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, dict) and is_reference(item) for item in value)
     return isinstance(value, dict) and all(
@@ -174,7 +174,7 @@ def _suspicious(words: list[str]) -> list[str]:
 
 
 def _find_keys(name: str, words: list[str]) -> list[str]:
-    """Words such as ``key`` after what makes them credentials."""
+    """Words such as ``key`` after a word that makes them a credential."""
     is_loud = name == name.upper()
     last = len(words) - 1
     while last > 0 and words[last] in _OF_A_KEY:

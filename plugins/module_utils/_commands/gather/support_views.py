@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of events, nodes, definitions and logs that support gets."""
+"""Excerpts of events, nodes, definitions and logs for support."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUT = "\n--- nimops: lines omitted ---\n"
 
 @dataclass(frozen=True)
 class Container:
-    """A container with a log. ``waits_for``: why it has none yet; empty if it should have one."""
+    """A container with a log. ``waits_for``: why the log does not exist yet; empty if it should."""
 
     namespace: str
     pod: str
@@ -62,9 +62,9 @@ def _waits_for(state: Json, status: Json) -> str:
 
 
 def join_log(head: str, end: str) -> tuple[str, bool]:
-    """Beginning and end of a log, and whether that is all of it.
+    """Beginning and end of a log, and whether they are the whole log.
 
-    Only whole lines: part of a line may be part of a secret.
+    Only whole lines are kept: part of a line may be part of a secret.
     """
     first = end.partition("\n")[0]
     overlap = f"\n{head}".find(f"\n{first}\n") if first else -1
@@ -74,7 +74,7 @@ def join_log(head: str, end: str) -> tuple[str, bool]:
 
 
 def event_concerns(event: Json, items: t.Iterable[Json]) -> bool:
-    """Whether an event is about one of these objects, or about a deleted one named after one."""
+    """Whether an event is about one of these objects, or a deleted object with a derived name."""
     involved = event.get("involvedObject") or {}
     name = str(involved.get("name") or "")
     for item in items:
@@ -102,14 +102,14 @@ def show_event(event: Json) -> Json:
 
 
 def _time_of(event: Json) -> str:
-    """When it was last seen; as text, microseconds would sort before whole seconds."""
+    """The last time of an event, parsed: as text, microseconds would sort before seconds."""
     times = (event.get(name) for name in _TIMES)
     found = next((time for time in times if time), event["metadata"].get("creationTimestamp"))
     return str(found or "").partition(".")[0].rstrip("Z")
 
 
 def show_node(node: Json) -> Json:
-    """Labels, taints, allocatable resources and conditions; no addresses, ids, images."""
+    """Labels, taints, allocatable resources and conditions; no addresses, IDs or images."""
     spec, status = node.get("spec") or {}, node.get("status") or {}
     info = status.get("nodeInfo") or {}
     conditions = [

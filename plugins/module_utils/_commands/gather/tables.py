@@ -1,14 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hides columns of tables whose heading suggests a credential."""
+"""Hides table columns with a heading that suggests a credential."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from .look_alikes import fold
+from .confusables import fold
 from .sensitive_names import HINTS, MARK, may_hide
 
 _HINT = re.compile(rf"(?i){HINTS}")
@@ -16,7 +16,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) ")
 _NAME = re.compile(r"[\"']?[A-Za-z_][\w./-]{0,40}(?: [\w./-]{1,40}){0,2}[\"']?")
 _WORDS = re.compile(r"(?:[A-Za-z_./#()-]{1,40}\d{0,2}(?: |\Z)){1,3}")
 _CELL = re.compile(r"\S+(?: \S+)*")
-"""In an aligned table: at least two spaces divide cells."""
+"""A cell of an aligned table: at least two spaces separate cells."""
 
 _RULE = re.compile(r"(?=[^\n]*[-=])[-=+|: \t]+")
 _LONGEST_HEADING = 1000
@@ -28,11 +28,11 @@ Cell = tuple[int, int]
 
 class _Columns(t.Protocol):
     def find(self, row: str, is_last: bool) -> list[Cell] | None:
-        """The cells to hide in a row; None if it is no row of this table."""
+        """The cells to hide in a row; None if the row is not part of this table."""
 
 
 def hide_columns(text: str) -> str:
-    """Of CSV, TSV, aligned tables and the like, the values below a sensitive heading."""
+    """Hide values below a sensitive heading in CSV, TSV, aligned tables and similar."""
     parts: list[str] = []
     done = start = 0
     folded = fold(text)
@@ -62,7 +62,7 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _find_columns(line: str) -> _Columns | None:
-    """The columns below this line, if it is a heading with a sensitive name."""
+    """The columns below this line, if the line is a heading with a sensitive name."""
     time = _TIME.match(line)
     heading = line[time.end() if time else 0 :].rstrip("\r")
     for by in ("|", "\t", ",", ";"):
@@ -85,14 +85,14 @@ def _may_hide(name: str) -> bool:
 
 
 class _Divided:
-    """Columns with a sign between them."""
+    """Columns with a separator character."""
 
     def __init__(self, by: str, count: int, hidden: set[int]) -> None:
         self._by, self._count, self._hidden = by, count, hidden
         self._field = re.compile(_SPLIT.format(by=re.escape(by)))
 
     def find(self, row: str, is_last: bool) -> list[Cell] | None:
-        """The cells of a row that has as many as the heading; the last row may be cut."""
+        """The cells to hide in a row as wide as the heading; the last row may be cut off."""
         if _RULE.fullmatch(row.rstrip("\r")):
             return []
         cells: list[Cell] = []
@@ -112,13 +112,13 @@ class _Divided:
 
 
 class _Aligned:
-    """Columns by position, whose values may be longer than their heading."""
+    """Columns by position; values may be longer than the heading."""
 
     def __init__(self, headings: list[Cell], hidden: set[int]) -> None:
         self._headings, self._hidden = headings, hidden
 
     def find(self, row: str, is_last: bool) -> list[Cell] | None:
-        """The cells with the number of a hidden column, or below its heading."""
+        """The cells with the index of a hidden column, or below its heading."""
         del is_last
         row = row.rstrip("\r")
         cells = [(found.start(), found.end()) for found in _CELL.finditer(row)]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a value ends in a text: a quote, a bracket, a tag, a word."""
+"""Finds the end of a value in a text: a quote, a bracket, a tag or a word."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bisect import bisect_left
 from .sensitive_names import MARK
 
 TIME = r"\d{4}-\d\d-\d\dT[\d:.]*(?:Z|[+-]\d\d:\d\d) "
-"""Before each line of a log."""
+"""The timestamp before each line of a log."""
 
 _FAR = 1 << 14
-"""From here on, a line that appears to be no part of a bracket ends it."""
+"""Distance from which a line that does not seem to belong to an open bracket ends it."""
 
 _NEAR = 400
 _SHORT = 160
@@ -29,7 +29,7 @@ _JOINED = re.compile(
     rf"[ \t]*(?:(?:\+|->|\\?\r?\n(?:{TIME})?[ \t]+(?![^\n]{{0,{_NEAR}}}[\"']\s?:))\s{{0,200}})"
     r"(?=[\"'])"
 )
-"""Between two strings that are one value."""
+"""Text between two strings that form one value."""
 
 _TOKEN_OF_FLOW = re.compile(r"""\\*+(?:["`]|(?<!\w\w)')|[\[\]{}]""")
 _TOKEN_OF_CALL = re.compile(r"""\\*+(?:["`]|(?<!\w\w)')|[()]""")
@@ -42,7 +42,7 @@ _ENDS = re.compile(
     r"|\\+(?:[\"'`]|[nrt](?=[\s\\\"'}\]#-]|\Z|[\w.-]{1,64}\s?[=:])|u0026)"
     r"|%(?:26|22|20)|</|<\w{1,40}[\s/>]|>(?:[\s<]|\Z)|\s"
 )
-"""Where a value that is neither quoted nor bracketed ends."""
+"""The end of a value that is neither quoted nor bracketed."""
 
 _FOLD = re.compile(rf"\\\r?\n(?:{TIME})?[ \t]*")
 _TAG = re.compile(
@@ -52,9 +52,9 @@ _NEXT_TAG = re.compile(r"<|&lt;|\\+u003[cC]")
 
 
 class ValueEnds:
-    """Finds ends in one text, in a time that is linear in its length.
+    """Finds ends in one text, in time linear in its length.
 
-    It expects increasing positions, and that what it finds is skipped or short.
+    Callers must pass increasing positions, and skip found values unless they are short.
     """
 
     def __init__(self, text: str) -> None:
@@ -65,21 +65,21 @@ class ValueEnds:
         self._closing: dict[str, list[int]] = {}
 
     def line(self, start: int) -> int:
-        """Remembered, as a line may have thousands of names."""
+        """The end of the line; cached, as a line may have thousands of names."""
         if not self._line[0] <= start <= self._line[1]:
             end = self._text.find("\n", start)
             self._line = (start, len(self._text) if end < 0 else end)
         return self._line[1]
 
     def is_closed(self, start: int) -> bool:
-        """Whether a quote or a bracket says where the value ends."""
+        """Whether a quote or a bracket determines the end of the value."""
         text = self._text
         if text.startswith(MARK, start):
             return False
         return bool(_QUOTE.match(text, start)) or text[start] in "[{("
 
     def value(self, start: int) -> int:
-        """Of a value: quoted, bracketed or neither, or several of these in one."""
+        """The end of a value: quoted, bracketed, bare, or a concatenation of these."""
         text, at = self._text, start
         while at < len(text):
             if triple := _TRIPLE.match(text, at):
@@ -100,7 +100,7 @@ class ValueEnds:
         return min(max(at, start), len(text))
 
     def quote(self, start: int, quote: str, limit: int = 0) -> int:
-        """Where the quote closes, at the same depth of escapes, or one further out closes."""
+        """The end of a quote, at the same depth of escapes or further out."""
         text, depth = self._text, len(quote) - 1
         end = limit or len(text)
         escaped = -1
@@ -119,9 +119,9 @@ class ValueEnds:
         return limit or self._far(start)
 
     def flow(self, start: int, limit: int = 0) -> int:
-        """Where the bracket closes; if it does not, where something else appears to begin.
+        """The end of a bracket; if it is not closed, where other text seems to start.
 
-        With a limit, 0 if it does not close in it.
+        With a limit, 0 if it is not closed within the limit.
         """
         text = self._text
         end = min(len(text), start + limit) if limit else self._far(start)
@@ -138,7 +138,7 @@ class ValueEnds:
         return 0 if limit else min(max(at, end), len(text))
 
     def bare(self, start: int) -> int:
-        """Of a word; commas and brackets end it if what follows appears to be next."""
+        """The end of a word, at a comma or bracket if another item seems to follow."""
         text, at, is_nested = self._text, start, False
         if text.startswith(MARK, at):
             at += len(MARK)
@@ -158,7 +158,7 @@ class ValueEnds:
         return len(text)
 
     def element(self, start: int, name: str) -> int:
-        """Where the closing tag begins; without one, the end of the line or of the text."""
+        """The start of the closing tag; without one, the end of the line or of the text."""
         text = self._text
         tags = self._find_tags().get(name, [])
         depth, last = 1, 0
@@ -173,7 +173,7 @@ class ValueEnds:
         return len(text) if last else self._unclosed_element(start)
 
     def next_tag(self, start: int, name: str) -> int:
-        """Where the next closing tag of this name begins, or of any if it is empty."""
+        """The start of the next closing tag of this name, or of any name if it is empty."""
         ends = self._closing.get(name, []) if self._find_tags() else []
         number = bisect_left(ends, start)
         return ends[number] if number < len(ends) else self._unclosed_element(start)
@@ -188,7 +188,7 @@ class ValueEnds:
         return self.line(start)
 
     def _find_tags(self) -> dict[str, list[tuple[int, bool]]]:
-        """Of each element up to its last closing tag, all tags."""
+        """All tags of each element, up to its last closing tag."""
         if self._tags is None:
             self._tags = {}
             waiting: dict[str, list[tuple[int, bool]]] = {}
@@ -206,7 +206,7 @@ class ValueEnds:
         return end + len(quote) if end >= 0 else len(self._text)
 
     def _far(self, start: int) -> int:
-        """The end of what may belong to a value that is not closed."""
+        """The limit of the text that may belong to an unclosed value."""
         first = start + _FAR
         if not self._other_line[0] <= first <= self._other_line[1]:
             found = _OTHER_LINE.search(self._text, first)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images that a cluster pulls for custom resources, for mirrors."""
+"""Lists the images that a cluster pulls for custom resources, for mirrors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..._base.types import Manifest
 from ..._gpu.images import IMAGES, with_os
 
 BUILT_FOR_SYSTEMS = ("DRIVER_IMAGE", "GDRCOPY_IMAGE", "GDS_IMAGE")
-"""The images of the GPU stack that there is one of for each operating system."""
+"""Components of the GPU stack with one image per operating system."""
 
 Images = dict[str, list[str]]
-"""The images, each with who needs it."""
+"""Image → the objects or variables that name it."""
 
 
 def stack_images(systems: t.Sequence[str]) -> Images:
-    """The images of the GPU stack, as a policy has them that names none."""
+    """The default images of the GPU stack, for a policy that names none."""
     found: Images = {}
     for variable, image in sorted(IMAGES.items()):
         is_built = variable in BUILT_FOR_SYSTEMS
@@ -28,7 +28,7 @@ def stack_images(systems: t.Sequence[str]) -> Images:
 
 
 def images_of(objects: t.Iterable[Manifest]) -> Images:
-    """The images of all containers in these objects, and those that they start pods with."""
+    """The images of all containers in these objects, and of pods that the objects start."""
     found: dict[str, set[str]] = {}
     for item in objects:
         for image in _find_images(item):
@@ -37,7 +37,7 @@ def images_of(objects: t.Iterable[Manifest]) -> Images:
 
 
 def named_images(resource: Manifest) -> t.Iterator[str]:
-    """The images that a custom resource names in parts, also of jobs that its pods start."""
+    """The images that a custom resource names in parts, including those of jobs."""
     yield from _find_named(resource.get("spec"))
 
 

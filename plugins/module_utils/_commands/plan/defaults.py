@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values that the API server fills in, so removing them changes nothing."""
+"""Default values of the API server: removing them from an object changes nothing."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _DEFAULTS: dict[str, tuple[t.Any, ...]] = {
 }
 _ALLOCATED = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "nodePort"}
 _DERIVED = {"serviceAccount"}
-"""The deprecated copy of `serviceAccountName`."""
+"""The deprecated alias of `serviceAccountName`."""
 
 
 def is_default(name: str, value: t.Any) -> bool:
-    """Whether a field of this name gets this value, or another of its choice, when it is absent.
+    """Whether the API server sets a field of this name to this (or an arbitrary) value by default.
 
-    The kind of the object does not matter, as the names have the same meaning in all that we write.
+    The kind does not matter, as the names have the same meaning in all kinds that we write.
     """
     if name in _ALLOCATED | _DERIVED or value is None or value is False or value in ({}, [], ""):
         return True

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The changes that a simulation makes to a cluster, by object."""
+"""Finds the changes that a simulation makes to a cluster, by object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEMPLATES = {
     "LeaderWorkerSet": "leaderWorkerTemplate",
     "InferenceService": "predictor",
 }
-"""kind → the field of its spec that replaces its pods when changed"""
+"""kind → the field of the spec whose change replaces the pods"""
 
 _HASHES = (PARENT_HASH_ANNOTATION, LAST_APPLIED_ANNOTATION)
 _OWN_METADATA = ("labels", "annotations")
@@ -47,9 +47,9 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 class Change:
     """A changed object.
 
-    ``action``: create, change, delete, or adopt where only field ownership changes. ``parent``: the
-    custom resource that wants the change; its own key for a given one. ``before`` and ``after``
-    have the relevant fields. ``restarts``: its pods are replaced.
+    ``action``: create, change, delete, or adopt if only field ownership changes. ``parent``: the
+    custom resource that causes the change; for a given resource, its own key. ``before`` and
+    ``after`` have the relevant fields. ``restarts``: whether pods are replaced.
     """
 
     action: str
@@ -87,9 +87,9 @@ class Change:
 def find_changes(
     simulated: SimulationResult, resources: t.Mapping[Key, Json], base: Ask
 ) -> list[Change]:
-    """All changes, in the order in which they would be made.
+    """All changes, in write order.
 
-    ``resources`` are the simulated custom resources, in their new form.
+    ``resources``: the simulated custom resources, in their new form.
     """
     changes = [
         change
@@ -134,7 +134,7 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
 
 
 def _with_live_version(child: Child, live: Json) -> Child:
-    """The child with the version of the operator that runs, which a plan does not know."""
+    """The child with the live operator version, which is unknown to a plan."""
     version = (live["metadata"].get("annotations") or {}).get(OPERATOR_VERSION_ANNOTATION)
     if version is None:
         return child
@@ -145,14 +145,14 @@ def _with_live_version(child: Child, live: Json) -> Child:
 
 
 def _lost_fields(child: Child, live: Json) -> Json:
-    """The fields that we have applied or adopt, and do not want."""
+    """The fields that we applied or adopt, and that are no longer wanted."""
     managed = adopt_fields(live, child.manifest, child.applied)
     after = live if managed is None else {"metadata": {"managedFields": managed}}
     return unwanted_fields((own_entry(after) or {}).get("fieldsV1") or {}, child.manifest)
 
 
 def _without_hashes(item: Json) -> Json:
-    """The object without the reference operator's hashes, which say nothing about it."""
+    """The object without the reference operator's hashes, which are irrelevant to a diff."""
     metadata = dict(item["metadata"])
     annotations = metadata.pop("annotations", None) or {}
     kept = {key: value for key, value in annotations.items() if key not in _HASHES}
@@ -160,7 +160,7 @@ def _without_hashes(item: Json) -> Json:
 
 
 def _plan_of(wanted: Wanted, live: Json) -> t.Any:
-    """The plan for one child; a stand-in with its owner's identity suffices as the parent."""
+    """The plan for one child; a stub with the owner's identity is enough as the parent."""
     references = wanted.child.manifest["metadata"].get("ownerReferences") or [{}]
     kind, namespace, name = wanted.parent
     metadata = {"name": name, "namespace": namespace, "uid": references[0].get("uid", "")}
@@ -173,7 +173,7 @@ def _live(base: Ask, key: Key) -> Json | None:
 
 
 def _live_child(base: Ask, key: Key, child: Child) -> Json | None:
-    """A live child; a Secret with others' values as its kind sees it."""
+    """A live child; for a Secret with input values, as its kind reads it."""
     if not has_sealed(child.manifest):
         return _live(base, key)
     read = ReadSealed(*key, tuple(child.manifest["data"].items()))
@@ -192,7 +192,7 @@ def _shown_resource(resource: Json) -> Json:
 
 
 def _before(live: t.Any, want: t.Any, lost: Json, parents: tuple[str, ...] = ()) -> t.Any:
-    """The live values of the fields in ``want``, and of those that we would remove (``lost``)."""
+    """The live values of the fields in ``want``, and of the fields to remove (``lost``)."""
     if isinstance(want, dict) and isinstance(live, dict):
         found = {
             key: _before(live[key], value, lost.get(f"f:{key}") or {}, (*parents, key))
@@ -216,7 +216,7 @@ def _before(live: t.Any, want: t.Any, lost: Json, parents: tuple[str, ...] = ())
 
 
 def _lost_part(live: t.Any, lost: Json) -> t.Any:
-    """The part of a map that goes: others keep their keys in it."""
+    """The part of a map that is removed: keys of other managers stay."""
     names = [name[2:] for name in lost if name.startswith("f:")]
     return {name: live[name] for name in names if name in live} if names else live
 
@@ -232,7 +232,7 @@ def _removed_fields(item: t.Any, lost: Json) -> Json:
 
 
 def publish(manifest: Json) -> Json:
-    """An object for people: without owners that exist in no cluster."""
+    """An object for display, without simulated owners."""
     metadata = dict(manifest["metadata"])
     references = [
         item
@@ -245,7 +245,7 @@ def publish(manifest: Json) -> Json:
 
 
 def hide_secrets(manifest: Json, former: Json | None = None) -> Json:
-    """The object; of a Secret only its keys, and which values are not those of ``former``."""
+    """The object; in a Secret, values are hidden, and marked if they differ from ``former``."""
     if manifest.get("kind") != "Secret":
         return manifest
     former = former or manifest
@@ -261,5 +261,5 @@ def hide_secrets(manifest: Json, former: Json | None = None) -> Json:
 
 
 def to_yaml(value: Json | None) -> str:
-    """YAML with the keys in their order, and texts line by line; empty for None."""
+    """YAML that keeps the order of keys and uses block style for texts; empty for None."""
     return "" if value is None else dump_yaml(value, sort_keys=False, by_line=True)

@@ -24,12 +24,12 @@ from ..render.simulation import SimulationResult, simulate
 from .diff import Change, find_changes
 
 MANAGER = "nimops.nim.apply"
-"""Our field manager for custom resources, which are the user's; children have the operator's."""
+"""Our field manager for users' custom resources; children have the operator's."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """The result of applying custom resources, without doing so."""
+    """The result of a simulated apply of custom resources."""
 
     changes: list[Change]
     simulated: SimulationResult
@@ -42,10 +42,10 @@ def preview(
     *,
     is_given: bool = True,
 ) -> Preview:
-    """What would change if these custom resources were applied (``is_given``), or as they are.
+    """The changes if these resources were applied (``is_given``), or reconciled unchanged.
 
     ``adjust``: see `_engine/adjust.py`.
-    Writes nothing. Raises ApiError, and NimError if the API server refuses one.
+    Writes nothing. Raises ApiError, and NimError if the API server refuses a resource.
     """
     ask = remember(lambda read: read.answer(_ApiServerReader(client)))
     found: dict[Key, Json] = {}
@@ -58,10 +58,10 @@ def preview(
 
 
 def submit_dry_run(client: Client, resource: Json) -> Json:
-    """The custom resource as a dry run would store it, with the live status.
+    """The custom resource as stored by a dry run, with the live status.
 
-    Without permission to write, or with a namespace that does not exist yet, it lacks the
-    validation that only the API server does.
+    Without write permission, or in a namespace that does not exist yet, the API server's own
+    validation is skipped.
     """
     path = path_of(resource)
     live = client.get(path)
@@ -72,7 +72,7 @@ def submit_dry_run(client: Client, resource: Json) -> Json:
             found = _merge_over(stored(resource), live)
         else:
             raise refused(resource, error) from error
-    if live is None:  # a dry run's uid identifies no object
+    if live is None:  # the uid of a dry run identifies no object
         metadata = {key: value for key, value in found["metadata"].items() if key != "uid"}
         return {**found, "metadata": metadata}
     return found
@@ -81,7 +81,7 @@ def submit_dry_run(client: Client, resource: Json) -> Json:
 def list_resources(client: Client, namespace: str) -> list[Json]:
     """The live custom resources of a namespace, or of all if it is empty.
 
-    Kinds without namespaces are left out with a namespace, and for who may not list them.
+    Cluster-scoped kinds are skipped if a namespace is given, or if the user may not list them.
     """
     return [
         {"apiVersion": KINDS[kind].version, "kind": kind, **item}
@@ -142,7 +142,7 @@ def path_of(resource: Json) -> str:
 
 
 def remember(ask: Ask) -> Ask:
-    """The same, but each read is made only once: a plan reflects one moment."""
+    """A caching `Ask` that repeats no read, so that a plan reflects one moment."""
     answers: dict[Read, t.Any] = {}
 
     def asked(read: Read) -> t.Any:
@@ -154,7 +154,7 @@ def remember(ask: Ask) -> Ask:
 
 
 class _ApiServerReader(Reader):
-    """A plan needs nothing from model servers."""
+    """A reader for plans, which need nothing from model servers."""
 
     def fetch(self, _url: str, _namespace: str, _service: str) -> Json:
         """No answer."""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds model manifests in a cluster: stored for a NIMCache, or in an image."""
+"""Finds model manifests in a cluster: those stored for a NIMCache, and those in an image."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from ..._nim.profiles.profile_selection import discover_gpus
 MANAGER = "nimops.nim.profiles"
 _PAUSES = (0.5, 1.0, 2.0)
 _GRACE_SECONDS = 60
-"""After this time, a pod that could not be deleted ends by itself."""
+"""Seconds after which a pod that could not be deleted ends by itself."""
 
 
 @dataclass(frozen=True)
 class ImageLookup:
-    """An image whose manifest to read, and how its pod may run."""
+    """An image with a model manifest, and the settings of its probe pod."""
 
     image: str
     namespace: str
@@ -59,7 +59,7 @@ class ImageLookup:
         )
 
     def to_pod(self, cache: NIMCacheApp, orchestrator: str) -> Json:
-        """The probe pod of that NIMCache, but without an owner and without permissions."""
+        """The probe pod of that NIMCache, but without an owner and a ServiceAccount token."""
         pod = build_probe_pod(cache, orchestrator)
         metadata = {
             key: value for key, value in pod["metadata"].items() if key != "ownerReferences"
@@ -74,7 +74,7 @@ class ImageLookup:
 
 
 def read_stored(client: Client, namespace: str, name: str) -> tuple[ModelManifest, Json]:
-    """The stored manifest of a NIMCache, and the model that it wants."""
+    """The stored manifest of a NIMCache, and its requested model."""
     cache = client.get(api_path("NIMCache", namespace, name))
     if cache is None:
         raise NimError(f"NIMCache {namespace}/{name} does not exist")
@@ -97,65 +97,65 @@ def find_products(client: Client) -> list[str]:
 
 
 def ask_image(
-    client: Client, lookup: ImageLookup, say: t.Callable[[str], None]
+    client: Client, lookup: ImageLookup, notify: t.Callable[[str], None]
 ) -> ModelManifest | None:
-    """The manifest of an image, None if it has none. Creates a pod for it, and deletes it again.
+    """The manifest of an image, or None if it has none; uses a temporary pod.
 
-    NimError if there is no answer in time.
+    NimError if there is no output in time.
     """
     cache = lookup.to_cache(f"nim-profiles-{secrets.token_hex(4)}")
     pod = lookup.to_pod(cache, _find_orchestrator(client))
     path = api_path("Pod", lookup.namespace, cache.pod_name)
     try:
         client.apply(path, pod, MANAGER)
-        return _await_manifest(client, cache, lookup.seconds, say)
+        return _await_manifest(client, cache, lookup.seconds, notify)
     finally:
-        _remove(client, path, say)
+        _remove(client, path, notify)
 
 
 def _await_manifest(
-    client: Client, cache: NIMCacheApp, seconds: float, say: t.Callable[[str], None]
+    client: Client, cache: NIMCacheApp, seconds: float, notify: t.Callable[[str], None]
 ) -> ModelManifest | None:
-    """The output of the pod; the NIMCache's own function reports the progress."""
+    """The manifest in the pod's output, with the NIMCache's own progress messages."""
     deadline = time.monotonic() + seconds
-    said, number = "", 0
+    waiting, number = "", 0
     while True:
-        probe = probe_image(cache.at(_look(client, cache)))
+        probe = probe_image(cache.at(_observe_pod(client, cache)))
         if probe.fresh or not probe.waiting:
             return probe.fresh
         if not probe.pod:
             raise NimError(f"image: printed no manifest while waiting for {probe.waiting}")
-        if probe.waiting != said:
-            said = probe.waiting
-            say(f"waiting for {said}")
+        if probe.waiting != waiting:
+            waiting = probe.waiting
+            notify(f"waiting for {waiting}")
         pause = _PAUSES[min(number, len(_PAUSES) - 1)]
         number += 1
         if time.monotonic() + pause > deadline:
-            raise NimError(f"image: no manifest after {seconds:g} s of waiting for {said}")
+            raise NimError(f"image: no manifest after {seconds:g} s of waiting for {waiting}")
         time.sleep(pause)
 
 
-def _look(client: Client, cache: NIMCacheApp) -> Observed:
+def _observe_pod(client: Client, cache: NIMCacheApp) -> Observed:
     """The pod, and its log once it runs."""
     namespace, name = cache.namespace, cache.pod_name
     read, reader = ReadObject("Pod", namespace, name), Reader(client)
     pod = read.answer(reader)
     if pod is None:
-        raise NimError(f"Pod {namespace}/{name} was deleted by somebody else")
+        raise NimError(f"Pod {namespace}/{name} was deleted by another client")
     logs = read_log_of(cache.resource, pod, CONTAINER)
     return Observed({read.key: pod, **{log.key: log.answer(reader) for log in logs}})
 
 
-def _remove(client: Client, path: str, say: t.Callable[[str], None]) -> None:
+def _remove(client: Client, path: str, notify: t.Callable[[str], None]) -> None:
     try:
         client.delete(path)
     except ApiError as error:
         if error.status != 404:
-            say(f"{path} could not be deleted, delete it yourself: {error}")
+            notify(f"{path} could not be deleted, delete it yourself: {error}")
 
 
 def _find_orchestrator(client: Client) -> str:
-    """The Kubernetes distribution; plain Kubernetes without permission to list nodes."""
+    """The Kubernetes distribution; plain Kubernetes if the user may not list nodes."""
     try:
         return _observe_nodes(client).orchestrator
     except ApiError as error:

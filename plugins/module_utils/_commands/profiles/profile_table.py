@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The profiles of a model manifest, selected by the same rules as in a NIMCache."""
+"""Lists the profiles of a model manifest, selected by the same rules as in a NIMCache."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAX_CELL = 40
 
 @dataclass(frozen=True)
 class Offer:
-    """One profile; ``rule`` is the field of `spec.source.ngc.model` that drops it, or empty."""
+    """One profile; ``rule``: the field of `spec.source.ngc.model` that excludes it, or empty."""
 
     profile: Profile
     rule: str = ""
@@ -80,7 +80,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """All profiles, matching ones first; ``products`` are the GPUs of the nodes."""
+    """All profiles, matching ones first; ``products``: the GPUs of the nodes."""
 
     version: int
     wanted: Json
@@ -90,7 +90,7 @@ class Offers:
 
     @property
     def fitting(self) -> list[str]:
-        """The ids of the matching profiles."""
+        """The IDs of the matching profiles."""
         return [offer.profile.id for offer in self.offers if offer.fits]
 
     def to_dict(self) -> Json:
@@ -112,7 +112,7 @@ class Offers:
 def list_offers(
     manifest: ModelManifest, wanted: t.Mapping[str, t.Any], products: t.Sequence[str]
 ) -> Offers:
-    """The result for each profile, given these criteria and the GPU products of nodes."""
+    """The result for each profile, given these criteria and the nodes' GPU products."""
     model = {key: value for key, value in wanted.items() if key != "profiles"}
     offers = [_judge(profile, model, products, manifest.version) for profile in manifest.profiles]
     offers.sort(key=lambda offer: not offer.fits)
@@ -120,7 +120,7 @@ def list_offers(
     return Offers(manifest.version, model, list(products), offers, notes)
 
 
-def wish(arguments: t.Mapping[str, t.Any]) -> Json:
+def to_model(arguments: t.Mapping[str, t.Any]) -> Json:
     """The options as `spec.source.ngc.model`.
 
     NimError if an entry of the option gpus is neither a product nor a map of product and ids.
@@ -157,7 +157,7 @@ def _judge(
 
 
 def _note(version: int, wanted: t.Mapping[str, t.Any], products: t.Sequence[str]) -> list[str]:
-    """Notes for reading the table."""
+    """Explanatory notes for the table."""
     notes = []
     if wanted.get("profiles"):
         named = ", ".join(map(short_id, wanted["profiles"]))

@@ -3,9 +3,9 @@
 
 """Simulates reconciles of custom resources until nothing changes any more.
 
-It calls the functions of the kinds as a reconcile does, pass after pass, and stores the results in
-a simulated cluster. A created Job has succeeded at the next look. What only a real cluster could
-tell is assumed, and noted.
+The simulation runs the same functions as a reconcile, pass after pass, and stores the results in a
+simulated cluster. A created Job has succeeded in the next pass. Facts that only a real cluster can
+provide are assumed, and noted.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ..._engine.reconcile import reconcile
 from ..._kinds import kind_of
 
 SIMULATED_UID_PREFIX = "00000000-thought-of:"
-"""Prefix of the uid of a custom resource that exists in no cluster."""
+"""Prefix of the uid of a simulated custom resource."""
 
 _MAX_PASSES = 20
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A desired object, and the custom resource that wants it."""
+    """A desired object and its custom resource."""
 
     parent: Key
     child: Child
@@ -44,8 +44,8 @@ class SimulationResult:
     """The result for custom resources.
 
     ``wanted``: all desired objects, in the order of creation. ``unwanted``: objects of the base to
-    delete. ``problems``: why a custom resource cannot be served, ``notes``: what was assumed or is
-    pending; both by custom resource.
+    delete. ``problems``: reasons why a custom resource cannot be served; ``notes``: assumptions and
+    pending work; both by custom resource.
     """
 
     wanted: dict[Key, Wanted] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class SimulationResult:
 def simulate(
     resources: t.Iterable[Json], base: Ask, adjust: Adjust | None = None
 ) -> SimulationResult:
-    """Simulate these custom resources, and those that they create, in this cluster."""
+    """Simulate these custom resources, and those that they create, in the given cluster."""
     simulation = _Simulation(SimulatedCluster(base, adjust))
     for resource in resources:
         simulation.add_resource(resource)
@@ -88,7 +88,7 @@ class _Simulation:
             self._resources.append(key)
 
     def run_once(self) -> bool:
-        """One pass over all; returns whether anything changed."""
+        """Run one pass over all custom resources; returns whether anything changed."""
         self.cluster.has_moved = False
         for key in list(self._resources):
             if resource := self.cluster.find(key):
@@ -96,7 +96,7 @@ class _Simulation:
         return self.cluster.has_moved
 
     def assume(self) -> bool:
-        """Assume the status of a pending resource, as only a cluster can tell; whether one was."""
+        """Assume the status of a pending resource; returns whether there was one."""
         for key in self._resources:
             resource = None if key in self._assumed else self.cluster.find(key)
             status = _assumed_status(resource) if resource else None
@@ -149,7 +149,7 @@ def _assumed_status(resource: Json) -> Json | None:
 
 
 def _pending_reasons(status: Json) -> list[str]:
-    """What a status waits for that the simulation does not provide."""
+    """The objects that a status waits for and the simulation does not provide."""
     conditions = status.get("conditions")
     failed = find_condition(conditions, "Failed")
     if failed and failed["status"] == "True":

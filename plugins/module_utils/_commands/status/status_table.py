@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A row for each custom resource: its state, model, address and resource use."""
+"""A table of custom resources: state, model, address and resource use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..._engine.metadata import controller_of
 from ..text import write_table
 
 WORKLOADS = ("Deployment", "LeaderWorkerSet", "InferenceService")
-"""The kinds that run the pods of a NIMService."""
+"""The workload kinds of a NIMService."""
 
 COLUMNS = (
     *("NAMESPACE", "KIND", "NAME", "STATE", "REASON", "MODEL", "ENDPOINT"),
@@ -37,7 +37,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 @dataclass(frozen=True)
 class Line:
-    """``replicas`` and ``gpus`` are of the workload; None without one. ``age``: in seconds."""
+    """One row. ``replicas``, ``gpus``: of the workload, None without one. ``age``: in seconds."""
 
     namespace: str
     kind: str
@@ -58,7 +58,7 @@ class Line:
         return asdict(self)
 
     def cells(self) -> list[str]:
-        """The row as text."""
+        """The row as text cells."""
         reason = f"{self.reason}: {self.message}" if self.message else self.reason
         short = reason if len(reason) <= _MAX_REASON else f"{reason[: _MAX_REASON - 1]}…"
         replicas = "" if self.replicas is None else f"{self.available or 0}/{self.replicas}"
@@ -96,7 +96,7 @@ def write_lines(lines: t.Sequence[Line]) -> str:
 
 
 def write_age(seconds: int) -> str:
-    """An age in its two largest units, as kubectl prints it: ``3d4h``, ``90s``."""
+    """An age in its two largest units, in kubectl's format: ``3d4h``, ``90s``."""
     if seconds < 120:
         return f"{max(seconds, 0)}s"
     parts: list[tuple[int, str]] = []
@@ -132,7 +132,7 @@ def _line_of(resource: Json, workload: Json | None, now: datetime) -> Line:
 
 
 def _why(status: Json) -> tuple[str, str]:
-    """Reason and message of a problem; one that is Ready may still lack something."""
+    """Reason and message of a problem, which a Ready resource may also have."""
     is_ready = status.get("state") == "Ready"
     for kind, wanted in _SHOWN_WHILE_READY if is_ready else _SHOWN_CONDITIONS:
         found = find_condition(status.get("conditions"), kind)
@@ -142,7 +142,7 @@ def _why(status: Json) -> tuple[str, str]:
 
 
 def _what(kind: str, resource: Json, status: Json) -> tuple[str, str]:
-    """The model, and where to reach it."""
+    """The model and its address."""
     served = status.get("model") or {}
     if kind == "NIMService":
         return served.get("name") or "", served.get("externalEndpoint") or served.get(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The backup that a takeover writes first: what it changes or removes, and the custom resources."""
+"""The backup before a takeover: custom resources, and objects that it changes or removes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Backup:
 
 
 def write_backup(backup: Backup) -> str:
-    """As YAML documents, without what only the API server can set."""
+    """The backup as YAML documents, without fields that only the API server can set."""
     items = [*backup.definitions, *backup.webhooks, *backup.resources]
     return "".join(f"---\n{dump_yaml(restorable(item))}" for item in items)
 
 
 def sort_backup(documents: t.Iterable[Json]) -> Backup:
-    """A backup from its documents."""
+    """The backup from its YAML documents."""
     items = list(documents)
     return Backup(
         [item for item in items if item["kind"] == CRD],

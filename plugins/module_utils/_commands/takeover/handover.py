@@ -54,22 +54,22 @@ _PLURALS = {kind: f"{kind.lower()}s" for kind in WEBHOOKS}
 _LEASES = "coordination.k8s.io/v1"
 _PAUSE = 1.0
 _QUIET, _LONG_QUIET = 10, 30
-"""How many times in a row nothing has changed."""
+"""Required number of consecutive polls without a change."""
 _MAX_TEXT = 300
-"""Of what a pod waits for, which a registry may have written."""
+"""Maximum length of a pod's waiting message, whose text may come from a registry."""
 _NAMESPACE = "Namespace"
 _MEASURED = "HorizontalPodAutoscaler"
-"""Its status follows measurements, so it never comes to rest."""
+"""A kind whose status follows measurements, so it changes all the time."""
 _ORDER = ("ServiceAccount", "ConfigMap", "Secret", "Role", "ClusterRole", "RoleBinding")
 """Kinds to apply first after the CRDs, in this order."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the user wants.
+    """The user's request.
 
-    ``manifests``: of our operator, needed unless it is installed. ``namespace`` selects among
-    several operators; empty for any. ``seconds``: the limit of each wait.
+    ``manifests``: those of our operator, required unless it is installed. ``namespace``: selects
+    among several operators; empty for any. ``seconds``: the limit of each wait.
     """
 
     manifests: list[Json] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Situation:
-    """The operators of the cluster, the custom resources, and what is around them."""
+    """The operators of the cluster, with custom resources, webhooks and definitions."""
 
     reference: Installation | None
     ours: Installation | None
@@ -90,14 +90,14 @@ class Situation:
 
     @property
     def is_taken_over(self) -> bool:
-        """Whether ours runs, and nothing of the reference is active."""
+        """Whether our operator runs, and no part of the reference is active."""
         is_stopped = self.reference is None or not self.reference.replicas
         is_left = self.webhooks or self.foreign_definitions
         return is_stopped and not is_left and bool(self.ours and self.ours.replicas)
 
     @property
     def foreign_definitions(self) -> dict[str, str]:
-        """The CRDs of kinds that we serve and that are not ours: name → kind."""
+        """The reference operator's CRDs of kinds that we serve: name → kind."""
         return {
             item["metadata"]["name"]: item["spec"]["names"]["kind"]
             for item in self.definitions
@@ -106,22 +106,22 @@ class Situation:
 
     @property
     def is_reconciling(self) -> bool:
-        """Whether ours is the active one already, as far as the Lease tells."""
+        """Whether our operator is already active, according to the Lease."""
         return bool(self.ours and self.ours.replicas and self.ours.is_leader)
 
 
 class Takeover:
-    """One takeover, or one return. ``say`` reports progress."""
+    """One takeover, or one return. ``notify`` reports progress."""
 
-    def __init__(self, client: Client, order: Order, say: t.Callable[[str], None]) -> None:
+    def __init__(self, client: Client, order: Order, notify: t.Callable[[str], None]) -> None:
         self._client = client
         self._order = order
-        self._say = say
+        self._notify = notify
 
-    # What there is
+    # Observation
 
-    def look(self) -> Situation:
-        """Find the operators and the custom resources. NimError if there are too many operators."""
+    def inspect(self) -> Situation:
+        """Find the operators and the custom resources. NimError if there are several operators."""
         namespace = self._order.namespace
         found = find_installations(
             self._list("apps/v1", "deployments", namespace),
@@ -148,41 +148,41 @@ class Takeover:
         )
 
     def preview(self, now: Situation, adjust: Adjust | None = None) -> Preview:
-        """What our operator would change, written nowhere; ``adjust``: see `_engine/adjust.py`."""
+        """The changes that our operator would make; ``adjust``: see `_engine/adjust.py`."""
         return preview(self._client, now.resources, adjust, is_given=False)
 
     def obstacles(self) -> Obstacles:
-        """What the reference operator could not take over."""
+        """The objects that the reference operator cannot take over."""
         kinds = [kind for kind in CRASHING_KINDS if self._is_served(kind)]
         return find_obstacles(
             list_children(self._client, kinds, ""), self._client.list_objects(api_path(POD)) or []
         )
 
     def backup(self, now: Situation) -> Backup:
-        """What a takeover changes or removes, and the custom resources."""
+        """The custom resources, and objects that a takeover changes or removes."""
         return Backup(now.definitions, now.webhooks, now.resources)
 
-    # There
+    # Takeover
 
     def check(self, now: Situation) -> None:
-        """NimError if a takeover would not work, or would do harm."""
+        """NimError if a takeover would fail or do harm."""
         if now.unserved:
             found = ", ".join(f"{count} {kind}" for kind, count in sorted(now.unserved.items()))
             raise NimError(
-                f"the cluster has {found}, which nimops.nim does not serve yet: nobody would"
-                " reconcile them. Delete them, or wait for a release that does"
+                f"the cluster has {found}, which nimops.nim does not serve yet: no operator"
+                " would reconcile them. Delete them, or wait for a release that serves them"
             )
         if now.reference is None:
             raise NimError(
-                "there is no other operator to take over from: install nimops.nim as"
-                " docs/operate/install.md says"
+                "there is no other operator to take over from: to install nimops.nim, see"
+                " docs/operate/install.md"
             )
         if now.reference.olm_owner:
             raise NimError(
                 f"Deployment {now.reference.namespace}/{now.reference.name} belongs to OLM's"
                 f" ClusterServiceVersion {now.reference.olm_owner}, which would start it again:"
-                " delete its Subscription and that, which leaves CRDs and custom resources, and"
-                " install nimops.nim in its namespace"
+                " delete its Subscription and the ClusterServiceVersion (CRDs and custom resources"
+                " stay), and install nimops.nim in its namespace"
             )
         self._our_namespace(now)
         deployment = self._our_deployment() or t.cast(Installation, now.ours).deployment
@@ -190,18 +190,18 @@ class Takeover:
         homes = {item["metadata"].get("namespace") or "" for item in now.resources}
         if ours.watched_namespaces and (left := sorted(homes - ours.watched_namespaces)):
             raise NimError(
-                f"our operator's WATCH_NAMESPACE leaves out {', '.join(left)}: nobody would"
-                " reconcile the custom resources there"
+                f"our operator's WATCH_NAMESPACE leaves out {', '.join(left)}: no operator"
+                " would reconcile the custom resources there"
             )
         if not ours.release_version:
             raise NimError(
-                "our Deployment does not set OPERATOR_VERSION, by which this sees what has been"
-                " reconciled: set it as config/manager/manager.yaml does"
+                "our Deployment does not set OPERATOR_VERSION, which shows here what has been"
+                " reconciled: set it as in config/manager/manager.yaml"
             )
         self._check_definitions(now)
 
     def _check_definitions(self, now: Situation) -> None:
-        """NimError unless the CRDs are ours, or come with the manifests."""
+        """NimError unless the CRDs are ours, or are part of the manifests."""
         given = {item["metadata"]["name"] for item in self._order.manifests if item["kind"] == CRD}
         found = now.foreign_definitions
         if missing := sorted(kind for name, kind in found.items() if name not in given):
@@ -212,14 +212,14 @@ class Takeover:
             )
 
     def take_over(self, now: Situation, announced: t.Container[Key] = frozenset()) -> Comparison:
-        """Start ours, stop the reference, wait, and compare. NimError says what went wrong.
+        """Start our operator, stop the reference, wait, and compare. NimError on failure.
 
-        ``announced``: the workloads whose pods the preview says are replaced.
+        ``announced``: the workloads whose pods are replaced according to the preview.
         """
         reference = t.cast(Installation, now.reference)
         before = self._snapshot()
         if now.is_reconciling and now.foreign_definitions:
-            # They have dropped what ours wrote to statuses, and it would not write that again.
+            # These CRDs dropped status fields of our operator, which would not write them again.
             active = t.cast(Installation, now.ours)
             self._stop(active)
             self._release_lease(active)
@@ -228,14 +228,14 @@ class Takeover:
             self._delete_webhook(webhook)
         self._stop(reference)
         self._release_lease(reference)
-        self._say(f"waiting for {len(now.resources)} custom resources to be reconciled")
+        self._notify(f"waiting for {len(now.resources)} custom resources to be reconciled")
         self._wait(self._unreconciled, f"{ours.namespace}/{ours.name} has not reconciled")
         found = self._settle(before, announced)
         self._end_contests()
         return found
 
     def _our_namespace(self, now: Situation) -> str:
-        """Where our operator is or goes to; NimError unless it is the reference's namespace."""
+        """The namespace of our operator; NimError unless it is the reference's namespace."""
         reference = t.cast(Installation, now.reference)
         ours = now.ours.deployment if now.ours else self._our_deployment()
         if ours is None:
@@ -262,14 +262,14 @@ class Takeover:
         return found.deployment
 
     def _start_ours(self, now: Situation) -> Installation:
-        """Apply the manifests, or scale up what is there, and wait for the pods.
+        """Apply the manifests, or scale up the Deployment, and wait for the pods.
 
         Between the CRDs and the rest, the versions in statuses are cleared. The pods wait for the
         Lease until the reference is stopped, so a missing image does no harm.
         """
         home = self._our_namespace(now)
         if self._order.manifests:
-            self._say(f"installing our operator: {len(self._order.manifests)} objects")
+            self._notify(f"installing our operator: {len(self._order.manifests)} objects")
             deployment = t.cast(Json, self._our_deployment())
         else:
             deployment = t.cast(Installation, now.ours).deployment
@@ -285,14 +285,14 @@ class Takeover:
         ours = Installation(t.cast(Json, live), is_ours=True)
         if not ours.replicas:
             self._scale(ours, ours.former_replicas)
-        self._say(f"waiting for the pods of {home}/{name}")
+        self._notify(f"waiting for the pods of {home}/{name}")
         self._wait_available(ours)
         return ours
 
-    # And back
+    # Return
 
     def check_return(self, now: Situation) -> None:
-        """NimError if there is nothing to return to."""
+        """NimError if one of the two operators is not installed."""
         if now.reference is None:
             raise NimError(
                 "the reference operator is not installed: install it with its chart, with"
@@ -302,7 +302,7 @@ class Takeover:
             raise NimError("our operator is not installed: there is nothing to return from")
 
     def give_back(self, now: Situation, saved: Backup) -> Comparison:
-        """Stop ours, clear the way, start the reference, wait, and compare."""
+        """Stop our operator, remove obstacles, start the reference, wait, and compare."""
         reference, ours = t.cast(Installation, now.reference), t.cast(Installation, now.ours)
         before = self._snapshot()
         self._stop(ours)
@@ -310,13 +310,13 @@ class Takeover:
         found = self.obstacles()
         for item in found.removable:
             kind, metadata = item["kind"], item["metadata"]
-            self._say(f"deleting {kind} {metadata['namespace']}/{metadata['name']}")
+            self._notify(f"deleting {kind} {metadata['namespace']}/{metadata['name']}")
             self._delete(api_path(kind, metadata["namespace"], metadata["name"]), metadata["uid"])
             before = {key: seen for key, seen in before.items() if seen.uid != metadata["uid"]}
         for item in saved.definitions:
             self._restore_definition(item)
         self._scale(reference, reference.former_replicas)
-        self._say(f"waiting for the pods of {reference.namespace}/{reference.name}")
+        self._notify(f"waiting for the pods of {reference.namespace}/{reference.name}")
         self._wait_available(reference)
         for item in saved.webhooks:
             self._apply(restorable(item))
@@ -331,12 +331,12 @@ class Takeover:
         if installation.replicas:
             self._scale(installation, 0)
         name = f"{installation.namespace}/{installation.name}"
-        self._say(f"waiting for the pods of {name} to end")
+        self._notify(f"waiting for the pods of {name} to end")
         self._wait(lambda: self._pods_of(installation), f"{name} still has pods")
 
     def _scale(self, installation: Installation, replicas: int) -> None:
         name = f"{installation.namespace}/{installation.name}"
-        self._say(f"scaling Deployment {name} from {installation.replicas} to {replicas}")
+        self._notify(f"scaling Deployment {name} from {installation.replicas} to {replicas}")
         former = str(installation.replicas) if not replicas else None
         body = {
             "metadata": {"annotations": {FORMER_REPLICAS: former}},
@@ -353,10 +353,10 @@ class Takeover:
             self._delete(path, lease["metadata"]["uid"])
 
     def _forget_version(self, now: Situation) -> None:
-        """Clear `status.operatorVersion`, which each resource gets again once it is reconciled.
+        """Clear `status.operatorVersion`, which each resource gets again when it is reconciled.
 
-        CRDs of the reference hide a stored version, and ours show it again: so our CRDs are there
-        first, and each status is written, whatever it shows.
+        The reference's CRDs hide a stored version, which ours show again: so our CRDs are applied
+        first, and every status is written, even if it shows no version.
         """
         for resource in now.resources:
             if resource.get("status"):
@@ -375,9 +375,9 @@ class Takeover:
         ]
 
     def _end_contests(self) -> None:
-        """Remove the condition that names the stopped operator, which would stay for minutes.
+        """Remove the condition about the stopped operator, which would otherwise stay for minutes.
 
-        Its last writes are newer than ours of a former takeover.
+        Its last writes are newer than those of our operator from an earlier takeover.
         """
         for resource in list_resources(self._client, ""):
             conditions = (resource.get("status") or {}).get("conditions") or []
@@ -393,16 +393,18 @@ class Takeover:
             try:
                 self._client.patch(f"{path}/status", body, MANAGER)
             except ApiError as error:
-                if error.status not in (404, 409):  # reconciled meanwhile: it expires by itself
+                if error.status not in (404, 409):  # reconciled meanwhile: the condition expires
                     raise
 
     def _wait_quiet(self, reference: Installation) -> None:
-        """Wait until the reference has reconciled everything, and nothing changes any more.
+        """Wait until the reference has reconciled everything, and no object changes any more.
 
-        It writes each workload once, as its hashes are gone, unless the resource waits for
-        something: while a workload is unwritten, the wait for the next change is longer.
+        Without its hashes, it writes each workload once, unless the resource is waiting: while a
+        workload is unwritten, the required time without a change is longer.
         """
-        self._say(f"waiting until {reference.namespace}/{reference.name} has reconciled everything")
+        self._notify(
+            f"waiting until {reference.namespace}/{reference.name} has reconciled everything"
+        )
         end = time.monotonic() + self._order.seconds
         quiet, last = 0, None
         while time.monotonic() < end:
@@ -416,10 +418,10 @@ class Takeover:
             if quiet >= (_LONG_QUIET if any(map(_is_unwritten, objects)) else _QUIET):
                 return
             time.sleep(_PAUSE)
-        self._say(f"objects still change after {self._order.seconds:g} s")
+        self._notify(f"objects still change after {self._order.seconds:g} s")
 
     def _restarts(self, reference: Installation) -> list[str]:
-        """Pods of the reference whose containers have ended, as in a panic."""
+        """Pods of the reference whose containers were restarted, for example after a panic."""
         return [
             f"Pod {reference.namespace}/{pod['metadata']['name']}: the reference operator has"
             f" restarted {count} times; see kubectl logs --previous"
@@ -428,8 +430,8 @@ class Takeover:
         ]
 
     def _settle(self, before: Snapshot, announced: t.Container[Key] = frozenset()) -> Comparison:
-        """Wait until what was Ready is Ready, as long as that is allowed, and compare."""
-        self._say("waiting until what was Ready is Ready")
+        """Wait, within the limit, until formerly Ready resources are Ready, and compare."""
+        self._notify("waiting until all formerly Ready resources are Ready again")
         end = time.monotonic() + self._order.seconds
         after = self._snapshot()
         while not_ready(before, after) and time.monotonic() < end:
@@ -462,7 +464,7 @@ class Takeover:
         self._wait(missing, f"Deployment {name} is not available")
 
     def _why_waiting(self, installation: Installation) -> list[str]:
-        """What the containers of its pods wait for."""
+        """The reasons why containers of its pods are waiting."""
         found = set()
         for pod in self._pods_of_deployment(installation):
             for container in (pod.get("status") or {}).get("containerStatuses") or []:
@@ -475,7 +477,7 @@ class Takeover:
         return [item["metadata"]["name"] for item in self._pods_of_deployment(installation)]
 
     def _pods_of_deployment(self, installation: Installation) -> list[Json]:
-        """Its pods, by their owners: the selectors of two operators may match each other's."""
+        """Its pods, found by owner: the selectors of two operators may match each other's pods."""
         sets = self._list("apps/v1", "replicasets", installation.namespace)
         owners = {installation.deployment["metadata"]["uid"]}
         owners = {item["metadata"]["uid"] for item in sets if owners & _owners_of(item)}
@@ -483,7 +485,7 @@ class Takeover:
         return [pod for pod in pods if owners & _owners_of(pod)]
 
     def _wait(self, left: t.Callable[[], t.Sequence[str]], what: str) -> None:
-        """Until nothing is left. NimError after a timeout."""
+        """Wait until nothing is left. NimError after a timeout."""
         end = time.monotonic() + self._order.seconds
         while found := left():
             if time.monotonic() > end:
@@ -496,7 +498,7 @@ class Takeover:
     # Objects of any kind
 
     def _apply(self, item: Json) -> None:
-        """Server-side apply; a namespace that exists stays as it is, as it is Helm's."""
+        """Apply an object (server-side); an existing namespace is not changed, as it is Helm's."""
         version, kind, metadata = item["apiVersion"], item["kind"], item["metadata"]
         found = self._served_as(version, kind)
         home = metadata.get("namespace") if found["namespaced"] else None
@@ -505,7 +507,7 @@ class Takeover:
             self._client.apply(path, item, MANAGER)
 
     def _served_as(self, version: str, kind: str) -> Json:
-        """How the API server serves a kind."""
+        """The discovery entry of a kind."""
         for item in (self._client.get(collection_path(version)) or {}).get("resources") or []:
             if item["kind"] == kind and "/" not in item["name"]:
                 return t.cast(Json, item)
@@ -513,12 +515,12 @@ class Takeover:
 
     def _delete_webhook(self, item: Json) -> None:
         kind, name = item["kind"], item["metadata"]["name"]
-        self._say(f"deleting {kind} {name}, whose operator stops")
+        self._notify(f"deleting {kind} {name}, because its operator is being stopped")
         self._delete(f"{_WEBHOOKS}{_PLURALS[kind]}/{name}", item["metadata"]["uid"])
 
     def _restore_definition(self, item: Json) -> None:
         name = item["metadata"]["name"]
-        self._say(f"restoring CustomResourceDefinition {name}")
+        self._notify(f"restoring CustomResourceDefinition {name}")
         self._client.patch(f"{_CRDS}/{name}", {"spec": item["spec"]}, MANAGER)
 
     def _delete(self, path: str, uid: str) -> None:
@@ -535,7 +537,7 @@ class Takeover:
         return self._client.get(collection_path(KINDS[kind].version)) is not None
 
     def _count_unserved(self, definitions: list[Json]) -> dict[str, int]:
-        """The custom resources of the group that we do not serve, by kind."""
+        """The number of custom resources in our group that we do not serve, by kind."""
         counts = {}
         for definition in definitions:
             names = definition["spec"]["names"]
@@ -548,7 +550,7 @@ class Takeover:
 
 
 def describe(now: Situation, found: Preview) -> str:
-    """The situation and the plan, for people."""
+    """A readable description of the situation and the plan."""
     operators = [item.describe() for item in (now.reference, now.ours) if item]
     webhooks = [f"{item['kind']} {item['metadata']['name']}" for item in now.webhooks]
     lines = [*(f"# {text}" for text in operators), *(f"# {text}" for text in webhooks)]
@@ -556,14 +558,14 @@ def describe(now: Situation, found: Preview) -> str:
 
 
 def _has_our_status(definition: Json) -> bool:
-    """Whether a definition keeps `status.operatorVersion`, by which ours reports."""
+    """Whether a definition keeps `status.operatorVersion`, which our operator sets."""
     schema = (definition["spec"]["versions"][0].get("schema") or {}).get("openAPIV3Schema") or {}
     status = (schema.get("properties") or {}).get("status") or {}
     return "operatorVersion" in (status.get("properties") or {})
 
 
 def _is_unwritten(item: Json) -> bool:
-    """Whether the reference has not yet written a workload since its hash was removed."""
+    """Whether the reference has not written a workload since its hash was removed."""
     annotations = item["metadata"].get("annotations") or {}
     return item["kind"] in TEMPLATES and LAST_APPLIED_ANNOTATION not in annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the operators of a cluster: the reference operator, and ours."""
+"""Finds the operators of a cluster: the reference operator and ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..._base.types import Json
 LEASE = "a0715c6e.nvidia.com"
 """The leader election Lease of both operators."""
 FORMER_REPLICAS = "nimops.nim/former-replicas"
-"""Annotation of an operator's Deployment that a takeover has scaled to 0."""
+"""Annotation on an operator's Deployment that a takeover scaled to 0."""
 
 _MAX_LINE = 500
 _OUR_NAME = "nimops"
@@ -26,7 +26,7 @@ _VERSION_LABEL = "app.kubernetes.io/version"
 
 @dataclass(frozen=True)
 class Installation:
-    """An operator. ``is_leader``: one of its pods holds the Lease, or held it last."""
+    """An operator. ``is_leader``: whether one of its pods holds, or last held, the Lease."""
 
     deployment: Json
     is_ours: bool
@@ -44,7 +44,7 @@ class Installation:
 
     @property
     def replicas(self) -> int:
-        """The wanted replicas."""
+        """The desired replicas."""
         return int(self.deployment["spec"].get("replicas", 1))
 
     @property
@@ -56,7 +56,7 @@ class Installation:
 
     @property
     def is_available(self) -> bool:
-        """Whether all its pods are available, of its latest template."""
+        """Whether all its pods are available and up to date."""
         status, metadata = self.deployment.get("status") or {}, self.deployment["metadata"]
         counts = [status.get("updatedReplicas", 0), status.get("availableReplicas", 0)]
         is_current = status.get("observedGeneration", 0) >= metadata.get("generation", 0)
@@ -64,18 +64,18 @@ class Installation:
 
     @property
     def release_version(self) -> str:
-        """The release that ours writes into statuses; empty if it writes none."""
+        """The release that our operator writes into statuses; empty if it writes none."""
         return self._variable("OPERATOR_VERSION")
 
     @property
     def watched_namespaces(self) -> set[str]:
-        """The namespaces that ours serves; empty for all."""
+        """The namespaces that our operator serves; empty for all."""
         names = self._variable("WATCH_NAMESPACE").split(",")
         return {name.strip() for name in names if name.strip()}
 
     @property
     def olm_owner(self) -> str:
-        """The ClusterServiceVersion that keeps it running; empty if none does."""
+        """The ClusterServiceVersion that keeps it running, or empty."""
         for owner in self.deployment["metadata"].get("ownerReferences") or []:
             if owner.get("kind") == "ClusterServiceVersion":
                 return str(owner.get("name"))
@@ -90,18 +90,18 @@ class Installation:
 
     @property
     def version(self) -> str:
-        """Its release, as far as it can be told; for people."""
+        """Its release for display, if known."""
         label = (self.deployment["metadata"].get("labels") or {}).get(_VERSION_LABEL)
         known = self.release_version or label or _tag_of(self.deployment)
         return str(known or "of unknown version")
 
     @property
     def helm_release(self) -> str:
-        """The Helm release that installed it; empty if none did."""
+        """The Helm release that installed it, or empty."""
         return str(_annotations(self.deployment).get("meta.helm.sh/release-name") or "")
 
     def describe(self) -> str:
-        """For people, in one line."""
+        """A one-line description."""
         details = [f"{self.replicas} replicas" if self.replicas != 1 else "1 replica"]
         if self.helm_release:
             chart = (self.deployment["metadata"].get("labels") or {}).get("helm.sh/chart")
@@ -116,7 +116,7 @@ class Installation:
 def find_installations(
     deployments: t.Iterable[Json], leases: t.Iterable[Json]
 ) -> list[Installation]:
-    """All operators: ours by its label, the reference by its image, or by the Lease it holds."""
+    """All operators: ours by its label, the reference by its image or by the Lease it holds."""
     leaders = {_leader_of(lease) for lease in leases if lease["metadata"]["name"] == LEASE}
     found = []
     for deployment in deployments:
@@ -129,7 +129,7 @@ def find_installations(
 
 
 def only(found: t.Iterable[Installation], *, is_ours: bool) -> Installation | None:
-    """The one of ours, or the one that is not; None if there is none, NimError if several."""
+    """The only operator of ours, or the only other one; None if absent, NimError if several."""
     chosen = [item for item in found if item.is_ours is is_ours]
     if len(chosen) > 1:
         names = ", ".join(f"{item.namespace}/{item.name}" for item in chosen)
@@ -141,7 +141,7 @@ def only(found: t.Iterable[Installation], *, is_ours: bool) -> Installation | No
 
 
 def find_webhooks(configurations: t.Iterable[Json], reference: Installation) -> list[Json]:
-    """The webhook configurations that call a Service of the reference operator's namespace."""
+    """The webhook configurations that call a Service in the reference operator's namespace."""
     return [
         item
         for item in configurations
@@ -162,7 +162,7 @@ def _is_about_nim(webhook: Json) -> bool:
 
 
 def _leader_of(lease: Json) -> tuple[str, str]:
-    """Namespace and name of the Deployment whose pod holds a Lease.
+    """Namespace and name of the Deployment with the pod that holds a Lease.
 
     The holder is `<pod>_<uuid>`, a Deployment's pod `<deployment>-<hash>-<suffix>`.
     """

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What stands in the reference operator's way when it takes over again.
+"""Objects that obstruct the reference operator's return.
 
-It cannot update ComputeDomains, InferencePools and ResourceClaimTemplates, and panics for good when
+It cannot update ComputeDomains, InferencePools and ResourceClaimTemplates, and keeps panicking if
 it tries. It tries if its hash annotation is missing, as on all objects that we created.
 """
 
@@ -24,18 +24,18 @@ KINDS = (TEMPLATE, POOL, DOMAIN)
 
 @dataclass(frozen=True)
 class Obstacles:
-    """``removable``: the reference recreates them. ``kept``: why others must stay, by object."""
+    """``removable``: objects that the reference recreates. ``kept``: other object → reason."""
 
     removable: list[Json]
     kept: dict[Key, str]
 
     def describe(self) -> list[str]:
-        """What must stay, for people."""
+        """The objects that must stay, one line each."""
         return [f"{name_of(key)}: {why}" for key, why in self.kept.items()]
 
 
 def find_obstacles(objects: t.Iterable[Json], pods: t.Iterable[Json]) -> Obstacles:
-    """The objects among our children that the reference cannot take over, given all pods."""
+    """The children of ours that the reference cannot take over, given all pods."""
     users: dict[tuple[str, str], list[str]] = {}
     for pod in pods:
         namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]

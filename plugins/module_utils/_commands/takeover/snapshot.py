@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a takeover must leave as it is: identities, pods, and which resources are Ready."""
+"""Snapshots of what a takeover must preserve: identities, pods and readiness."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ READY = "Ready"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """An object at one moment.
+class ObjectState:
+    """An object in a snapshot.
 
-    ``pods``: what determines the pods of a workload, as text. A Deployment's generation does not
-    tell, as annotations count, too. ``state``: of a custom resource; ``restarts``: of a pod;
-    ``workload``: the one that a pod belongs to, None if it is not known.
+    ``pods``: the pod template of a workload, as text. (A Deployment's generation also counts
+    annotation changes.) ``state``: of a custom resource; ``restarts``: of a pod; ``workload``: of a
+    pod, None if unknown.
     """
 
     uid: str
@@ -41,29 +41,29 @@ class Seen:
     workload: Key | None = None
 
 
-Snapshot = dict[Key, Seen]
+Snapshot = dict[Key, ObjectState]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """``lost``: what should have stayed, for people. ``kept``: counts of what did."""
+    """``lost``: descriptions of unwanted changes. ``kept``: a summary of what was preserved."""
 
     lost: list[str]
     kept: str
 
 
 def take_snapshot(objects: t.Iterable[Json]) -> Snapshot:
-    """The custom resources, their objects and pods; finished pods do not count."""
+    """A snapshot of custom resources, their objects and pods, except finished pods."""
     return {
-        identity(item): _look_at(item)
+        identity(item): _object_state(item)
         for item in objects
         if item["kind"] != POD or (item.get("status") or {}).get("phase") not in _OVER
     }
 
 
-def _look_at(item: Json) -> Seen:
+def _object_state(item: Json) -> ObjectState:
     metadata, status = item["metadata"], item.get("status") or {}
-    return Seen(
+    return ObjectState(
         uid=str(metadata.get("uid")),
         pods=json.dumps((item.get("spec") or {}).get(TEMPLATES.get(item["kind"], ""))),
         state=str(status.get("state") or "") if is_served(item) else "",
@@ -85,7 +85,7 @@ def _workload_of(pod: Json) -> Key | None:
 
 
 def count_restarts(item: Json) -> int:
-    """How often containers of a pod have restarted; 0 for other objects."""
+    """The number of container restarts in a pod; 0 for other objects."""
     containers = (item.get("status") or {}).get("containerStatuses") or []
     return sum(container.get("restartCount", 0) for container in containers)
 
@@ -93,9 +93,9 @@ def count_restarts(item: Json) -> int:
 def compare(
     before: Snapshot, after: Snapshot, announced: t.Container[Key] = frozenset()
 ) -> Comparison:
-    """What has changed between two snapshots; new objects are no loss.
+    """The differences between two snapshots; new objects are not counted as a loss.
 
-    ``announced``: workloads whose pods the user knows to be replaced.
+    ``announced``: workloads whose replacement of pods the user has been informed of.
     """
     lost: list[str] = []
     kept: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def not_ready(before: Snapshot, after: Snapshot) -> list[str]:
     ]
 
 
-def _loss(old: Seen, new: Seen | None) -> str:
+def _loss(old: ObjectState, new: ObjectState | None) -> str:
     if new is None:
         return "gone"
     if new.uid != old.uid:
@@ -140,5 +140,5 @@ def _loss(old: Seen, new: Seen | None) -> str:
     if new.restarts > old.restarts:
         return "restarted"
     if old.state == READY and new.state != READY:
-        return f"was Ready, is {new.state or 'without a state'}"
+        return f"was Ready, now {new.state or 'without a state'}"
     return ""

@@ -18,7 +18,7 @@ UNTESTED = {
     "_commands/gather/named_values.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/sensitive_names.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/value_ends.py": "a part of redact.py, whose formats test_secret_formats.py lists",
-    "_commands/gather/look_alikes.py": "a part of redact.py, whose formats test_secret_formats.py lists",
+    "_commands/gather/confusables.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_commands/gather/tables.py": "a part of redact.py, whose formats test_secret_formats.py lists",
     "_gpu/upgrade/labels.py": "constants",
     "_gpu/upgrade/states.py": "constants",

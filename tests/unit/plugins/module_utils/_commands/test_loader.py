@@ -110,7 +110,7 @@ def test_the_namespace_is_a_default(make_service):
 
 def test_twice_is_a_fault(make_service):
     text = yaml.safe_dump_all([make_service(), make_service()])
-    with pytest.raises(NimError, match="f: NIMService llm: is given twice in namespace nim"):
+    with pytest.raises(NimError, match="f: NIMService llm: is duplicated in namespace nim"):
         custom_resources([Text("f", text)], "nim")
 
 

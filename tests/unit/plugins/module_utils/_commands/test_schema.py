@@ -10,7 +10,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Nim
 from ansible_collections.nimops.nim.plugins.module_utils._commands.schema import (
     apply_defaults,
     drop_nulls,
-    find_faults,
+    find_violations,
     schema_of,
 )
 
@@ -97,16 +97,16 @@ BAD = {
 
 @pytest.mark.parametrize("value", GOOD.values(), ids=GOOD)
 def test_what_is_right_has_no_faults(value):
-    assert find_faults(SCHEMA, value) == []
+    assert find_violations(SCHEMA, value) == []
 
 
 @pytest.mark.parametrize(("value", "fault"), BAD.values(), ids=BAD)
 def test_a_fault_says_where_what_and_what_else(value, fault):
-    assert find_faults(SCHEMA, value) == [fault]
+    assert find_violations(SCHEMA, value) == [fault]
 
 
 def test_all_faults_are_found():
-    assert len(find_faults(SCHEMA, {"port": 0, "mode": "c"})) == 3
+    assert len(find_violations(SCHEMA, {"port": 0, "mode": "c"})) == 3
 
 
 def test_defaults_are_filled_in_where_their_parent_is():

@@ -107,7 +107,7 @@ def test_does_not_wait_for_what_has_failed(client, make_service):
 def test_deleting_a_resource_ends_the_wait(cluster, client, make_service):
     run = submit(client, [make_service()])
     cluster.objects.clear()
-    with pytest.raises(NimError, match="NIMService nim/llm was deleted by somebody else"):
+    with pytest.raises(NimError, match="NIMService nim/llm was deleted by another client"):
         wait_until_ready(client, run, 60, lambda _text: None)
 
 

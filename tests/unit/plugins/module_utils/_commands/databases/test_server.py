@@ -11,8 +11,8 @@ from ansible_collections.nimops.nim.plugins.module_utils._commands.databases.nee
     NeededDatabase,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._commands.databases.server import (
-    Found,
     Server,
+    ServerContents,
     mark_of,
     require_ours,
 )
@@ -23,7 +23,7 @@ MINE = {"is_administrator": False, "comment": mark_of("nemo")}
 
 
 def found(users=None, owners=None, *, is_superuser=True):
-    return Found("admin", is_superuser, users or {}, owners or {})
+    return ServerContents("admin", is_superuser, users or {}, owners or {})
 
 
 class Modules:
@@ -100,16 +100,18 @@ def test_look():
     user = {"rolname": "me", "is_administrator": False, "comment": None}
     results = [[me], [user], [{"datname": "data", "owner": "me"}]]
     modules = Modules(postgresql_query={"query_all_results": results})
-    assert Server(modules, LOGIN).look() == Found("admin", True, {"me": user}, {"data": "me"})
+    assert Server(modules, LOGIN).inspect() == ServerContents(
+        "admin", True, {"me": user}, {"data": "me"}
+    )
 
 
 @pytest.mark.parametrize(
     ("there", "wrong"),
     [
         (found({"me": MINE | {"comment": None}}), "set adopt"),
-        (found({"me": MINE | {"comment": mark_of("other")}}), "not made for namespace nemo"),
+        (found({"me": MINE | {"comment": mark_of("other")}}), "not created for namespace nemo"),
         (found({"me": MINE | {"is_administrator": True}}), "administers the server"),
-        (Found("me", False, {"me": MINE}, {}), "administers the server"),
+        (ServerContents("me", False, {"me": MINE}, {}), "administers the server"),
         (found({"me": MINE}, {"data": "postgres"}), "exists and belongs to 'postgres'"),
     ],
 )

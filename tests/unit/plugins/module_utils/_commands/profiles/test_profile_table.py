@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._commands.profiles.profile_table import (
     list_offers,
-    wish,
+    to_model,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nim.profiles.model_manifest import (
     parse_manifest,
@@ -140,10 +140,10 @@ WISHES = {
 
 @pytest.mark.parametrize(("given", "wanted"), WISHES.values(), ids=WISHES)
 def test_wishes(given, wanted):
-    assert wish(OPTIONS | given) == wanted
+    assert to_model(OPTIONS | given) == wanted
 
 
 @pytest.mark.parametrize("entry", [1, {}, {"name": "H100"}, {"product": 1}, {"ids": "20b0"}, ["x"]])
 def test_a_gpu_that_is_none(entry):
     with pytest.raises(NimError, match=r"^gpus: .*product"):
-        wish(OPTIONS | {"gpus": [entry]})
+        to_model(OPTIONS | {"gpus": [entry]})

@@ -182,7 +182,7 @@ def stop(installed):
 def test_a_takeover(world, handle, manifests):
     world.cluster.put(f"/api/v1/namespaces/{HOME}", {"metadata": {"name": HOME, "labels": {}}})
     there = handle(manifests)
-    now = there.look()
+    now = there.inspect()
     there.check(now)
     found = there.take_over(now)
     assert found.lost == []
@@ -194,21 +194,21 @@ def test_a_takeover(world, handle, manifests):
     assert namespace["metadata"]["labels"] == {}, "Helm's namespace is left alone"
     stopped = world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
     assert stopped["metadata"]["annotations"] == {"nimops.nim/former-replicas": "1"}
-    after = handle().look()
+    after = handle().inspect()
     assert after.is_taken_over
     assert "leader" in after.ours.describe()
 
 
 def test_a_namespace_that_is_missing_is_created(world, handle, manifests):
     there = handle(manifests)
-    there.take_over(there.look())
+    there.take_over(there.inspect())
     assert f"/api/v1/namespaces/{HOME}" in world.cluster.objects
 
 
 def test_an_image_that_is_missing_stops_nothing(world, handle, manifests):
     world.is_image_missing = True
     there = handle(manifests, seconds=0.05)
-    now = there.look()
+    now = there.inspect()
     with pytest.raises(NimError, match=r"is not available after .*ImagePullBackOff: no such image"):
         there.take_over(now)
     assert world.replicas()["k8s-nim-operator"] == 1
@@ -219,12 +219,12 @@ def test_a_resource_that_is_not_reconciled_is_named(world, handle, manifests):
     world.is_idle = True
     there = handle(manifests, seconds=0.05)
     with pytest.raises(NimError, match=r"has not reconciled after .* NIMService nim/llm"):
-        there.take_over(there.look())
+        there.take_over(there.inspect())
 
 
 def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
     there = handle(manifests, seconds=0.05)
-    now = there.look()
+    now = there.inspect()
     path = api_path("NIMService", "nim", "llm")
     stop_pods = there._release_lease
 
@@ -233,7 +233,7 @@ def test_a_loss_is_reported(world, handle, manifests, monkeypatch):
         stop_pods(installation)
 
     monkeypatch.setattr(there, "_release_lease", break_service)
-    assert there.take_over(now).lost == ["NIMService nim/llm: was Ready, is NotReady"]
+    assert there.take_over(now).lost == ["NIMService nim/llm: was Ready, now NotReady"]
 
 
 def test_what_must_not_be_taken_over(world, handle, manifests, ours):
@@ -241,11 +241,11 @@ def test_what_must_not_be_taken_over(world, handle, manifests, ours):
     spec = {"group": "apps.nvidia.com", "names": names, "versions": [{"name": "v1alpha1"}]}
     world.cluster.put(f"{CRDS}/nemo", {"metadata": {"name": "nemo"}, "spec": spec})
     there = handle(manifests)
-    there.check(there.look())
+    there.check(there.inspect())
     path = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nemothings/g"
     world.cluster.put(path, {"metadata": {"name": "g", "namespace": "nim"}})
     with pytest.raises(NimError, match="the cluster has 1 NemoThing, which"):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 @pytest.mark.parametrize("namespace", ["other", ""])
@@ -255,16 +255,16 @@ def test_another_namespace_is_refused(world, handle, ours, namespace):
         del deployment["metadata"]["namespace"]
     there = handle([deployment])
     with pytest.raises(NimError, match=f"namespace is {namespace or 'not set'}, the reference"):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 def test_manifests_are_needed(world, handle, reference):
     there = handle()
     with pytest.raises(NimError, match="manifests: missing"):
-        there.check(there.look())
+        there.check(there.inspect())
     there = handle([reference()])
     with pytest.raises(NimError, match="manifests: have no Deployment of nimops"):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 def test_the_version_is_needed(world, handle, ours):
@@ -272,7 +272,7 @@ def test_the_version_is_needed(world, handle, ours):
     del deployment["spec"]["template"]["spec"]["containers"][0]["env"]
     there = handle([deployment])
     with pytest.raises(NimError, match="does not set OPERATOR_VERSION"):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 @pytest.mark.parametrize(
@@ -284,10 +284,10 @@ def test_all_resources_must_be_watched(world, handle, manifests, watched, said):
     container["env"].append({"name": "WATCH_NAMESPACE", "value": watched})
     there = handle(manifests)
     if not said:
-        there.check(there.look())
+        there.check(there.inspect())
         return
     with pytest.raises(NimError, match=said):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 def test_what_olm_starts_again_is_not_stopped(world, handle, manifests):
@@ -296,13 +296,13 @@ def test_what_olm_starts_again_is_not_stopped(world, handle, manifests):
     world.cluster.objects[path]["metadata"]["ownerReferences"] = [owner]
     there = handle(manifests)
     with pytest.raises(NimError, match=r"belongs to OLM's ClusterServiceVersion nim\.v3"):
-        there.check(there.look())
+        there.check(there.inspect())
 
 
 def test_without_another_operator(world, handle):
     del world.cluster.objects[api_path("Deployment", HOME, "k8s-nim-operator")]
     there = handle()
-    now = there.look()
+    now = there.inspect()
     assert now.webhooks == []
     with pytest.raises(NimError, match="no other operator to take over from"):
         there.check(now)
@@ -314,24 +314,24 @@ def test_an_installed_operator_is_scaled_up(world, handle, ours):
     path = api_path("Deployment", HOME, "nimops-controller-manager")
     world.cluster.put(path, stop(ours()))
     there = handle()
-    there.take_over(there.look())
+    there.take_over(there.inspect())
     assert world.replicas() == {"k8s-nim-operator": 0, "nimops-controller-manager": 2}
     assert world.cluster.objects[path]["metadata"]["annotations"] == {}
 
 
 def test_an_operator_that_leads_already_keeps_its_version(world, handle, manifests):
     there = handle(manifests)
-    there.take_over(there.look())
+    there.take_over(there.inspect())
     world.is_idle = True  # a leader does not reconcile again what has not changed
     again = handle(manifests, seconds=0.05)
-    again.take_over(again.look())
+    again.take_over(again.inspect())
 
 
 @pytest.fixture
 def taken(world, handle, manifests):
     """After a takeover; the backup."""
     there = handle(manifests)
-    now = there.look()
+    now = there.inspect()
     saved = there.backup(now)
     there.take_over(now)
     return copy.deepcopy(saved)
@@ -349,7 +349,7 @@ def test_a_return(world, handle, taken):
     put(world, "InferencePool", "pool")
     put(world, "ComputeDomain", "domain")
     back = handle()
-    now = back.look()
+    now = back.inspect()
     back.check_return(now)
     assert [text.split(":")[0] for text in back.obstacles().describe()] == [
         "ComputeDomain nim/domain"
@@ -369,22 +369,22 @@ def test_a_return(world, handle, taken):
 
 def test_a_return_without_a_backup_leaves_definitions(world, handle, taken):
     back = handle()
-    back.give_back(back.look(), Backup())
+    back.give_back(back.inspect(), Backup())
     assert world.cluster.objects[f"{CRDS}/nimservices"]["spec"]["versions"] == [OUR_VERSION]
     assert f"{HOOKS}/nim" not in world.cluster.objects
 
 
 def test_there_and_back_and_there(world, handle, taken, manifests):
     back = handle()
-    back.give_back(back.look(), taken)
+    back.give_back(back.inspect(), taken)
     bare = handle()
     with pytest.raises(NimError, match=r"has the reference operator's CRDs of NIMService, which"):
-        bare.check(bare.look())
+        bare.check(bare.inspect())
     again = handle(manifests)
-    now = again.look()
+    now = again.inspect()
     again.check(now)
     assert again.take_over(now).lost == []
-    found = handle().look()
+    found = handle().inspect()
     assert found.is_taken_over
     assert found.foreign_definitions == {}
 
@@ -392,7 +392,7 @@ def test_there_and_back_and_there(world, handle, taken, manifests):
 def test_ours_with_definitions_of_the_reference_is_not_taken_over(world, handle, taken):
     definition = taken.definitions[0]
     world.cluster.put(f"{CRDS}/nimservices", definition)
-    found = handle().look()
+    found = handle().inspect()
     assert found.foreign_definitions == {"nimservices": "NIMService"}
     assert not found.is_taken_over
 
@@ -402,10 +402,10 @@ def test_a_version_that_definitions_of_the_reference_hide_does_not_count(
 ):
     """A stored version is visible again once the CRDs are ours: it is of the last takeover."""
     back = handle()
-    back.give_back(back.look(), taken)
+    back.give_back(back.inspect(), taken)
     world.cluster.server.requests.clear()
     path, hidden = api_path("NIMService", "nim", "llm"), handle(manifests)
-    now = hidden.look()
+    now = hidden.inspect()
     del now.resources[0]["status"]["operatorVersion"]
     hidden.take_over(now)
     written = [
@@ -432,8 +432,8 @@ def test_an_operator_whose_status_was_dropped_starts_again(world, handle, taken,
 
     world.also = wake
     again = handle(manifests, seconds=2)
-    again.take_over(again.look())
-    assert handle().look().is_taken_over
+    again.take_over(again.inspect())
+    assert handle().inspect().is_taken_over
 
 
 def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifests):
@@ -441,7 +441,7 @@ def test_a_takeover_ends_the_contest_with_what_it_stopped(world, handle, manifes
     contested, ready = {"type": "Contested", "status": "True"}, {"type": "Ready", "status": "True"}
     world.cluster.objects[path]["status"]["conditions"] = [contested, ready]
     there = handle(manifests)
-    there.take_over(there.look())
+    there.take_over(there.inspect())
     assert world.cluster.objects[path]["status"]["conditions"] == [ready]
 
 
@@ -463,7 +463,7 @@ def test_a_return_waits_until_the_reference_has_written_everything(world, handle
 
     world.also = reconcile_late
     back = handle(seconds=60)
-    found = back.give_back(back.look(), taken)
+    found = back.give_back(back.inspect(), taken)
     assert found.lost == [
         "Pod nim-operator/k8s-nim-operator-5d-x2x: the reference operator has restarted 2 times;"
         " see kubectl logs --previous"
@@ -474,12 +474,12 @@ def test_a_return_waits_until_the_reference_has_written_everything(world, handle
 def test_a_return_without_ours(world, handle):
     back = handle()
     with pytest.raises(NimError, match="our operator is not installed"):
-        back.check_return(back.look())
+        back.check_return(back.inspect())
 
 
 def test_the_report(world, handle, manifests):
     there = handle(manifests)
-    now = there.look()
+    now = there.inspect()
     lines = describe(now, there.preview(now)).splitlines()
     assert lines[0].startswith("# the reference operator v3.0.1: Deployment nim-operator/k8s")
     assert lines[1] == "# ValidatingWebhookConfiguration nim"
@@ -489,4 +489,4 @@ def test_the_report(world, handle, manifests):
 def test_kinds_that_are_not_served_are_named(world, handle, manifests):
     there = handle([*manifests, {"apiVersion": "x/v1", "kind": "Y", "metadata": {"name": "y"}}])
     with pytest.raises(NimError, match="manifests: the cluster does not serve Y of x/v1"):
-        there.take_over(there.look())
+        there.take_over(there.inspect())

@@ -56,9 +56,9 @@ def test_nothing_is_lost():
         (item("Service", "llm", "u2"), ["Service nim/llm: replaced"]),
         (
             item("NIMService", "llm", state="NotReady"),
-            ["NIMService nim/llm: was Ready, is NotReady"],
+            ["NIMService nim/llm: was Ready, now NotReady"],
         ),
-        (item("NIMService", "llm"), ["NIMService nim/llm: was Ready, is without a state"]),
+        (item("NIMService", "llm"), ["NIMService nim/llm: was Ready, now without a state"]),
         (item("NIMService", "sick"), []),
         (item("Deployment", "llm", template="b"), []),
         (pod("llm-1", phase="Failed"), ["Pod nim/llm-1: gone"]),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signs that look like others, so that names in such signs are found as well."""
+"""Folds confusable characters to ASCII, so that names written with them are found."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _ALIKE = dict(
         strict=True,
     )
 )
-"""Cyrillic and Greek letters."""
+"""Cyrillic and Greek letters that resemble ASCII letters."""
 
 
 def drop_invisible(text: str) -> str:
-    """The text without signs that have no width: they divide names."""
+    """The text without zero-width characters, which could split a name."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def fold(text: str) -> str:
-    """A text of the same length with ASCII letters and signs in place of those that look alike.
+    """A text of the same length, with ASCII characters in place of confusable ones.
 
-    The NUL between arguments becomes the end of a line.
+    A NUL (between arguments) becomes a line break.
     """
     text = text.replace("\0", "\n")
     if text.isascii():
