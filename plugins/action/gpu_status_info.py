@@ -69,9 +69,9 @@ class ActionModule(CommandAction):
         faults = find_stack_problems(policies, simulation.nodes)
         data = {"faults": faults, "nodes": [item.to_dict() for item in found]}
         if arguments["output"] == "json":
-            self.put(json.dumps(data, indent=2))
+            self.print_data(json.dumps(data, indent=2))
         else:
-            self.put(write_status(found, faults, datetime.now(UTC)))
+            self.print_data(write_status(found, faults, datetime.now(UTC)))
         return {
             "changed": False,
             **data,

@@ -47,7 +47,7 @@ class ActionModule(CommandAction):
             raise NimError(f"there is no {POLICIES.kind}, so no drivers are upgraded: create one")
         upgrades = read_upgrades(client, policies[0], is_assumed=arguments["assume_outdated"])
         for why in upgrades.reasons:
-            self.say(why)
+            self.print_message(why)
         if not upgrades.policies:
             return {
                 "changed": False,
@@ -60,9 +60,9 @@ class ActionModule(CommandAction):
             simulation.outdate()
         found = forecast_upgrade(simulation, upgrades.policies)
         if arguments["output"] == "json":
-            self.put(json.dumps(found.to_dict(), indent=2))
+            self.print_data(json.dumps(found.to_dict(), indent=2))
         else:
-            self.put(write_forecast(found))
+            self.print_data(write_forecast(found))
         return {
             "changed": False,
             "plan": found.to_dict(),

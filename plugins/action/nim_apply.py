@@ -50,9 +50,9 @@ class ActionModule(ResourcesAction):
         run = submit(client, resources, child_filters())
         try:
             if arguments["wait"]:
-                wait_until_ready(client, run, arguments["wait_timeout"], self.say)
+                wait_until_ready(client, run, arguments["wait_timeout"], self.print_message)
             else:
-                reconcile_once(client, run, self.say)
+                reconcile_once(client, run, self.print_message)
         except (ApiError, NimError) as error:
             return {"failed": True, "changed": bool(run.wrote), "msg": str(error)}
         states = {name_of(key): item.state for key, item in run.progress.items()}
@@ -62,7 +62,7 @@ class ActionModule(ResourcesAction):
         found = preview(client, resources, child_filters())
         result: Json = {"changed": bool(found.changes), "msg": summarize(found.changes)}
         if not self._task.diff:
-            self.say(write_plan(found.changes, found.simulated))
+            self.print_message(write_plan(found.changes, found.simulated))
             return result
         return result | {"diff": [to_diff(change) for change in found.changes]}
 

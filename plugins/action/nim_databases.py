@@ -85,7 +85,7 @@ class ActionModule(ResourcesAction):
             if server.make_database(name, user, found, dry=dry):
                 changes.append(f"database {name}")
         for change in changes:
-            self.say(f"{'would change' if dry else 'changed'} {change}")
+            self.print_message(f"{'would change' if dry else 'changed'} {change}")
         databases = list(map(_describe, needed))
         return {"changed": bool(changes), "changes": changes, "databases": databases}
 

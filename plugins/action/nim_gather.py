@@ -56,12 +56,12 @@ class ActionModule(CommandAction):
         started = datetime.now(UTC)
         file = _find_place(arguments["path"], started)
         if self._task.check_mode:
-            self.say(f"would write {file}")
+            self.print_message(f"would write {file}")
             return {"changed": False, "skipped": True}
         client = self.connect(arguments)
         with raise_on_signals(), _atomic_file(file) as stream:
             archive = self._fill(client, arguments, stream, file, started)
-        return self._tell(file, archive, arguments["output"])
+        return self._summarize(file, archive, arguments["output"])
 
     def _fill(
         self, client: Client, arguments: Json, stream: t.BinaryIO, file: Path, started: datetime
@@ -76,7 +76,7 @@ class ActionModule(CommandAction):
         limit, folder = arguments["max_mib"] << 20, file.name.removesuffix(_SUFFIX)
         archive = Archive(stream, limit, folder, int(started.timestamp()))
         begun = time.monotonic()
-        server = gather(client, order, archive, self.say)
+        server = gather(client, order, archive, self.print_message)
         archive.close(
             {
                 "about": {
@@ -100,7 +100,7 @@ class ActionModule(CommandAction):
         )
         return archive
 
-    def _tell(self, file: Path, archive: Archive, output: str) -> Json:
+    def _summarize(self, file: Path, archive: Archive, output: str) -> Json:
         found = {
             "path": str(file),
             "bytes": archive.size,
@@ -108,12 +108,12 @@ class ActionModule(CommandAction):
             "cut": archive.cut,
             "unread": archive.unread,
         }
-        self.say(
+        self.print_message(
             f"{len(archive.files)} files in {archive.size / (1 << 20):.1f} MiB;"
             f" {len(archive.cut)} were cut and {len(archive.unread)} could not be read,"
             " its index.json lists which and why"
         )
-        self.put(json.dumps(found, indent=2) if output == "json" else str(file))
+        self.print_data(json.dumps(found, indent=2) if output == "json" else str(file))
         return {"changed": True} | found
 
 

@@ -62,9 +62,9 @@ class ActionModule(ResourcesAction):
             found = stack_images(arguments["systems"])
         images = [{"image": image, "users": users} for image, users in sorted(found.items())]
         if arguments["output"] == "json":
-            self.put(json.dumps(images, indent=2))
+            self.print_data(json.dumps(images, indent=2))
         else:
-            self.put("\n".join(found))
+            self.print_data("\n".join(found))
         if problems:
             return {"failed": True, "msg": f"cannot be served as it is: {'; '.join(problems)}"}
         return {"changed": False, "images": images}

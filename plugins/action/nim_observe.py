@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.load_resource import load_resource
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import owner_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
@@ -29,7 +29,7 @@ class ActionModule(Action):
     def act(self, arguments: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the reads of the resource's kind."""
         client, kind = self.connect(arguments), kind_of(arguments["resource"])
-        resource = find_subject(client, arguments["resource"])
+        resource = load_resource(client, arguments["resource"])
         if resource is None or is_deleted(resource):
             mark_work_folder_unused()
         if resource is None:

@@ -45,9 +45,9 @@ class ActionModule(ResourcesAction):
             resources = list_resources(client, arguments["namespace"] or "")
         found = preview(client, resources, child_filters(), is_given=bool(texts))
         if arguments["output"] == "json":
-            self.put(json.dumps(to_dict(found), indent=2))
+            self.print_data(json.dumps(to_dict(found), indent=2))
         else:
-            self.put(write_plan(found.changes, found.simulated))
+            self.print_data(write_plan(found.changes, found.simulated))
         result = {
             "changed": bool(found.changes),
             "changes": [change.to_dict() for change in found.changes],

@@ -68,7 +68,9 @@ class ActionModule(CommandAction):
         """Print the table, even if no profile fits."""
         client = self.connect(arguments)
         if arguments["image"] and self._task.check_mode:
-            self.say(f"would create a pod that prints the model manifest of {arguments['image']}")
+            self.print_message(
+                f"would create a pod that prints the model manifest of {arguments['image']}"
+            )
             return {"changed": False, "skipped": True}
         wanted = to_model(arguments)
         manifest, kept = self._find_manifest(client, arguments)
@@ -81,11 +83,11 @@ class ActionModule(CommandAction):
             products = self._find_products(client) if is_needed else []
         found = list_offers(manifest, wanted, products)
         if arguments["output"] == "json":
-            self.put(json.dumps(found.to_dict(), indent=2))
+            self.print_data(json.dumps(found.to_dict(), indent=2))
         else:
-            self.put(found.to_text())
+            self.print_data(found.to_text())
         for note in found.notes:
-            self.say(note)
+            self.print_message(note)
         return {"changed": False} | found.to_dict()
 
     def _find_manifest(self, client: Client, arguments: Json) -> tuple[ModelManifest | None, Json]:
@@ -108,7 +110,7 @@ class ActionModule(CommandAction):
             seconds=arguments["wait_timeout"],
         )
         with raise_on_signals():
-            return ask_image(client, lookup, self.say), {}
+            return ask_image(client, lookup, self.print_message), {}
 
     @staticmethod
     def _find_products(client: Client) -> list[str]:

@@ -63,12 +63,12 @@ class ActionModule(ResourcesAction):
         objects = [publish(wanted.child.manifest) for wanted in simulated.wanted.values()]
         changed = self._write(objects, arguments)
         if nodes:
-            self.say(describe_assumed(nodes))
+            self.print_message(describe_assumed(nodes))
         for key, found in [*simulated.notes.items(), *simulated.problems.items()]:
             for text in found:
-                self.say(f"{name_of(key)}: {text}")
+                self.print_message(f"{name_of(key)}: {text}")
         if simulated.notes and not arguments["facts"]:
-            self.say("facts can tell what a cluster has: see docs/user/verbs.md")
+            self.print_message("facts can tell what a cluster has: see docs/user/verbs.md")
         if simulated.problems:
             failing = ", ".join(name_of(key) for key in simulated.problems)
             return {"failed": True, "msg": f"cannot be served as it is: {failing} (see above)"}
@@ -79,9 +79,9 @@ class ActionModule(ResourcesAction):
         if not arguments["output_dir"]:
             if arguments["output"] == "json":
                 listed = {"apiVersion": "v1", "kind": "List", "items": objects}
-                self.put(json.dumps(listed, indent=2))
+                self.print_data(json.dumps(listed, indent=2))
             else:
-                self.put("".join(f"---\n{to_yaml(item)}" for item in objects))
+                self.print_data("".join(f"---\n{to_yaml(item)}" for item in objects))
             return False
         folder = Path(arguments["output_dir"])
         stale = {}
@@ -97,5 +97,5 @@ class ActionModule(ResourcesAction):
             for file, text in stale.items():
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
-                self.say(f"wrote {file}")
+                self.print_message(f"wrote {file}")
         return bool(stale)

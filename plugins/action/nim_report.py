@@ -11,7 +11,7 @@ from dataclasses import asdict
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.load_resource import load_resource
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.task_results import make_outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import (
@@ -47,7 +47,7 @@ class ActionModule(Action):
                 "resource: missing, and the parameter observed does not contain it either"
             )
         client, kind = self.connect(arguments), kind_of(given)
-        resource = find_subject(client, given, strict=False)
+        resource = load_resource(client, given, strict=False)
         if resource is None:
             return _result(Done(None))
         plan = Plan.from_dict(arguments["plan"])

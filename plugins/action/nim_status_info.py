@@ -39,9 +39,9 @@ class ActionModule(CommandAction):
         workloads = list_children(client, WORKLOADS, namespace)
         lines = list_status(resources, workloads, datetime.now(UTC))
         if arguments["output"] == "json":
-            self.put(json.dumps([line.to_dict() for line in lines], indent=2))
+            self.print_data(json.dumps([line.to_dict() for line in lines], indent=2))
         elif lines:
-            self.put(write_lines(lines))
+            self.print_data(write_lines(lines))
         else:
-            self.say(f"no custom resources in {namespace or 'the cluster'}")
+            self.print_message(f"no custom resources in {namespace or 'the cluster'}")
         return {"changed": False, "resources": [line.to_dict() for line in lines]}

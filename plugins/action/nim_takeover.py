@@ -51,20 +51,22 @@ class ActionModule(CommandAction):
         manifests = read_objects(arguments["manifests"] or [])
         namespace = arguments["operator_namespace"] or ""
         order = Order(manifests, namespace, arguments["wait_timeout"])
-        takeover = Takeover(self.connect(arguments), order, self.say)
+        takeover = Takeover(self.connect(arguments), order, self.print_message)
         now = takeover.inspect()
         return (self._back if arguments["back"] else self._there)(takeover, now, arguments)
 
     def _there(self, takeover: Takeover, now: Situation, arguments: Json) -> Json:
         takeover.check(now)
         found = takeover.preview(now, child_filters())
-        self.put(describe(now, found))
+        self.print_data(describe(now, found))
         result: Json = {"changes": [change.to_dict() for change in found.changes]}
         if now.is_taken_over:
-            self.say("nothing to do: the reference operator is stopped, and ours is running")
+            self.print_message(
+                "nothing to do: the reference operator is stopped, and ours is running"
+            )
             return result | {"changed": False}
         if self._task.check_mode:
-            self.say("nothing was written: run it again with -e yes=true")
+            self.print_message("nothing was written: run it again with -e yes=true")
             return result | {"changed": True}
         file = self._save(takeover.backup(now), arguments["backup"])
         way_back = self._way_back(file, arguments)
@@ -76,17 +78,17 @@ class ActionModule(CommandAction):
         obstacles = takeover.obstacles()
         for item in obstacles.removable:
             metadata = item["metadata"]
-            self.put(f"- delete {item['kind']} {metadata['namespace']}/{metadata['name']}")
+            self.print_data(f"- delete {item['kind']} {metadata['namespace']}/{metadata['name']}")
         for text in obstacles.describe():
-            self.put(f"! {text}")
+            self.print_data(f"! {text}")
         saved = sort_backup(read_objects([arguments["backup"]])) if arguments["backup"] else None
         if saved is None:
-            self.say(
+            self.print_message(
                 "backup: not given, so CRDs and webhooks stay as they are: restore them with the"
                 " reference operator's chart"
             )
         if self._task.check_mode:
-            self.say("nothing was written: run it again with -e yes=true")
+            self.print_message("nothing was written: run it again with -e yes=true")
             return {"changed": True, "obstacles": obstacles.describe()}
         result = self._run(lambda: takeover.give_back(now, saved or Backup()), "", "")
         return result | {"obstacles": obstacles.describe()}
@@ -99,10 +101,10 @@ class ActionModule(CommandAction):
         except (ApiError, NimError) as error:
             return {"failed": True, "changed": True, "msg": f"{error}{advice}", "backup": file}
         for text in found.lost:
-            self.say(f"! {text}")
-        self.say(found.kept)
+            self.print_message(f"! {text}")
+        self.print_message(found.kept)
         if way_back:
-            self.say(f"to go back: {way_back}")
+            self.print_message(f"to go back: {way_back}")
         return {"changed": True, "msg": found.kept, "lost": found.lost, "backup": file}
 
     def _save(self, backup: Backup, given: str | None) -> str:
@@ -117,7 +119,7 @@ class ActionModule(CommandAction):
             raise NimError(f"backup: {file} exists; name another file") from error
         except OSError as error:
             raise NimError(f"backup: {file}: {error.strerror}") from error
-        self.say(f"wrote the backup {file}")
+        self.print_message(f"wrote the backup {file}")
         return str(file.absolute())
 
     @staticmethod

@@ -37,11 +37,11 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
         """Say why, unless the play goes on."""
         if not ignore_errors:
-            self._say("FAILED", result)
+            self._print_error("FAILED", result)
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
         """Say why."""
-        self._say("ERROR", result)
+        self._print_error("ERROR", result)
 
     def v2_on_file_diff(self, result: t.Any) -> None:
         """Differences are data."""
@@ -49,7 +49,7 @@ class CallbackModule(CallbackBase):
             if text := self._get_diff(diff):
                 self._display.display(text)
 
-    def _say(self, what: str, result: t.Any) -> None:
+    def _print_error(self, what: str, result: t.Any) -> None:
         found = _result_of(result)
         text = found.get("msg") or found.get("exception") or "failed without a message"
         self._display.display(f"{what}: {text}", stderr=True)

@@ -52,12 +52,12 @@ class CommandAction(Action):
         return super().fail_with(error)
 
     @staticmethod
-    def put(text: str) -> None:
+    def print_data(text: str) -> None:
         """Data, for stdout."""
         Display().display(text.rstrip("\n"))
 
     @staticmethod
-    def say(text: str) -> None:
+    def print_message(text: str) -> None:
         """A message, for stderr."""
         Display().display(text, stderr=True)
 

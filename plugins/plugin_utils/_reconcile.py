@@ -14,7 +14,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._base.errors import Api
 from ansible_collections.nimops.nim.plugins.module_utils._base.types import Json
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.live import LiveCluster
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.load_resource import load_resource
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reconcile import reconcile
@@ -78,7 +78,7 @@ class ReconcileAction(Action):
             return done
 
     def _pass(self, client: Client, given: Json) -> Done:
-        kind, resource = kind_of(given), find_subject(client, given)
+        kind, resource = kind_of(given), load_resource(client, given)
         if resource is None or is_deleted(resource):
             mark_work_folder_unused()
         if resource is None:
@@ -95,7 +95,7 @@ class ReconcileAction(Action):
 
     def _report_failure(self, client: Client, given: Json, failure: str) -> Done | None:
         with contextlib.suppress(ApiError, NimError):
-            kind, resource = kind_of(given), find_subject(client, given, strict=False)
+            kind, resource = kind_of(given), load_resource(client, given, strict=False)
             if resource is None:
                 return Done(None)
             cluster = LiveCluster(client, is_dry=self._task.check_mode, is_shared=False)

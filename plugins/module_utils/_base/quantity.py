@@ -40,7 +40,7 @@ class _OutOfRangeError(ValueError):
 
 def parse_quantity(text: str | float) -> Decimal:
     """The value of a quantity such as ``50Gi``, ``500m`` or ``1e3``; ValueError if invalid."""
-    number, exponent, suffix = _parse_url(text)
+    number, exponent, suffix = _split(text)
     try:
         value = Decimal(number + exponent) * _SUFFIXES[suffix]
     except DecimalException as error:
@@ -50,7 +50,7 @@ def parse_quantity(text: str | float) -> Decimal:
     return value
 
 
-def _parse_url(text: str | float) -> list[str]:
+def _split(text: str | float) -> list[str]:
     match = _QUANTITY.fullmatch(str(text))
     if not match:
         raise ValueError(f"{_show(text)} is not a quantity")
@@ -67,7 +67,7 @@ def canonical_quantity(text: str | float) -> str:
 
     The family of the suffix stays: powers of 1024, powers of 1000, or an exponent.
     """
-    _number, exponent, suffix = _parse_url(text)
+    _number, exponent, suffix = _split(text)
     nanos = int((parse_quantity(text) * _BILLION).to_integral_value(ROUND_UP))
     if not nanos:
         return "0"

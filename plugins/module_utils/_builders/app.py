@@ -28,8 +28,6 @@ from .nim_metadata import PARENT_HASH_ANNOTATION
 from .verdict import READY
 
 Resource = t.Mapping[str, t.Any]
-Names = list[tuple[str, str]]
-"""(kind, name) of children."""
 
 OPERATOR_VERSION_LABEL = "app.kubernetes.io/operator-version"
 OPERATOR_VERSION_ANNOTATION = "nimops.nim/operator-version"

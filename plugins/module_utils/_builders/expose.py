@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .._base.errors import NimError
 from .._base.types import Fields, Manifest
 from .app import App
-from .policy import INGRESS_ANNOTATIONS, POD_LABELS, key_faults
+from .tenant_limits import INGRESS_ANNOTATIONS, POD_LABELS, key_violations
 from .verdict import reason_of
 
 DEFAULT_PORT = 8000
@@ -162,18 +162,18 @@ def _needed_host(app: App, expose: Expose, kind: str) -> str:
     return host
 
 
-def annotation_faults(app: App, expose: Expose) -> list[str]:
+def annotation_violations(app: App, expose: Expose) -> list[str]:
     """Why annotations of the Ingress and the routes are forbidden; our own override the user's."""
     return [
         fault
         for field, given in _annotations_given(app, expose).items()
-        for fault in key_faults(
+        for fault in key_violations(
             app.observed, INGRESS_ANNOTATIONS, field, set(given) - app.standard_annotations.keys()
         )
     ]
 
 
-def label_faults(app: App, expose: Expose | None) -> list[str]:
+def label_violations(app: App, expose: Expose | None) -> list[str]:
     """Why labels are forbidden; our own override the user's. Without ``expose``: of pods only."""
     given = {"spec.labels": app.resource["spec"].get("labels")}
     if expose:
@@ -181,7 +181,7 @@ def label_faults(app: App, expose: Expose | None) -> list[str]:
     return [
         fault
         for field, labels in given.items()
-        for fault in key_faults(
+        for fault in key_violations(
             app.observed, POD_LABELS, field, set(labels or ()) - app.standard_labels.keys()
         )
     ]

@@ -16,7 +16,7 @@ from .._engine.metadata import Labels
 from .._engine.oversized import stub_error
 
 CACHE_STATE = "nimops.nim/cache-state"
-"""Annotation by which a NIMCache triggers its users' reconciles; its value is a `state_note`."""
+"""Annotation by which a NIMCache triggers its users' reconciles; its value is a `trigger_value`."""
 SERVICE_STATE = "nimops.nim/service-state"
 """Annotation that a NIMService sets on its NIMPipeline to trigger it when its own state changes."""
 CACHE_ACCOUNT, CACHE_ROLE, CACHE_ROLE_BINDING = CACHE_NAMES = (
@@ -67,6 +67,6 @@ def find_cache_excess(cache: Manifest) -> NimError | None:
     return NimError(message, reason=f"NIMCache{TOO_LARGE}")
 
 
-def state_note(name: str, state: str) -> str:
+def trigger_value(name: str, state: str) -> str:
     """The state that a custom resource reports to those that wait for it."""
     return f"{name}={state}"

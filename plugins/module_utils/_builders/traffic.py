@@ -19,7 +19,7 @@ from .._engine.ownership import ownership_of
 from .._engine.reads import Read, ReadObjects
 from .app import App
 from .pod_templates import given_labels, possible_labels, templates_of
-from .policy import POD_LABELS, allows, is_restricted
+from .tenant_limits import POD_LABELS, allows, is_restricted
 
 _SELECTING = ("Service", "InferencePool")
 
@@ -38,7 +38,7 @@ def selector_reads(app: App) -> list[Read]:
     return [ReadObjects(kind, app.namespace) for kind in _SELECTING]
 
 
-def traffic_faults(app: App, manifest: Manifest) -> list[str]:
+def traffic_violations(app: App, manifest: Manifest) -> list[str]:
     """Why the pods of an object are forbidden: they would get the traffic of others."""
     live = app.live(manifest["kind"], manifest["metadata"]["name"])
     foreign = None

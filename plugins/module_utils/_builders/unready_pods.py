@@ -11,7 +11,7 @@ from .._base.types import Fields
 from .._engine.conditions import find_condition
 from .._engine.reads import Read, ReadPods
 from .app import App
-from .pod_faults import describe, explain_pods
+from .pod_problems import describe, explain_pods
 
 _MAX_LABEL = 63
 

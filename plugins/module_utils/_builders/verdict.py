@@ -28,7 +28,7 @@ class Verdict:
 
     ``fields``: status fields to set. ``waiting``: what is still pending although the state says
     otherwise, and ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change by
-    itself. ``said``: the start of the NotReady event's text.
+    itself. ``event_text``: the start of the NotReady event's text.
     """
 
     state: str
@@ -40,7 +40,7 @@ class Verdict:
     stalled: str = ""
     requeue: Requeue = NO_REQUEUE
     error: str = ""
-    said: str = "not ready"
+    event_text: str = "not ready"
 
 
 def failed(reason: str, message: str, error: str = "") -> Verdict:
@@ -95,7 +95,7 @@ def with_pods(status: Fields, message: str, why: str) -> str:
     return told if told.startswith(f"{said}: ") else said
 
 
-def report(builder: StatusBuilder, verdict: Verdict) -> None:
+def apply_verdict(builder: StatusBuilder, verdict: Verdict) -> None:
     """Set the state, Ready and Failed, which are always both present, and the kstatus pair."""
     builder.set_field("state", verdict.state)
     if verdict.state == FAILED:
@@ -120,7 +120,7 @@ def report(builder: StatusBuilder, verdict: Verdict) -> None:
 def refuse(builder: StatusBuilder, subject: str, status: Fields, error: NimError) -> Verdict:
     """Report why a resource is not reconciled; all other fields stay as they are."""
     verdict = failed(error.reason, str(error))
-    report(builder, verdict)
+    apply_verdict(builder, verdict)
     builder.events += events_of(subject, status, verdict)
     return verdict
 
@@ -136,7 +136,7 @@ def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:
         return [Event("Warning", FAILED, verdict.message)]
     if verdict.state == READY:
         return [Event("Normal", READY, f"{subject} ready, msg: {verdict.message}")]
-    return [Event("Normal", NOT_READY, f"{subject} {verdict.said}, msg: {verdict.message}")]
+    return [Event("Normal", NOT_READY, f"{subject} {verdict.event_text}, msg: {verdict.message}")]
 
 
 def _is_transition(previous: Fields, verdict: Verdict) -> bool:

@@ -24,8 +24,8 @@ from .._http.slots import Slots
 from .._http.timeouts import Patience
 from .client import Client
 from .reader import Reader
-from .recall import recall, recall_fact
 from .settings import read_settings
+from .shared_cache import shared_answer, shared_fact
 from .status_writer import refetch, write_report
 from .writer import execute_plan
 
@@ -79,7 +79,7 @@ class LiveCluster:
         """The answer; empty for a read across namespaces if we have rights in some of them only."""
         if read.is_child and self.is_new:
             return None
-        return recall(read, self._answer)
+        return shared_answer(read, self._answer)
 
     def _answer(self, read: Read) -> t.Any:
         try:
@@ -105,7 +105,7 @@ class LiveCluster:
             failure_reason=plan.failure_reason or "Failed",
         )
 
-    def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
+    def write_status(self, resource: Json, status: Json, assessment: Assessment) -> bool:
         """Write what differs of the status, events, and annotations of other resources."""
         patch = merge_patch(resource.get("status") or {}, status)
         if not self._is_dry:
@@ -122,7 +122,7 @@ class LiveCluster:
         path = api_path(child["kind"], metadata.get("namespace", ""), metadata["name"])
         owners = " ".join(sorted(item["kind"] for item in metadata.get("ownerReferences") or []))
         name = f"watched: {child['kind']} of {owners}"
-        return recall_fact(name, lambda: self.client.is_cached(path))
+        return shared_fact(name, lambda: self.client.is_cached(path))
 
     def now(self) -> datetime:
         """The current time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._builders.policy import read_switches
+from .._builders.tenant_limits import read_switches
 
 
 def read_settings() -> dict[str, t.Any]:

@@ -86,11 +86,11 @@ class SimulatedCluster:
                 if key not in ("resourceVersion", "uid")
             }
             key = identity(manifest)
-            grown = grow(self.find(key) or {}, {**manifest, "metadata": metadata})
+            merged = apply_merge_patch(self.find(key) or {}, {**manifest, "metadata": metadata})
             if manifest["kind"] == "Job":
-                grown["status"] = copy.deepcopy(_SUCCEEDED)
-            self.put(grown)
-            written[str(key)] = grown
+                merged["status"] = copy.deepcopy(_SUCCEEDED)
+            self.put(merged)
+            written[str(key)] = merged
         held = {}
         for reference in plan.evict:
             if why := self._why_held(identity(reference)):
@@ -124,7 +124,7 @@ class SimulatedCluster:
         budgets = self.answer(ReadObjects("PodDisruptionBudget", key.namespace))
         return why_held(pod, budgets or []) if pod else ""
 
-    def report(self, resource: Json, status: Json, _assessment: Assessment) -> bool:
+    def write_status(self, resource: Json, status: Json, _assessment: Assessment) -> bool:
         """Store this status; returns whether it differs. There is nobody else to tell."""
         self.put({**resource, "status": status})
         return bool(status != resource.get("status"))
@@ -151,7 +151,7 @@ class SimulatedCluster:
             if key not in ("managedFields", "resourceVersion", "uid")
         }
         if live is not None:
-            self.put(grow(live, wanted))
+            self.put(apply_merge_patch(live, wanted))
 
     def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
         """A list of the base, updated with the changes made here."""
@@ -162,18 +162,18 @@ class SimulatedCluster:
         return kept + changed
 
 
-def grow(live: Json, want: t.Mapping[str, t.Any]) -> Json:
+def apply_merge_patch(live: Json, want: t.Mapping[str, t.Any]) -> Json:
     """The live object merged with the wanted one; lists are replaced, and null removes a field."""
-    grown = copy.deepcopy(live)
+    merged = copy.deepcopy(live)
     for key, value in want.items():
-        have = grown.get(key)
+        have = merged.get(key)
         if value is None:
-            grown.pop(key, None)
+            merged.pop(key, None)
         elif isinstance(value, dict) and isinstance(have, dict):
-            grown[key] = grow(have, value)
+            merged[key] = apply_merge_patch(have, value)
         else:
-            grown[key] = copy.deepcopy(value)
-    return grown
+            merged[key] = copy.deepcopy(value)
+    return merged
 
 
 def _key_in(item: Json, read: Read) -> ObjectKey:

@@ -21,7 +21,7 @@ from .._engine.api_resources import ObjectKey, api_path, identity, key_of
 from .._engine.desired import Outcome, Refusal
 from .._engine.metadata import FIELD_MANAGER
 from .._engine.plan import Plan
-from .._engine.sealed import has_sealed, seal, unseal
+from .._engine.secret_placeholders import has_placeholders, insert_values, replace_values
 from .._engine.write_order import ON_NODES, turns
 from .client import Client
 from .private_keys import generate_keys
@@ -218,15 +218,15 @@ def _evict(client: Client, reference: Json) -> Json:
 
 def _apply(client: Client, manifest: Json) -> Json:
     """Apply an object; what is returned of a Secret with others' values has placeholders."""
-    if not has_sealed(manifest):
+    if not has_placeholders(manifest):
         return client.apply(_path(manifest), manifest, FIELD_MANAGER)
     find = partial(secret_finder(client), manifest["metadata"]["namespace"])
     try:
-        whole = unseal(manifest, find)
+        whole = insert_values(manifest, find)
     except NimError as error:
         raise ApiError(422, str(error)) from error
     found = client.apply(_path(manifest), whole, FIELD_MANAGER)
-    return seal(found, manifest["data"], find)
+    return replace_values(found, manifest["data"], find)
 
 
 def _try(call: t.Callable[..., Json], *arguments: t.Any) -> tuple[Json, ApiError | None]:

@@ -41,7 +41,7 @@ class Child:
         return self.manifest if self.applied is None else self.applied
 
 
-class Policy(enum.Enum):
+class FieldPolicy(enum.Enum):
     """How to treat a field of somebody else's object.
 
     `TAKE_BACK`: remove it when it is no longer wanted, unless somebody else has set it since.
@@ -63,7 +63,7 @@ class Field:
 
     path: tuple[str, ...]
     value: t.Any
-    policy: Policy = Policy.TAKE_BACK
+    policy: FieldPolicy = FieldPolicy.TAKE_BACK
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ class Eviction:
 class Desired:
     """The children in the order to write them, and (kind, name) of the unwanted ones.
 
-    Unwanted children are looked up in the namespace where the custom resource's children usually
-    are. ``patches``: fields to set on others' objects. ``evictions``: pods to end, after all that.
-    ``failure``: why the children are incomplete, when those listed are to be written all the same.
-    ``home``: the namespace of the unwanted ones, if it is another. ``orphaned``: as ``unwanted``,
-    but what belongs to them stays: pods run on without their DaemonSet. ``are_independent``: the
-    children are applications of their own, so one that is refused stops nothing else.
+    ``namespace``: the namespace of the unwanted children, by default that of the custom resource's
+    children. ``failure``: why the list is incomplete; the children in it are still written.
+    ``patches``: fields to set on objects of other owners. ``evictions``: pods to evict after all
+    writes. ``orphaned``: like ``unwanted``, but their dependents stay: pods keep running without
+    their DaemonSet. ``are_independent``: the children are separate applications, so a refused one
+    does not stop the others.
     """
 
     children: list[Child] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Desired:
     failure: NimError | None = None
     patches: list[Patch] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
-    home: str = ""
+    namespace: str = ""
     orphaned: list[tuple[str, str]] = field(default_factory=list)
     are_independent: bool = False
 
@@ -170,7 +170,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Annotation:
+class Trigger:
     """An annotation to set on another custom resource, to trigger its reconcile.
 
     It is in the same namespace as this one, unless ``namespace`` says otherwise.
@@ -185,7 +185,7 @@ class Annotation:
 
 @dataclass(frozen=True)
 class StatusPatch:
-    """Fields to set in the status of another custom resource, located as for an `Annotation`.
+    """Fields to set in the status of another custom resource, located as for a `Trigger`.
 
     They were computed from that resource at ``version`` (its resourceVersion) and are written only
     if it is unchanged, so they never undo what its own reconcile writes. The result is not
@@ -228,7 +228,7 @@ class Assessment:
 
     status: dict[str, t.Any]
     events: list[Event] = field(default_factory=list)
-    triggers: list[Annotation] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
     requeue: Requeue = NO_REQUEUE
     error: str = ""
     patches: list[StatusPatch] = field(default_factory=list)

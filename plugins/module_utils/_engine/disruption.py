@@ -31,7 +31,7 @@ def why_held(pod: Fields, budgets: t.Iterable[Fields]) -> str:
     return next((why for budget in found if (why := _why_none_allowed(budget))), "")
 
 
-def never_lets_go(pod: Fields, budgets: t.Iterable[Fields]) -> str:
+def why_never_evicted(pod: Fields, budgets: t.Iterable[Fields]) -> str:
     """Why waiting does not help a pod that is held, and what would; empty if it may help."""
     found = budgets_of(pod, budgets)
     if len(found) > 1:

@@ -13,7 +13,7 @@ import typing as t
 
 from .._base.types import Manifest
 from .api_resources import reference_to
-from .desired import ABSENT, Field, Patch, Policy
+from .desired import ABSENT, Field, FieldPolicy, Patch
 from .metadata import FIELD_MANAGER
 
 _AS_IT_IS: t.Final = object()
@@ -38,9 +38,9 @@ def _new_value(item: Field, have: t.Any, *, is_own: bool) -> t.Any:
     if item.value is ABSENT:
         return _AS_IT_IS if have is None else None
     if item.value is None:
-        is_taken_back = item.policy is Policy.TAKE_BACK and is_own and have is not None
+        is_taken_back = item.policy is FieldPolicy.TAKE_BACK and is_own and have is not None
         return None if is_taken_back else _AS_IT_IS
-    if item.policy is Policy.FILL and have not in (None, "", [], {}):
+    if item.policy is FieldPolicy.FILL and have not in (None, "", [], {}):
         return _AS_IT_IS
     return _AS_IT_IS if have == item.value else item.value
 

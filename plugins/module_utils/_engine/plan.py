@@ -123,7 +123,7 @@ def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
 
 def _plan_rest(plan: Plan, cr: Manifest, desired: Desired, observed: Observed) -> None:
     """What to end, and what to change of others' objects."""
-    home = desired.home or cr["metadata"].get("namespace") or observed.operator_namespace
+    home = desired.namespace or cr["metadata"].get("namespace") or observed.operator_namespace
     for names, way in ((desired.unwanted, plan.prune), (desired.orphaned, plan.orphan)):
         for kind, name in names:
             live = observed.object(kind, home, name)

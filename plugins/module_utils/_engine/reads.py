@@ -17,8 +17,8 @@ from functools import partial
 from .._base.types import Manifest
 from .api_resources import ObjectKey, object_identity, object_key
 from .digests import ASSUMED, digest_key, find_digest
-from .outlines import outline
-from .sealed import seal
+from .redacted_pods import redact
+from .secret_placeholders import replace_values
 
 LATER = "later"
 """The registry's answer while it is still pending: draw no conclusion from it."""
@@ -160,8 +160,8 @@ class ReadPresence(_ReadOne):
 
 
 @dataclass(frozen=True)
-class ReadSealed(_ReadOne):
-    """A Secret that should have the values that placeholders stand for. Answer: see `seal`.
+class ReadSecretPlaceholders(_ReadOne):
+    """A Secret whose values placeholders describe. Answer: see `replace_values`.
 
     ``wanted``: pairs of a key and its placeholder.
     """
@@ -172,7 +172,7 @@ class ReadSealed(_ReadOne):
         """The Secret without its values; the Secrets that these come from stay in the source."""
         found = source.get(self.kind, self.namespace, self.name)
         find = partial(source.get_secret, self.namespace)
-        return found and seal(found, dict(self.wanted), find)
+        return found and replace_values(found, dict(self.wanted), find)
 
 
 @dataclass(frozen=True)
@@ -228,10 +228,10 @@ class ReadObjects(_ReadMany):
 
 
 @dataclass(frozen=True)
-class ReadOutlines(_ReadMany):
+class ReadRedacted(_ReadMany):
     """The objects of a namespace, or of all, with a label and a field such as `spec.nodeName=a`.
 
-    Answer: a list of what `_engine/outlines.py` makes of them, None if the API server does not
+    Answer: a list of what `_engine/redacted_pods.py` makes of them, None if the API server does not
     serve the kind.
     """
 
@@ -247,7 +247,7 @@ class ReadOutlines(_ReadMany):
         found = source.list_objects(
             self.kind, self.namespace, selector=self.selector, field=self.field
         )
-        return None if found is None else [outline(self.kind, item) for item in found]
+        return None if found is None else [redact(self.kind, item) for item in found]
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ class ReadUnready(_ReadPods):
     def answer(self, source: Source) -> list[Manifest]:
         namespace, selector = self.namespace, self.selector
         fields = [f"metadata.name={name}" for name in source.list_unready(namespace, selector)]
-        reads = [ReadOutlines("Pod", namespace, selector, field) for field in fields]
+        reads = [ReadRedacted("Pod", namespace, selector, field) for field in fields]
         return [pod for read in reads for pod in read.answer(source) or []]
 
 

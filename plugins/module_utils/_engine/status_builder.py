@@ -16,7 +16,7 @@ from .conditions import (
     set_condition,
     set_progress,
 )
-from .desired import NO_REQUEUE, Annotation, Assessment, Event, Requeue, StatusPatch
+from .desired import NO_REQUEUE, Assessment, Event, Requeue, StatusPatch, Trigger
 
 Progress = tuple[str, str]
 """(reason, message)"""
@@ -32,7 +32,7 @@ class StatusBuilder:
 
     status: dict[str, t.Any]
     events: list[Event] = field(default_factory=list)
-    triggers: list[Annotation] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
     patches: list[StatusPatch] = field(default_factory=list)
     reconciling: Progress | None = None
     stalled: Progress | None = None

@@ -15,6 +15,7 @@ from datetime import datetime
 from .._base.errors import NAME_TAKEN, ApiError, NimError
 from .._base.types import Json
 from .adjust import Adjust, adjust_children
+from .competing_operator import report_competing_operator
 from .desired import Assessment, Desired, Event, Outcome, Requeue
 from .kind import AnyKind
 from .observed import OPERATOR, Observed
@@ -22,7 +23,6 @@ from .oversized import find_excess, without_spec
 from .plan import Plan, compare
 from .plan_size import refuse_large
 from .reads import Read
-from .rivals import report_rival
 from .status import requeue_period, stored_status, wake_period
 
 _CONFLICT_TRIES = 4
@@ -48,7 +48,7 @@ class Cluster(t.Protocol):
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; a refused write does not stop the rest."""
 
-    def report(self, resource: Json, status: Json, assessment: Assessment) -> bool:
+    def write_status(self, resource: Json, status: Json, assessment: Assessment) -> bool:
         """Write a status, if the resource is still the version that it was computed from.
 
         Also writes events and, after the status, the annotations and status patches for other
@@ -143,11 +143,11 @@ def report(
     for attempt in range(_CONFLICT_TRIES):
         observed = Observed(answers)
         assessment = _assess(kind, kind.app(resource, observed), outcome, excess)
-        assessment = report_rival(resource, answers, assessment, now)
+        assessment = report_competing_operator(resource, answers, assessment, now)
         status = stored_status(resource, assessment, now, observed.operator_version)
         new = [event for event in assessment.events if event not in sent]
         try:
-            changed = cluster.report(resource, status, replace(assessment, events=new))
+            changed = cluster.write_status(resource, status, replace(assessment, events=new))
             break
         except ApiError as error:
             if error.status == 404:

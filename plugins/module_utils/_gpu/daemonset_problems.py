@@ -9,7 +9,7 @@ import typing as t
 
 from .._base.types import Manifest
 from .._builders.app import App
-from .._builders.pod_faults import why_not_ready
+from .._builders.pod_problems import why_not_ready
 from .._engine.reads import ReadUnready
 from .pods import APP
 from .readiness import describe_progress

@@ -12,7 +12,12 @@ from .._base.errors import NimError
 from .._base.types import Fields, Manifest
 from .._builders import autoscaler, deployment
 from .._builders.env import merge_env, normalize_env
-from .._builders.expose import annotation_faults, build_http_route, build_ingress, label_faults
+from .._builders.expose import (
+    annotation_violations,
+    build_http_route,
+    build_ingress,
+    label_violations,
+)
 from .._builders.inputs import (
     Missing,
     input_reads,
@@ -22,20 +27,20 @@ from .._builders.inputs import (
     record_inputs,
     restart_annotation,
 )
-from .._builders.names import check_name, check_not_reserved
+from .._builders.name_rules import check_name, check_not_reserved
 from .._builders.pod import pull_secrets, without_empty
-from .._builders.policy import refuse, root_user_faults
 from .._builders.pvc import build_claim, refuse_foreign_claim
 from .._builders.rbac import build_role, build_role_binding, build_service_account, constraint_rule
 from .._builders.rollout import readiness_of_deployment
 from .._builders.service import build_service
 from .._builders.service_monitor import build_service_monitor
+from .._builders.tenant_limits import refuse, root_user_violations
 from .._builders.traffic import selector_reads
 from .._builders.unready_pods import pods_of, unready_reads
-from .._builders.within_policy import within_policy
+from .._builders.within_limits import within_limits
 from .._engine.desired import Child, Desired
 from .._engine.metadata import Labels
-from .._engine.reads import Read, ReadChild, ReadObject, ReadPresence, ReadSealed
+from .._engine.reads import Read, ReadChild, ReadObject, ReadPresence, ReadSecretPlaceholders
 from .app import PORT_API, NemoApp
 
 _ALWAYS = ("ServiceAccount", "Role", "RoleBinding", "Service", "Deployment")
@@ -97,12 +102,14 @@ def _secret_reads(app: NemoApp) -> list[Read]:
     except NimError:
         secret = None
     if secret:
-        return [ReadSealed("Secret", app.namespace, app.name, tuple(secret["data"].items()))]
+        return [
+            ReadSecretPlaceholders("Secret", app.namespace, app.name, tuple(secret["data"].items()))
+        ]
     is_left = app.url_key and app.may_have_leftovers
     return [ReadPresence("Secret", app.namespace, app.name)] if is_left else []
 
 
-@within_policy
+@within_limits
 def desired(app: NemoApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec is invalid or forbidden.
 
@@ -113,9 +120,9 @@ def desired(app: NemoApp) -> Desired:
     check_not_reserved(app.resource)
     refuse(
         [
-            *root_user_faults(app.observed, app.pod_security().get("runAsUser"), ""),
-            *annotation_faults(app, app.spec.expose),
-            *label_faults(app, app.spec.expose),
+            *root_user_violations(app.observed, app.pod_security().get("runAsUser"), ""),
+            *annotation_violations(app, app.spec.expose),
+            *label_violations(app, app.spec.expose),
         ]
     )
     made = [

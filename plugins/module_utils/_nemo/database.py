@@ -14,7 +14,7 @@ from urllib.parse import quote
 from .._base.errors import NimError
 from .._builders.env import EnvVar, secret_env
 from .._builders.inputs import Input
-from .._engine.sealed import SealedText
+from .._engine.secret_placeholders import SecretPlaceholder
 
 _FIELD = "spec.databaseConfig"
 _HOST = re.compile(r"[a-zA-Z0-9_][-._a-zA-Z0-9]*")
@@ -55,11 +55,13 @@ class Database:
         return f"[{self.host}]:{self.port}" if is_bare else f"{self.host}:{self.port}"
 
     @property
-    def url(self) -> SealedText:
+    def url(self) -> SecretPlaceholder:
         """`postgresql://user:password@host:port/name`, each part percent-encoded."""
         user, name = (quote(part, safe="") for part in (self.user, self.name))
         address = self.address.replace("%", "%25")
-        return SealedText(self.secret, self.key, f"postgresql://{user}:", f"@{address}/{name}")
+        return SecretPlaceholder(
+            self.secret, self.key, f"postgresql://{user}:", f"@{address}/{name}"
+        )
 
     def input(self, *, is_copied: bool) -> Input:
         """The Secret with the password, as an input of the service."""

@@ -16,9 +16,9 @@ from .._builders.verdict import (
     NOT_READY,
     READY,
     Verdict,
+    apply_verdict,
     events_of,
     judge_outcome,
-    report,
     with_pods,
 )
 from .._builders.verdict import refuse as refuse_service
@@ -42,7 +42,7 @@ def assess(app: NemoApp, outcome: Outcome) -> Assessment:
     now = app.at(outcome.view(app.observed))
     verdict = judge_outcome(outcome, _PROVIDERS) or _judge(app, now)
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
-    report(builder, verdict)
+    apply_verdict(builder, verdict)
     builder.set_field("onDeletion", _at_deletion(now))
     if now.was_read("Deployment"):
         found = ((now.live("Deployment") or {}).get("status") or {}).get("availableReplicas")
@@ -76,7 +76,7 @@ def _judge(app: NemoApp, now: NemoApp) -> Verdict:
             missing.reason,
             missing.message,
             requeue=Requeue(after=True),
-            said="not ready yet",
+            event_text="not ready yet",
         )
     return Verdict(
         READY,
@@ -111,7 +111,7 @@ def _rolling(app: NemoApp, rollout: Readiness) -> Verdict:
         message,
         stalled=stalled,
         requeue=Requeue(after=rollout.moving, wake_on_child=True),
-        said="not ready yet",
+        event_text="not ready yet",
     )
 
 

@@ -14,8 +14,8 @@ from ..._cluster.client import Client
 from ..._cluster.reader import Reader
 from ..._engine.api_resources import api_path
 from ..._engine.observed import Observed
-from ..._engine.outlines import outline
-from ..._engine.reads import ReadObjects, ReadOutlines
+from ..._engine.reads import ReadObjects, ReadRedacted
+from ..._engine.redacted_pods import redact
 from ..._gpu.app import StackApp
 from ..._gpu.cluster import NVIDIA_DRIVERS, POLICIES, in_order
 from ..._gpu.upgrade import labels
@@ -77,7 +77,7 @@ def read_simulation(client: Client, is_guarded: bool | None = None) -> Simulated
     reader = Reader(client)
 
     def outlines(kind: str, selector: str = "") -> list[Json]:
-        return ReadOutlines(kind, selector=selector).answer(reader) or []
+        return ReadRedacted(kind, selector=selector).answer(reader) or []
 
     pods = list(_list_pods(client))
     has_claims = any((pod.get("spec") or {}).get("resourceClaims") for pod in pods)
@@ -102,7 +102,7 @@ def _list_pods(client: Client) -> t.Iterator[Json]:
     query = {"limit": _PAGE}
     while True:
         page = client.get(api_path("Pod"), **query) or {}
-        yield from (outline("Pod", item) for item in page.get("items") or [])
+        yield from (redact("Pod", item) for item in page.get("items") or [])
         if not (token := (page.get("metadata") or {}).get("continue")):
             return
         query["continue"] = token

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ..._base.quantity import parse_quantity
 from ..._base.types import Json
 from ..._builders.pod import has_ended, is_pod_ready
-from ..._cluster.simulated import grow
+from ..._cluster.simulated import apply_merge_patch
 from ..._engine.disruption import budgets_of, why_held
 from ..._engine.label_selector import Selector, parse_selector
 from ..._engine.metadata import controller_of
@@ -149,7 +149,7 @@ class SimulatedUpgrade:
             if body is not None:
                 index = known[body["metadata"]["name"]]
                 wanted: Json = {key: body[key] for key in ("metadata", "spec") if key in body}
-                self.nodes[index] = grow(self.nodes[index], wanted)
+                self.nodes[index] = apply_merge_patch(self.nodes[index], wanted)
         return bool(step.patches)
 
     def _end(self, live: Json, *, is_deletion: bool) -> Json | None:

@@ -24,8 +24,8 @@ from ..._engine.field_ownership import adopt_fields, own_entry, unwanted_fields
 from ..._engine.kept_lists import keep_lists
 from ..._engine.observed import Observed
 from ..._engine.plan import compare
-from ..._engine.reads import ReadObject, ReadSealed
-from ..._engine.sealed import has_sealed
+from ..._engine.reads import ReadObject, ReadSecretPlaceholders
+from ..._engine.secret_placeholders import has_placeholders
 from ..render.simulation import SIMULATED_UID_PREFIX, SimulationResult, Wanted
 from .defaults import is_default
 
@@ -123,7 +123,7 @@ def _compare_child(key: Key, wanted: Wanted, live: Json | None) -> Change | None
     shown, wanted_shown = _without_hashes(live), _without_hashes(child.manifest)
     wanted_after = publish(wanted_shown)
     found_before = publish(_before(shown, wanted_shown, _lost_fields(child, live)))
-    former = found_before if has_sealed(child.manifest) else wanted_after
+    former = found_before if has_placeholders(child.manifest) else wanted_after
     after, before = hide_secrets(wanted_after, former), hide_secrets(found_before)
     if before == after:
         return Change(ADOPT, key, wanted.parent)
@@ -174,9 +174,9 @@ def _live(base: Ask, key: Key) -> Json | None:
 
 def _live_child(base: Ask, key: Key, child: Child) -> Json | None:
     """A live child; for a Secret with input values, as its kind reads it."""
-    if not has_sealed(child.manifest):
+    if not has_placeholders(child.manifest):
         return _live(base, key)
-    read = ReadSealed(*key, tuple(child.manifest["data"].items()))
+    read = ReadSecretPlaceholders(*key, tuple(child.manifest["data"].items()))
     return t.cast("Json | None", base(read))
 
 

@@ -18,8 +18,8 @@ from ..._cluster.client import Client
 from ..._engine.adjust import Adjust
 from ..._engine.api_resources import GROUP, KINDS, api_path, collection_path, identity
 from ..._engine.api_resources import ObjectKey as Key
+from ..._engine.competing_operator import CONTESTED
 from ..._engine.conditions import drop_condition
-from ..._engine.rivals import CONTESTED
 from ..._engine.served_kinds import SERVED
 from ..plan.diff import TEMPLATES
 from ..plan.preview import Preview, list_children, list_resources, preview

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._engine.api_resources import key_of
-from ..._engine.desired import Child, Desired, Field, Patch, Policy
+from ..._engine.desired import Child, Desired, Field, FieldPolicy, Patch
 from ..._engine.metadata import controller_of
 from ..cluster import POLICIES
 from ..upgrade.step import Step
@@ -48,7 +48,7 @@ def desired(app: PolicyApp) -> Desired:
         failure,
         [*patches, *upgrade.patches],
         upgrade.evictions,
-        home=app.namespace,
+        namespace=app.namespace,
         orphaned=orphaned,
     )
 
@@ -117,7 +117,8 @@ def _patches(app: PolicyApp) -> list[Patch]:
     namespace = app.live("Namespace", app.namespace)
     if app.spec.has_pod_security_labels and namespace:
         fields = (
-            Field(("metadata", "labels", key), "privileged", Policy.LEAVE) for key in _POD_SECURITY
+            Field(("metadata", "labels", key), "privileged", FieldPolicy.LEAVE)
+            for key in _POD_SECURITY
         )
         patches.append(Patch("Namespace", namespace, tuple(fields)))
     return patches

@@ -9,7 +9,7 @@ import copy
 import typing as t
 
 from ..._base.types import Manifest
-from ..._engine.desired import ABSENT, Field, Patch, Policy
+from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
 from ..._engine.label_selector import is_label_value
 from ..nodes import (
     DEPLOY,
@@ -57,7 +57,7 @@ def labelled(patch: Patch) -> Node:
         if parents == ["metadata", "labels"]:
             if item.value is ABSENT:
                 labels.pop(key, None)
-            elif item.policy is not Policy.FILL or not labels.get(key):
+            elif item.policy is not FieldPolicy.FILL or not labels.get(key):
                 labels[key] = item.value
     return {**node, "metadata": {**node["metadata"], "labels": labels}}
 
@@ -82,7 +82,7 @@ def _fields(spec: ClusterPolicySpec, node: Node) -> t.Iterator[Field]:
 
 def _deploy_labels(spec: ClusterPolicySpec, labels: t.Mapping[str, str]) -> t.Iterator[Field]:
     for name in _CONTAINER:
-        yield _label(f"{DEPLOY}{name}", "true", Policy.FILL)
+        yield _label(f"{DEPLOY}{name}", "true", FieldPolicy.FILL)
     for name in _OTHERS:
         yield _label(f"{DEPLOY}{name}", ABSENT)
     if not _is_mig_capable(labels):
@@ -109,9 +109,9 @@ def _is_mig_capable(labels: t.Mapping[str, str]) -> bool:
     return any(name in product for name in _MIG_PRODUCTS)
 
 
-def _label(key: str, value: t.Any, policy: Policy = Policy.LEAVE) -> Field:
+def _label(key: str, value: t.Any, policy: FieldPolicy = FieldPolicy.LEAVE) -> Field:
     return Field(("metadata", "labels", key), value, policy)
 
 
 def _annotation(value: t.Any) -> Field:
-    return Field(("metadata", "annotations", ENABLED), value, Policy.LEAVE)
+    return Field(("metadata", "annotations", ENABLED), value, FieldPolicy.LEAVE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.errors import NimError
-from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
+from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.status_builder import StatusBuilder
 from ..cluster import CONFLICT, NVIDIA_DRIVERS, POLICY_CHANGE
 from ..daemonset_problems import explain
@@ -60,11 +60,11 @@ def refuse(app: PolicyApp, error: NimError) -> Assessment:
     return builder.finish()
 
 
-def _trigger_drivers(app: PolicyApp) -> list[Annotation]:
+def _trigger_drivers(app: PolicyApp) -> list[Trigger]:
     """Annotations for the NVIDIADrivers, whose pods depend on the spec of this policy."""
     value = f"{app.name} {app.resource['metadata'].get('generation', 0)}"
     return [
-        Annotation("NVIDIADriver", item["metadata"]["name"], POLICY_CHANGE, value)
+        Trigger("NVIDIADriver", item["metadata"]["name"], POLICY_CHANGE, value)
         for item in app.observed.get(NVIDIA_DRIVERS.key) or []
         if (item["metadata"].get("annotations") or {}).get(POLICY_CHANGE) != value
     ]

@@ -40,7 +40,7 @@ def desired(app: DriverApp) -> Desired:
         failure,
         [*app.owners.patches(app.name), *_marks(app), *upgrade.patches],
         upgrade.evictions,
-        home=app.namespace,
+        namespace=app.namespace,
     )
 
 
@@ -69,7 +69,7 @@ def _hand_back(app: DriverApp) -> Desired:
     """Leave drivers to the ClusterPolicy: running pods stay until it replaces them."""
     orphaned = [("DaemonSet", str(item["metadata"]["name"])) for item in app.daemon_sets]
     patches = give_up(app.nodes.items, app.name)
-    return Desired(patches=patches, home=app.namespace, orphaned=orphaned)
+    return Desired(patches=patches, namespace=app.namespace, orphaned=orphaned)
 
 
 def _children(app: DriverApp) -> tuple[list[Child], NimError | None]:

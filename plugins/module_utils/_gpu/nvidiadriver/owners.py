@@ -14,8 +14,8 @@ from functools import cached_property
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..._builders.names import MAX_LABEL, check_name
-from ..._engine.desired import ABSENT, Field, Patch, Policy
+from ..._builders.name_rules import MAX_LABEL, check_name
+from ..._engine.desired import ABSENT, Field, FieldPolicy, Patch
 from ..._engine.oversized import is_stub, stub_error
 from ..nodes import GPU_PRESENT, OWNER, labels_of, owner_of
 from ..upgrade.labels import ENABLED
@@ -122,7 +122,7 @@ def mark(nodes: t.Iterable[Node], *, is_upgraded: bool) -> list[Patch]:
         if known != ("true" if is_upgraded else None):
             path = ("metadata", "annotations", ENABLED)
             value = "true" if is_upgraded else ABSENT
-            found.append(Patch("Node", node, (Field(path, value, Policy.LEAVE),)))
+            found.append(Patch("Node", node, (Field(path, value, FieldPolicy.LEAVE),)))
     return found
 
 
@@ -142,4 +142,4 @@ def _has_gpu(node: Node) -> bool:
 
 
 def _label(owner: str) -> Field:
-    return Field(("metadata", "labels", OWNER), owner or ABSENT, Policy.LEAVE)
+    return Field(("metadata", "labels", OWNER), owner or ABSENT, FieldPolicy.LEAVE)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from ..._base.types import Manifest
 from ..._builders.pod import has_ended, is_pod_ready
-from ..._builders.pod_faults import why_not_ready
+from ..._builders.pod_problems import why_not_ready
 from ..._engine.desired import Eviction
-from ..._engine.disruption import budgets_of, never_lets_go, why_held
+from ..._engine.disruption import budgets_of, why_held, why_never_evicted
 from . import labels, states
 from .guard import lost_services, why_not_begin, why_not_evict, why_undrainable
 from .pods import (
@@ -210,7 +210,7 @@ def _evict(current: _Pass, step: NodeStep, pods: list[Manifest], how: Evicting) 
             kept = kept or f"{name_of_pod(pod)}: {why}"
             continue
         if why := why_held(pod, snapshot.budgets):
-            never = never_lets_go(pod, snapshot.budgets)
+            never = why_never_evicted(pod, snapshot.budgets)
             held = held or f"{name_of_pod(pod)}: {never or why}"
             is_stuck = is_stuck or bool(never)
             if len(budgets_of(pod, snapshot.budgets)) > 1:

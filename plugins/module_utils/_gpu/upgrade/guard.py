@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._base.types import Manifest
-from ..._engine.disruption import never_lets_go
+from ..._engine.disruption import why_never_evicted
 from . import states
 from .pods import gpu_pods, name_of_pod
 from .services import Replica, Service
@@ -22,7 +22,7 @@ from .snapshot import Node, UpgradeSnapshot
 def why_undrainable(snapshot: UpgradeSnapshot, node: Node) -> str:
     """Why a node could never be drained, so it had better not be begun; empty if it could."""
     for pod in gpu_pods(snapshot.pods[node.name], snapshot.claims):
-        if why := never_lets_go(pod, snapshot.budgets):
+        if why := why_never_evicted(pod, snapshot.budgets):
             return f"{name_of_pod(pod)} could not be evicted: {why}"
     return ""
 

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from ..._base.types import Manifest
 from ..._engine.observed import OPERATOR, Observed
-from ..._engine.reads import Read, ReadObjects, ReadOutlines, ReadTime
+from ..._engine.reads import Read, ReadObjects, ReadRedacted, ReadTime
 from . import labels, states
 from .controller import take_step
 from .pods import claims_of
@@ -28,11 +28,11 @@ GUARD = "upgrade_guard"
 _VALIDATORS = labels.VALIDATOR_PODS
 _BUDGETS = ReadObjects("PodDisruptionBudget", "")
 _CLAIMS = ReadObjects("ResourceClaim", "")
-_SERVICE_PODS = ReadOutlines("Pod", selector=labels.SERVICE_PODS)
-_GROUP_PODS = ReadOutlines("Pod", selector=GROUP_PODS)
+_SERVICE_PODS = ReadRedacted("Pod", selector=labels.SERVICE_PODS)
+_GROUP_PODS = ReadRedacted("Pod", selector=GROUP_PODS)
 _WORKLOADS = (
-    ReadOutlines("Deployment", selector=labels.SERVICE_PODS),
-    ReadOutlines("LeaderWorkerSet", selector=labels.SERVICE_PODS),
+    ReadRedacted("Deployment", selector=labels.SERVICE_PODS),
+    ReadRedacted("LeaderWorkerSet", selector=labels.SERVICE_PODS),
 )
 _AROUND = (_BUDGETS, ReadTime(), _SERVICE_PODS, *_WORKLOADS)
 
@@ -53,7 +53,7 @@ def upgrade_reads(
     step = take_step(take_snapshot(observed, namespace, owner), policy)
     if all(item.state in (states.UNKNOWN, states.DONE) and not item.waits for item in step.nodes):
         return own
-    around = [*own, *_AROUND, ReadOutlines("Pod", namespace, _VALIDATORS)]
+    around = [*own, *_AROUND, ReadRedacted("Pod", namespace, _VALIDATORS)]
     known = [read_pods_on(node.name) for node in take_snapshot(observed, namespace, owner).managed]
     pods = [read for read in known if observed.has(read.key)]
     pods += [read_pods_on(node) for node in sorted(step.unread)]
@@ -77,7 +77,7 @@ def take_snapshot(observed: Observed, namespace: str, owner: str | None = None) 
     return UpgradeSnapshot(
         nodes=nodes,
         drivers=drivers_by_node(pods, Revisions(revisions)),
-        validators=_by_node(observed.get(ReadOutlines("Pod", namespace, _VALIDATORS).key) or []),
+        validators=_by_node(observed.get(ReadRedacted("Pod", namespace, _VALIDATORS).key) or []),
         pods=_pods_on(observed, nodes),
         claims={_name(item): item for item in _listed(observed, _CLAIMS)},
         budgets=tuple(_listed(observed, _BUDGETS)),
@@ -96,12 +96,12 @@ def is_guarded(observed: Observed, services: Services) -> bool:
 
 def read_pods_on(node: str) -> Read:
     """A read of the pods of a node."""
-    return ReadOutlines("Pod", field=f"spec.nodeName={node}")
+    return ReadRedacted("Pod", field=f"spec.nodeName={node}")
 
 
 def _own_reads(namespace: str) -> list[Read]:
     kinds = ("Pod", "ControllerRevision")
-    return [ReadOutlines(kind, namespace, labels.DRIVER_PODS) for kind in kinds]
+    return [ReadRedacted(kind, namespace, labels.DRIVER_PODS) for kind in kinds]
 
 
 def _more_reads(observed: Observed, pods: t.Sequence[Read]) -> list[Read]:

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._base.printable import printable
-from ..._engine.desired import ABSENT, Eviction, Field, Patch, Policy
+from ..._engine.desired import ABSENT, Eviction, Field, FieldPolicy, Patch
 from . import labels, states
 from .snapshot import Driver, Node, UpgradeSnapshot
 
@@ -154,4 +154,4 @@ def short(why: str) -> str:
 
 
 def _field(path: tuple[str, ...], value: t.Any) -> Field:
-    return Field(path, ABSENT if value is None else value, Policy.LEAVE)
+    return Field(path, ABSENT if value is None else value, FieldPolicy.LEAVE)

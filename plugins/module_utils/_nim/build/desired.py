@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from ..._builders.names import MAX_LABEL, check_name
-from ..._builders.within_policy import within_policy
+from ..._builders.name_rules import MAX_LABEL, check_name
+from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from .app import NIMBuildApp
 from .steps import next_step
 
 
-@within_policy
+@within_limits
 def desired(app: NIMBuildApp) -> Desired:
     """The pod of this step and the cache's ConfigMap; `assess` reports problems."""
     check_name(app.resource, MAX_LABEL)

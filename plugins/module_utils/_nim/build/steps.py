@@ -16,8 +16,8 @@ from ..._base.errors import NimError
 from ..._base.types import Manifest
 from ..._builders.nim_metadata import find_cache_excess
 from ..._builders.pod import has_ended, is_pod_ready
-from ..._builders.pod_faults import why_ended, why_not_ready
-from ..._builders.policy import POD_LABELS, key_faults, refuse, root_faults
+from ..._builders.pod_problems import why_ended, why_not_ready
+from ..._builders.tenant_limits import POD_LABELS, key_violations, refuse, root_violations
 from ..._engine.desired import StatusPatch
 from ..._engine.observed import Observed
 from ..._engine.oversized import is_stub
@@ -136,8 +136,8 @@ def _start(
     """NimError if a build is pointless: the operator forbids it, or the cache is full."""
     refuse(
         [
-            *key_faults(app.observed, POD_LABELS, "spec.labels", app.spec.labels),
-            *_root_faults(cache, app.observed),
+            *key_violations(app.observed, POD_LABELS, "spec.labels", app.spec.labels),
+            *_root_violations(cache, app.observed),
         ]
     )
     check_capacity(cache)
@@ -149,11 +149,11 @@ def _start(
     return Step("to build", pod=pod, kept=(app.build_pod_name,), profile=profiles[0])
 
 
-def _root_faults(cache: Manifest, observed: Observed) -> list[str]:
+def _root_violations(cache: Manifest, observed: Observed) -> list[str]:
     """Pods run as the user of the cache."""
     if parse_cache(cache).user != 0:
         return []
-    return root_faults(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
+    return root_violations(observed, f"spec.userID of NIMCache {cache['metadata']['name']}", 0)
 
 
 def _without_forbidden_labels(app: NIMBuildApp) -> NIMBuildApp:
@@ -161,7 +161,7 @@ def _without_forbidden_labels(app: NIMBuildApp) -> NIMBuildApp:
     labels = {
         key: value
         for key, value in (app.resource["metadata"].get("labels") or {}).items()
-        if not key_faults(app.observed, POD_LABELS, "", [key])
+        if not key_violations(app.observed, POD_LABELS, "", [key])
     }
     metadata = {**app.resource["metadata"], "labels": labels}
     return NIMBuildApp({**app.resource, "metadata": metadata}, app.observed)

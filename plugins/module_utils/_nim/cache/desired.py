@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ..._builders.names import check_name
-from ..._builders.policy import forbids_root
-from ..._builders.within_policy import within_policy
+from ..._builders.name_rules import check_name
+from ..._builders.tenant_limits import forbids_root
+from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from .app import NIMCacheApp
 from .config_map import build_config_map
@@ -19,7 +19,7 @@ from .rbac import build_rbac
 from .steps import Steps, next_steps
 
 
-@within_policy
+@within_limits
 def desired(app: NIMCacheApp) -> Desired:
     """The children as far as the steps go; `assess` reports a problem, this does not raise it.
 

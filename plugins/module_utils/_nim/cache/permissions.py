@@ -1,14 +1,14 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses a NIMCache that the operator forbids, by the rules of `_builders/policy.py`."""
+"""Refuses a NIMCache that the operator forbids, by the rules of `_builders/tenant_limits.py`."""
 
 from __future__ import annotations
 
-from ..._builders.policy import refuse, root_user_faults
+from ..._builders.tenant_limits import refuse, root_user_violations
 from .app import NIMCacheApp
 
 
 def refuse_forbidden(app: NIMCacheApp) -> None:
     """NimError if the spec contains something that the operator forbids."""
-    refuse(root_user_faults(app.observed, app.spec.user, app.spec.proxy.config_map))
+    refuse(root_user_violations(app.observed, app.spec.user, app.spec.proxy.config_map))

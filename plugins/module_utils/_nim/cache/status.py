@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._base.types import Manifest
-from ..._builders.nim_metadata import CACHE_STATE, state_note
+from ..._builders.nim_metadata import CACHE_STATE, trigger_value
 from ..._engine.api_resources import key_of
 from ..._engine.conditions import find_condition
-from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
+from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.reads import LATER
 from ..._engine.status_builder import StatusBuilder
 from ..cache_spec import named_cache
@@ -225,11 +225,11 @@ def _finish(builder: StatusBuilder, app: NIMCacheApp) -> Assessment:
     return builder.finish()
 
 
-def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Annotation]:
+def _trigger_users(builder: StatusBuilder, app: NIMCacheApp) -> list[Trigger]:
     """Annotations for the users of this cache in the namespace."""
-    value = state_note(app.name, builder.state)
+    value = trigger_value(app.name, builder.state)
     return [
-        Annotation(kind, user["metadata"]["name"], CACHE_STATE, value)
+        Trigger(kind, user["metadata"]["name"], CACHE_STATE, value)
         for kind in USERS
         for user in app.listed(kind) or []
         if named_cache(user) == app.name

@@ -9,7 +9,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..._builders.pod import has_ended, phase_of
-from ..._builders.pod_faults import why_not_ready
+from ..._builders.pod_problems import why_not_ready
 from ..._engine.ownership import ownership_of, refuse_foreign
 from ..._engine.reads import Read, ReadLog
 from .model_manifest import BEGIN_MARK, END_MARK, LogReading, read_log

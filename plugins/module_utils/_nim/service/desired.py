@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..._base.errors import TOO_LARGE, NimError
 from ..._builders.autoscaler import keep_aimed
-from ..._builders.names import check_name
+from ..._builders.name_rules import check_name
 from ..._builders.pvc import build_claim, refuse_foreign_claim
 from ..._builders.rbac import (
     build_role,
@@ -17,7 +17,7 @@ from ..._builders.rbac import (
     build_service_account,
     constraint_rule,
 )
-from ..._builders.within_policy import within_policy
+from ..._builders.within_limits import within_limits
 from ..._engine.desired import Child, Desired
 from ..._engine.metadata import operator_labels
 from ..dra.applied import workload_child
@@ -45,7 +45,7 @@ FEATURES: tuple[Feature, ...] = (
 """The optional kinds, in order."""
 
 
-@within_policy
+@within_limits
 def desired(app: NIMServiceApp) -> Desired:
     """The wanted and unwanted children; NimError if the spec cannot be served, or is forbidden.
 

@@ -10,21 +10,21 @@ from dataclasses import replace
 
 from ..._base.errors import NimError
 from ..._builders.expose import PICKER_FIELD
-from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, state_note
+from ..._builders.nim_metadata import CACHE_STATE, SERVICE_STATE, trigger_value
 from ..._builders.rollout import DEADLINE_REASON, Readiness
 from ..._builders.verdict import (
     NOT_READY,
     READY,
     Verdict,
+    apply_verdict,
     events_of,
     failed,
     judge_outcome,
     reason_of,
-    report,
     with_pods,
 )
 from ..._builders.verdict import refuse as refuse_service
-from ..._engine.desired import Annotation, Assessment, Event, Outcome, Requeue
+from ..._engine.desired import Assessment, Event, Outcome, Requeue, Trigger
 from ..._engine.metadata import controller_of
 from ..._engine.status_builder import StatusBuilder
 from ..dra.pod_claims import CLAIM
@@ -65,7 +65,7 @@ def assess(app: NIMServiceApp, outcome: Outcome) -> Assessment:
     verdict = _judge(app, now, outcome)
     builder = StatusBuilder(dict(app.status), requeue_while_reconciling=False)
     builder.remove_condition(_CACHE_CLAIM_CREATED)
-    report(builder, verdict)
+    apply_verdict(builder, verdict)
     _set_fields(builder, now)
     if _is_domain_pending(verdict, builder) or _has_settling_claims(now, builder):
         builder.requeue = replace(builder.requeue, after=True, wake_on_child=False)
@@ -112,10 +112,10 @@ def _without_store(app: NIMServiceApp, store: Unusable) -> Verdict:
     service that is just being created, so requeue occasionally.
     """
     told = (app.resource["metadata"].get("annotations") or {}).get(CACHE_STATE)
-    is_behind = told == state_note(app.spec.storage.cache_name, READY)
+    is_behind = told == trigger_value(app.spec.storage.cache_name, READY)
     if store.failed:
         return replace(failed(store.reason, store.message), requeue=Requeue(after=is_behind))
-    verdict = Verdict(NOT_READY, store.reason, store.message, said="not ready yet")
+    verdict = Verdict(NOT_READY, store.reason, store.message, event_text="not ready yet")
     return replace(verdict, requeue=Requeue(after=True, slow=not is_behind))
 
 
@@ -144,7 +144,7 @@ def _rolling(app: NIMServiceApp, rollout: Readiness) -> Verdict:
         message,
         stalled=stalled,
         requeue=Requeue(after=rollout.moving, wake_on_child=not missing),
-        said=said,
+        event_text=said,
     )
 
 
@@ -219,13 +219,13 @@ def _is_domain_pending(verdict: Verdict, builder: StatusBuilder) -> bool:
     return verdict.state == READY and bool(known) and (known or {}).get("status") != READY
 
 
-def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Annotation]:
+def _trigger_pipeline(app: NIMServiceApp, verdict: Verdict) -> list[Trigger]:
     """Wake the NIMPipeline of this service if the state changed; no watch reports it."""
     owner = controller_of(app.resource) or {}
     if owner.get("kind") != "NIMPipeline" or verdict.state == app.status.get("state"):
         return []
-    value = state_note(app.name, verdict.state)
-    return [Annotation("NIMPipeline", owner["name"], SERVICE_STATE, value)]
+    value = trigger_value(app.name, verdict.state)
+    return [Trigger("NIMPipeline", owner["name"], SERVICE_STATE, value)]
 
 
 def _events(app: NIMServiceApp, verdict: Verdict) -> list[Event]:

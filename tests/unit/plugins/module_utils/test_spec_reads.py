@@ -22,7 +22,7 @@ PLAIN = {"env", "ports"}
 OURS = {
     "_builders/app.py": 2,  # labels and annotations, which every kind has
     "_builders/expose.py": 2,  # the same
-    "_builders/within_policy.py": 2,  # all that a spec contains, whatever its kind
+    "_builders/within_limits.py": 2,  # all that a spec contains, whatever its kind
     "_nim/service/kserve/scaling.py": 3,  # a HorizontalPodAutoscaler's fields, as Kubernetes has them
 }
 """Module → how many reads of custom resources, or by key of a parsed spec, are right there."""
@@ -35,7 +35,7 @@ OTHERS = {
     "_builders/pod_templates.py": "templates of pods",
     "_builders/rollout.py": "Deployments",
     "_builders/traffic.py": "Services",
-    "_builders/within_policy.py": "Ingresses and routes",
+    "_builders/within_limits.py": "Ingresses and routes",
     "_gpu/clusterpolicy/operands/dcgm.py": "Services",
     "_gpu/preserve_live.py": "DaemonSets",
     "_gpu/upgrade/pods.py": "pods",

@@ -9,11 +9,11 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
 from ansible_collections.nimops.nim.plugins.module_utils._builders.expose import (
-    annotation_faults,
+    annotation_violations,
     build_grpc_route,
     build_http_route,
     build_ingress,
-    label_faults,
+    label_violations,
     parse_expose,
     route_host,
 )
@@ -197,13 +197,15 @@ def limited(app: Make, **spec: t.Any) -> App:
 )
 def test_forbidden_annotations(app: Make, fields: Json, wanted: list[str]) -> None:
     context = limited(app, annotations={"a": "1", "ok": "1"})
-    found = [fault.partition(": ")[0] for fault in annotation_faults(context, parse_expose(fields))]
+    found = [
+        fault.partition(": ")[0] for fault in annotation_violations(context, parse_expose(fields))
+    ]
     assert [item.removeprefix("spec.expose.") for item in found] == wanted
 
 
 def test_forbidden_labels(app: Make) -> None:
     context = limited(app, labels={"team": "a", "ok": "1", "app.kubernetes.io/name": "b"})
     expose = parse_expose({"service": {"labels": {"tier": "a"}}})
-    found = [fault.split(" is ")[0] for fault in label_faults(context, expose)]
+    found = [fault.split(" is ")[0] for fault in label_violations(context, expose)]
     assert found == ['spec.labels: "team"', 'spec.expose.service.labels: "tier"']
-    assert len(label_faults(context, None)) == 1
+    assert len(label_violations(context, None)) == 1

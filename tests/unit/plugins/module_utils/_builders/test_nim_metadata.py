@@ -11,7 +11,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.nim_metadata 
     PARENT_HASH_ANNOTATION,
     keep_hash,
     kept_hashes,
-    state_note,
+    trigger_value,
 )
 
 BOTH = {LAST_APPLIED_ANNOTATION: "x", PARENT_HASH_ANNOTATION: "y"}
@@ -79,4 +79,4 @@ def test_a_hash_stays_with_the_object_that_it_stands_for(live: t.Any, is_kept: b
 
 
 def test_state_note() -> None:
-    assert state_note("models", "Ready") == "models=Ready"
+    assert trigger_value("models", "Ready") == "models=Ready"

@@ -7,10 +7,12 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
-from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
+from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
+    read_switches,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._builders.traffic import (
     selector_reads,
-    traffic_faults,
+    traffic_violations,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadObjects
@@ -78,7 +80,7 @@ def test_what_is_read() -> None:
 def test_traffic_of_others(kind: str, selector: Json | None, is_stolen: bool) -> None:
     item = service(selector, kind)
     found = app(item) if kind == "Service" else app(pools=[item])
-    faults = traffic_faults(found, deployment())
+    faults = traffic_violations(found, deployment())
     assert bool(faults) is is_stolen
     for fault in faults:
         assert fault.startswith(f'metadata.name: "postgres" is forbidden: {kind} "db" selects pods')
@@ -97,26 +99,26 @@ def test_traffic_of_others(kind: str, selector: Json | None, is_stolen: bool) ->
     ],
 )
 def test_services_that_are_not_foreign(metadata: Json) -> None:
-    assert traffic_faults(app(service(LABELS, **metadata)), deployment()) == []
+    assert traffic_violations(app(service(LABELS, **metadata)), deployment()) == []
 
 
 def test_others_of_our_kinds_are_foreign() -> None:
     other = service({"app": "postgres"}, ownerReferences=[OWNER | {"name": "other", "uid": "o"}])
-    assert traffic_faults(app(other), deployment())
+    assert traffic_violations(app(other), deployment())
 
 
 def test_running_pods_keep_their_labels() -> None:
     """A Service that appears later selects them because its author wants that."""
     running = deployment({**LABELS, "more": "x"}, uid="d")
-    assert traffic_faults(app(service(LABELS), live=running), deployment()) == []
+    assert traffic_violations(app(service(LABELS), live=running), deployment()) == []
     relabelled = deployment({"app": "postgres"}, uid="d")
-    assert traffic_faults(app(service({"tier": "db"}), live=relabelled), deployment())
+    assert traffic_violations(app(service({"tier": "db"}), live=relabelled), deployment())
 
 
 def test_services_that_the_workload_made_are_its_own() -> None:
     running = deployment({"app": "old"}, uid="d")
     made = service(LABELS, ownerReferences=[{"kind": "Deployment", "uid": "d", "controller": True}])
-    assert traffic_faults(app(made, live=running), deployment()) == []
+    assert traffic_violations(app(made, live=running), deployment()) == []
 
 
 @pytest.mark.parametrize("key", ["app", "serving.kserve.io/inferenceservice"])
@@ -125,12 +127,13 @@ def test_labels_of_controllers_count(key: str) -> None:
     wanted = {
         "kind": "InferenceService", "metadata": {"name": "postgres"}, "spec": {"predictor": predictor},
     }  # fmt: skip
-    assert traffic_faults(app(service({key: "postgres"})), wanted)
-    assert traffic_faults(app(service({"app": "isvc.postgres-predictor"})), wanted)
-    assert not traffic_faults(app(service({"app": "isvc.other"})), wanted)
+    assert traffic_violations(app(service({key: "postgres"})), wanted)
+    assert traffic_violations(app(service({"app": "isvc.postgres-predictor"})), wanted)
+    assert not traffic_violations(app(service({"app": "isvc.other"})), wanted)
 
 
 def test_objects_without_pods_steal_nothing() -> None:
     assert (
-        traffic_faults(app(service(LABELS)), {"kind": "Service", "metadata": {"name": "x"}}) == []
+        traffic_violations(app(service(LABELS)), {"kind": "Service", "metadata": {"name": "x"}})
+        == []
     )

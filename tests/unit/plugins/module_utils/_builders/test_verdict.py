@@ -8,11 +8,11 @@ import typing as t
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.verdict import (
     Verdict,
+    apply_verdict,
     events_of,
     failed,
     judge_outcome,
     reason_of,
-    report,
     with_pods,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Outcome, Refusal
@@ -119,7 +119,7 @@ def test_only_failures_that_may_pass_are_retried(reason: str, error: str) -> Non
 )
 def test_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None:
     builder = StatusBuilder({})
-    report(builder, verdict)
+    apply_verdict(builder, verdict)
     found = builder.finish().status
     assert found["state"] == verdict.state
     assert [tuple(item.values()) for item in found["conditions"]] == conditions
@@ -130,7 +130,7 @@ def test_conditions(verdict: Verdict, conditions: list[tuple[str, ...]]) -> None
     [
         pytest.param(
             {},
-            Verdict("NotReady", "NotReady", "0 of 1", said="not ready yet"),
+            Verdict("NotReady", "NotReady", "0 of 1", event_text="not ready yet"),
             [("Normal", "NotReady", "Toy a not ready yet, msg: 0 of 1")],
             id="first pass",
         ),

@@ -17,15 +17,15 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadNodes,
     ReadObject,
     ReadObjects,
-    ReadOutlines,
     ReadPods,
     ReadPresence,
     ReadProtocol,
-    ReadSealed,
+    ReadRedacted,
+    ReadSecretPlaceholders,
     ReadTime,
     ReadUnready,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import OTHER
 
 NODE = {
     "apiVersion": "v1",
@@ -62,10 +62,10 @@ ANSWERS = {
     "a node with a label": (LABELLED, [{"metadata": NODE["metadata"]}]),
     "no node with a label": (ReadAny("Node", "none"), []),
     "a sealed Secret": (
-        ReadSealed("Secret", "nim", "s", (("uri", "<>"),)),
+        ReadSecretPlaceholders("Secret", "nim", "s", (("uri", "<>"),)),
         SECRET | {"data": {"uri": OTHER}},
     ),
-    "no sealed Secret": (ReadSealed("Secret", "nim", "t", ()), None),
+    "no sealed Secret": (ReadSecretPlaceholders("Secret", "nim", "t", ()), None),
     "a digest": (
         ReadDigest("Secret", "nim", "s", ("uri", "b"), "", ""),
         {"version": "", "missing": ["b"], "digest": ""},
@@ -127,8 +127,8 @@ def test_a_secret_of_a_file_has_maps(field: str) -> None:
 def test_outlines_of_what_is_known(gpu):
     here, there = ({"kind": "Pod", **gpu.replica(name, node)} for name, node in ("ax", "by"))
     facts = Facts([here, there])
-    (found,) = facts.ask(ReadOutlines("Pod", field="spec.nodeName=x"))
+    (found,) = facts.ask(ReadRedacted("Pod", field="spec.nodeName=x"))
     assert found == {key: here[key] for key in ("metadata", "spec", "status")}
-    assert len(facts.ask(ReadOutlines("Pod", selector="app=llm"))) == 2
-    assert facts.ask(ReadOutlines("Pod", selector="app=other")) == []
+    assert len(facts.ask(ReadRedacted("Pod", selector="app=llm"))) == 2
+    assert facts.ask(ReadRedacted("Pod", selector="app=other")) == []
     assert facts.ask(ReadTime()) == ""

@@ -102,7 +102,9 @@ def test_dry_run_writes_nothing(cluster, live):
     refusal = Refusal("Pod", "p", "foreign")
     dry = live(is_dry=True)
     found = dry.write(Plan(apply=[item], refusals=[refusal], failure="no", failure_reason="Odd"))
-    assert dry.report(resource, {"state": "Ready"}, Assessment({}, [Event("Normal", "A", "a")]))
+    assert dry.write_status(
+        resource, {"state": "Ready"}, Assessment({}, [Event("Normal", "A", "a")])
+    )
     assert (found.written, found.refusals) == ({}, [refusal])
     assert (found.failure, found.failure_reason) == ("no", "Odd")
     assert cluster.server.requests == []

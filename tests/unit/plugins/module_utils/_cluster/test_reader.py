@@ -21,15 +21,18 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadNodes,
     ReadObject,
     ReadObjects,
-    ReadOutlines,
     ReadPods,
     ReadPresence,
     ReadProtocol,
-    ReadSealed,
+    ReadRedacted,
+    ReadSecretPlaceholders,
     ReadTime,
     ReadUnready,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import OTHER, SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    OTHER,
+    SecretPlaceholder,
+)
 
 POD = "/api/v1/namespaces/nim/pods/p"
 
@@ -203,7 +206,7 @@ def test_secrets_are_used_and_never_returned(cluster, see, monkeypatch):
     assert paths == ["ngc", "odd", "no"], "a nameless Secret would be the list of all"
 
 
-URL = SealedText("pg", "password", "me:", "@h")
+URL = SecretPlaceholder("pg", "password", "me:", "@h")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_sealed_secret(cluster, see, password, shown):
     if password:
         put("pg", password=password)
     wanted = (("uri", URL.placeholder),)
-    found = see(*(ReadSealed("Secret", "nim", name, wanted) for name in ("x", "none")))
+    found = see(*(ReadSecretPlaceholders("Secret", "nim", name, wanted) for name in ("x", "none")))
     assert (found["Secret/nim/x"]["kind"], found["Secret/nim/x"]["data"]) == (
         "Secret",
         {"uri": shown},
@@ -255,7 +258,7 @@ def test_outlines_are_selected_by_label_and_field(cluster, see):
             "spec": {"nodeName": "n", "containers": [{"name": "c", "env": [{"name": "S"}]}]},
         },
     )
-    read = ReadOutlines("Pod", "nim", "app=a", "spec.nodeName=n")
+    read = ReadRedacted("Pod", "nim", "app=a", "spec.nodeName=n")
     assert see(read)[read.key] == [
         {
             "metadata": cluster.objects[POD]["metadata"],
@@ -266,14 +269,14 @@ def test_outlines_are_selected_by_label_and_field(cluster, see):
     (call,) = cluster.calls("GET")
     assert call.query["labelSelector"] == "app=a"
     assert "spec.nodeName=n" in call.query["fieldSelector"].split(",")
-    everywhere = ReadOutlines("Pod")
+    everywhere = ReadRedacted("Pod")
     assert len(see(everywhere)[everywhere.key]) == 1
 
 
 def test_outlines_of_a_kind_that_nobody_serves(cluster, see, answer):
     path = "/apis/policy/v1/poddisruptionbudgets"
     cluster.refuse["GET", path] = [answer(404, "404 page not found")]
-    read = ReadOutlines("PodDisruptionBudget")
+    read = ReadRedacted("PodDisruptionBudget")
     assert see(read)[read.key] is None
 
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
     forbids_root,
-    host_path_faults,
+    host_path_violations,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.settings import read_settings
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -50,7 +50,7 @@ def test_switches(monkeypatch):
     monkeypatch.setenv("NIMOPS_HOST_PATHS", "/data")
     monkeypatch.delenv("NIMOPS_ROOT_USER", raising=False)
     observed = Observed({"operator": read_settings()})
-    assert host_path_faults(observed, "f", "/etc")
+    assert host_path_violations(observed, "f", "/etc")
     assert not forbids_root(observed)
     monkeypatch.setenv("NIMOPS_ROOT_USER", "maybe")
     assert forbids_root(Observed({"operator": read_settings()}))

@@ -17,12 +17,12 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.status_writer 
 from ansible_collections.nimops.nim.plugins.module_utils._engine import steps
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import condition
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
-    Annotation,
     Assessment,
     Event,
     Outcome,
     Requeue,
     StatusPatch,
+    Trigger,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kind import Kind
 
@@ -181,7 +181,7 @@ def test_a_resource_that_is_gone_is_no_error(cluster, resource, run, assess, cha
         lambda *_: Assessment(
             {"conditions": []},
             [EVENT],
-            [Annotation("NIMService", "other", "k", "v")],
+            [Trigger("NIMService", "other", "k", "v")],
             True,
             "failed",
         )
@@ -244,8 +244,8 @@ def test_a_refused_event_is_lost(cluster, resource, run, refused, monkeypatch):
 
 def test_stamps_wake_others(cluster, resource, run, assess, refused):
     stamps = [
-        Annotation("NIMService", "absent", "k", "v"),
-        Annotation("NIMService", "other", "k", "v"),
+        Trigger("NIMService", "absent", "k", "v"),
+        Trigger("NIMService", "other", "k", "v"),
     ]
     assess(lambda *_: Assessment({"conditions": []}, [], stamps))
     path = PATH.replace("llm", "other")
@@ -311,7 +311,7 @@ def test_a_refused_patch_of_another_is_an_error(cluster, resource, run, assess, 
 
 
 def test_a_dry_run_writes_nothing(cluster, resource, run, assess):
-    stamps = [Annotation("NIMService", "llm", "k", "v")]
+    stamps = [Trigger("NIMService", "llm", "k", "v")]
     patches = [patch_of(put_other(cluster))]
     assess(
         lambda *_: Assessment(

@@ -14,7 +14,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._cluster.writer import 
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import api_path
 from ansible_collections.nimops.nim.plugins.module_utils._engine.plan import Plan
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    SecretPlaceholder,
+)
 
 FOLDER = "/api/v1/namespaces/nim/configmaps"
 NO = "you may not"
@@ -335,7 +337,7 @@ def test_kind_that_is_not_served(cluster, write, answer):
     )
 
 
-URL = SealedText("pg", "password", "me:", "@h")
+URL = SecretPlaceholder("pg", "password", "me:", "@h")
 SEALED = {
     "apiVersion": "v1",
     "kind": "Secret",

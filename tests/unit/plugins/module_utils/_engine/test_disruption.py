@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.disruption import (
     budgets_of,
-    never_lets_go,
     why_held,
+    why_never_evicted,
 )
 
 
@@ -53,14 +53,14 @@ def test_a_budget_selects_by_namespace_and_labels(gpu, pod):
 )
 def test_when_a_budget_lets_go(gpu, pod, budget, held, never):
     budgets = [gpu.budget(**budget)]
-    assert (why_held(pod, budgets), never_lets_go(pod, budgets)) == (held, never)
+    assert (why_held(pod, budgets), why_never_evicted(pod, budgets)) == (held, never)
 
 
 def test_several_budgets_never_do(gpu, pod):
     budgets = [gpu.budget("b"), gpu.budget("a")]
     both = "PodDisruptionBudget nim/a and PodDisruptionBudget nim/b"
     assert why_held(pod, budgets).startswith(f"{both} select it")
-    assert never_lets_go(pod, budgets).startswith(f"{both} select the same pod")
+    assert why_never_evicted(pod, budgets).startswith(f"{both} select the same pod")
 
 
 def test_a_pod_that_does_not_run_is_not_asked_about(gpu, pod):
@@ -74,4 +74,4 @@ def test_a_new_budget_holds_until_it_is_counted(gpu, pod):
     budget = gpu.budget()
     del budget["status"]
     assert "allows none now" in why_held(pod, [budget])
-    assert never_lets_go(pod, [budget]) == ""
+    assert why_never_evicted(pod, [budget]) == ""

@@ -9,8 +9,8 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
     ABSENT,
     Field,
+    FieldPolicy,
     Patch,
-    Policy,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.patches import merge_patch_of
 
@@ -35,27 +35,35 @@ NOTHING = "nothing"
 @pytest.mark.parametrize(
     ("live", "value", "policy", "wanted"),
     [
-        pytest.param(node(None), "a", Policy.TAKE_BACK, "a", id="set"),
-        pytest.param(node("b"), "a", Policy.TAKE_BACK, "a", id="changed"),
-        pytest.param(node("a"), "a", Policy.TAKE_BACK, NOTHING, id="as wanted, whoever set it"),
-        pytest.param(node("a", US), None, Policy.TAKE_BACK, None, id="taken back"),
-        pytest.param(node("a", THEM), None, Policy.TAKE_BACK, NOTHING, id="theirs by now"),
-        pytest.param(node("a"), None, Policy.TAKE_BACK, NOTHING, id="nobody says who set it"),
-        pytest.param(node(None, US), None, Policy.TAKE_BACK, NOTHING, id="gone already"),
+        pytest.param(node(None), "a", FieldPolicy.TAKE_BACK, "a", id="set"),
+        pytest.param(node("b"), "a", FieldPolicy.TAKE_BACK, "a", id="changed"),
         pytest.param(
-            node("a", set_by("nimops.nim", "Apply")), None, Policy.TAKE_BACK, NOTHING, id="applied"
+            node("a"), "a", FieldPolicy.TAKE_BACK, NOTHING, id="as wanted, whoever set it"
         ),
-        pytest.param(node("a", US), None, Policy.LEAVE, NOTHING, id="left"),
-        pytest.param(node("b"), "a", Policy.LEAVE, "a", id="set, to be left later"),
-        pytest.param(node(None), "a", Policy.FILL, "a", id="filled"),
-        pytest.param(node(""), "a", Policy.FILL, "a", id="filled where empty"),
-        pytest.param(node("b"), "a", Policy.FILL, NOTHING, id="not empty"),
-        pytest.param(node("a", US), None, Policy.FILL, NOTHING, id="filled, and stays"),
-        pytest.param(node("a", THEM), ABSENT, Policy.LEAVE, None, id="removed, whoever set it"),
-        pytest.param(node(None), ABSENT, Policy.LEAVE, NOTHING, id="absent already"),
+        pytest.param(node("a", US), None, FieldPolicy.TAKE_BACK, None, id="taken back"),
+        pytest.param(node("a", THEM), None, FieldPolicy.TAKE_BACK, NOTHING, id="theirs by now"),
+        pytest.param(node("a"), None, FieldPolicy.TAKE_BACK, NOTHING, id="nobody says who set it"),
+        pytest.param(node(None, US), None, FieldPolicy.TAKE_BACK, NOTHING, id="gone already"),
+        pytest.param(
+            node("a", set_by("nimops.nim", "Apply")),
+            None,
+            FieldPolicy.TAKE_BACK,
+            NOTHING,
+            id="applied",
+        ),
+        pytest.param(node("a", US), None, FieldPolicy.LEAVE, NOTHING, id="left"),
+        pytest.param(node("b"), "a", FieldPolicy.LEAVE, "a", id="set, to be left later"),
+        pytest.param(node(None), "a", FieldPolicy.FILL, "a", id="filled"),
+        pytest.param(node(""), "a", FieldPolicy.FILL, "a", id="filled where empty"),
+        pytest.param(node("b"), "a", FieldPolicy.FILL, NOTHING, id="not empty"),
+        pytest.param(node("a", US), None, FieldPolicy.FILL, NOTHING, id="filled, and stays"),
+        pytest.param(
+            node("a", THEM), ABSENT, FieldPolicy.LEAVE, None, id="removed, whoever set it"
+        ),
+        pytest.param(node(None), ABSENT, FieldPolicy.LEAVE, NOTHING, id="absent already"),
     ],
 )
-def test_a_field(live: t.Any, value: t.Any, policy: Policy, wanted: t.Any) -> None:
+def test_a_field(live: t.Any, value: t.Any, policy: FieldPolicy, wanted: t.Any) -> None:
     body = merge_patch_of(Patch("Node", live, (Field(LABEL, value, policy),)))
     if wanted is NOTHING:
         assert body is None

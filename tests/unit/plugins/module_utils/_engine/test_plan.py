@@ -145,7 +145,7 @@ def test_unwanted_children_may_be_in_another_namespace():
     observed = Observed({"Service/other/llm": found})
     unwanted = [("Service", "llm")]
     assert compare(CR, Desired([], unwanted), observed).is_empty
-    (pruned,) = compare(CR, Desired([], unwanted, home="other"), observed).prune
+    (pruned,) = compare(CR, Desired([], unwanted, namespace="other"), observed).prune
     assert pruned["metadata"]["namespace"] == "other"
 
 

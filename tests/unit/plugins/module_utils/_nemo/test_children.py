@@ -17,7 +17,7 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadDigest,
     ReadPods,
     ReadPresence,
-    ReadSealed,
+    ReadSecretPlaceholders,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
     build_deployment,
@@ -369,7 +369,7 @@ def test_secret_values_are_never_read(nemo: t.Any) -> None:
     for status in ({}, {"state": "Ready"}):
         app = nemo.app("NemoGuardrail", spec, nemo.observe(deployment), status)
         found = {type(read) for read in reads(app) if read.target and read.target.kind == "Secret"}
-        assert found == {ReadSealed, ReadDigest}
+        assert found == {ReadSecretPlaceholders, ReadDigest}
         assert "PersistentVolumeClaim/ns/x-pvc" in keys(app)
 
 

@@ -19,7 +19,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    SecretPlaceholder,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._kinds import kind_of
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import desired
 
@@ -88,7 +90,7 @@ def fill(data: Json) -> Json:
     return {
         key: sealed.fill({"data": {sealed.key: password}})
         for key, value in data.items()
-        if (sealed := SealedText.parse(value))
+        if (sealed := SecretPlaceholder.parse(value))
     }
 
 

@@ -7,7 +7,9 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    SecretPlaceholder,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.database import Database
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.spec import parse_database
 
@@ -42,7 +44,7 @@ def test_defaults(nemo: t.Any) -> None:
     ],
 )
 def test_url(nemo: t.Any, credentials: Json, fields: Json, before: str, after: str) -> None:
-    wanted = SealedText("pg", "password", f"postgresql://{before}", after)
+    wanted = SecretPlaceholder("pg", "password", f"postgresql://{before}", after)
     assert database(nemo, credentials, **fields).url == wanted
 
 

@@ -19,7 +19,7 @@ import typing as t
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import (
     SimulatedCluster,
-    grow,
+    apply_merge_patch,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import (
     KINDS,
@@ -246,7 +246,7 @@ class Replay:
         for what, patch in (step.get("patch") or {}).items():
             kind, _sign, name = what.partition("/")
             key = object_identity(_PLURALS[kind], NAMESPACE, name)
-            self.cluster.put(grow(t.cast(Json, self.cluster.find(key)), patch))
+            self.cluster.put(apply_merge_patch(t.cast(Json, self.cluster.find(key)), patch))
         policies = dict(step.get("policies") or {})
         if "policy" in step:
             policies["cluster-policy"] = step["policy"]

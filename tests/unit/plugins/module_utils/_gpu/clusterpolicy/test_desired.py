@@ -25,7 +25,7 @@ def names(wanted):
 def test_all_states_in_order(gpu):
     wanted = desired(gpu.app({}))
     assert wanted.failure is None
-    assert wanted.home == "gpu-operator"
+    assert wanted.namespace == "gpu-operator"
     kinds = [item.manifest["metadata"]["name"] for item in wanted.children]
     assert kinds.index("nvidia-driver-daemonset") < kinds.index("nvidia-dcgm-exporter")
     assert ("DaemonSet", "nvidia-node-status-exporter") in wanted.unwanted

@@ -44,7 +44,7 @@ def test_its_children(nvd):
         ("DaemonSet", daemon_set_name(app, "ubuntu24.04")),
     ]
     assert wanted.children[0].create_only
-    assert wanted.home == nvd.namespace
+    assert wanted.namespace == nvd.namespace
     assert (wanted.unwanted, wanted.orphaned) == ([], [])
 
 

@@ -20,7 +20,9 @@ from ansible_collections.nimops.nim.plugins.module_utils._builders.inputs import
 from ansible_collections.nimops.nim.plugins.module_utils._engine.api_resources import key_of
 from ansible_collections.nimops.nim.plugins.module_utils._engine.drift import has_wanted
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    SecretPlaceholder,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.customizer.kind import (
     HASH_ANNOTATION,
     KIND,
@@ -93,7 +95,7 @@ def scrub(item: Json) -> Json:
 
 
 def fill(value: str) -> str:
-    sealed = SealedText.parse(value)
+    sealed = SecretPlaceholder.parse(value)
     password = base64.b64encode(b"conformance").decode()
     return sealed.fill({"data": {sealed.key: password}}) if sealed else value
 

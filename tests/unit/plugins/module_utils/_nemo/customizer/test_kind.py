@@ -25,9 +25,11 @@ from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import 
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import (
     ReadDigest,
     ReadObject,
-    ReadSealed,
+    ReadSecretPlaceholders,
 )
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import SealedText
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
+    SecretPlaceholder,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._nemo.children import (
     find_missing,
 )
@@ -203,7 +205,7 @@ def test_secret(around: t.Any) -> None:
     assert made["metadata"]["name"] == "cu"
     assert "annotations" not in made["metadata"]
     assert list(made["data"]) == ["dsn"]
-    assert SealedText.parse(made["data"]["dsn"]) == SealedText(
+    assert SecretPlaceholder.parse(made["data"]["dsn"]) == SecretPlaceholder(
         "pg-secret", "password", "postgresql://u%40x:", "@pg:5432/db"
     )
 
@@ -236,7 +238,7 @@ def test_reads(around: t.Any) -> None:
     assert set(maps) == {"cu", "models", "training"}
     assert all(isinstance(read, ReadObject) for read in maps.values())
     secrets = [read for read in one if read.kind == "Secret"]
-    assert [read.name for read in secrets if isinstance(read, ReadSealed)] == ["cu"]
+    assert [read.name for read in secrets if isinstance(read, ReadSecretPlaceholders)] == ["cu"]
     digests = {read.name: read.keys for read in secrets if isinstance(read, ReadDigest)}
     assert digests == {
         "pg-secret": ("password",),

@@ -11,10 +11,10 @@ import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._builders.pod import image_reference
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import stamp
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import (
-    Annotation,
     Event,
     Outcome,
     Refusal,
+    Trigger,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import LATER
 from ansible_collections.nimops.nim.plugins.module_utils._nim.service.app import NIMServiceApp
@@ -937,5 +937,5 @@ def test_a_changed_state_wakes_the_pipeline(
 ) -> None:
     cr = make.cr(status=status, **owners)
     said = assess(NIMServiceApp(cr, around(make, cr)), Outcome())
-    stamp = Annotation("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
+    stamp = Trigger("NIMPipeline", "rag", "nimops.nim/service-state", "llm=Ready")
     assert said.triggers == ([stamp] if wakes else [])

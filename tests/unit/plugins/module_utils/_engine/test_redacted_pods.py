@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.nimops.nim.plugins.module_utils._engine.outlines import outline
+from ansible_collections.nimops.nim.plugins.module_utils._engine.redacted_pods import redact
 
 SECRET = "s3cret"
 
@@ -32,7 +32,7 @@ def test_a_pod_loses_what_may_hold_credentials():
         },
         "status": {"phase": "Running"},
     }
-    found = outline("Pod", pod)
+    found = redact("Pod", pod)
     assert SECRET not in json.dumps(found)
     short = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     assert found == {
@@ -58,7 +58,7 @@ def test_a_node_loses_its_images():
             "allocatable": {"a": "1"},
         },
     }
-    assert outline("Node", node) == {
+    assert redact("Node", node) == {
         "metadata": {"name": "n"},
         "spec": {"unschedulable": True},
         "status": {"conditions": [{"type": "Ready"}], "allocatable": {"a": "1"}},
@@ -67,4 +67,4 @@ def test_a_node_loses_its_images():
 
 def test_others_are_left_whole():
     item = {"metadata": {"name": "r"}, "revision": 1, "data": {"a": 1}}
-    assert outline("ControllerRevision", item) == item
+    assert redact("ControllerRevision", item) == item

@@ -7,13 +7,13 @@ import typing as t
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from ansible_collections.nimops.nim.plugins.module_utils._engine.competing_operator import (
+    CONTESTED,
+    find_competing_write,
+    report_competing_operator,
+)
 from ansible_collections.nimops.nim.plugins.module_utils._engine.conditions import find_condition
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Assessment
-from ansible_collections.nimops.nim.plugins.module_utils._engine.rivals import (
-    CONTESTED,
-    find_rival,
-    report_rival,
-)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 RESOURCE = {"kind": "NIMService", "metadata": {"name": "llm", "uid": "u1"}}
@@ -65,7 +65,7 @@ def answers(*entries: Json, uid: str = "u1") -> Json:
     ],
 )
 def test_find_rival(found: Json, is_rival: bool) -> None:
-    said = find_rival(RESOURCE, found, NOW)
+    said = find_competing_write(RESOURCE, found, NOW)
     assert bool(said) is is_rival
     assert not said or said.startswith(
         "Deployment llm: another operator (field manager manager) wrote it at "
@@ -93,7 +93,7 @@ def test_report_rival(
     ready = {"type": "Ready", "status": "True"}
     given = Assessment({"conditions": [ready, *conditions]})
     found = answers(OURS, theirs()) if is_active else answers(OURS)
-    said = report_rival(RESOURCE, found, given, NOW)
+    said = report_competing_operator(RESOURCE, found, given, NOW)
     assert bool(find_condition(said.status["conditions"], CONTESTED)) is is_contested
     assert find_condition(said.status["conditions"], "Ready") == ready
     assert len(said.events) == events

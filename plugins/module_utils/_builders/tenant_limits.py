@@ -46,7 +46,7 @@ def read_switches(environment: t.Mapping[str, str]) -> dict[str, dict[str, str]]
     return {_SWITCHES: {name: environment.get(name, _DEFAULTS[name]) for name in _DEFAULTS}}
 
 
-def host_path_faults(observed: Observed, field: str, path: str) -> list[str]:
+def host_path_violations(observed: Observed, field: str, path: str) -> list[str]:
     """Why a hostPath volume at ``path`` is forbidden; empty if it is allowed or has no path."""
     allowed = _listed(observed, HOST_PATHS)
     if not path or _ANY in allowed:
@@ -65,7 +65,7 @@ def forbids_root(observed: Observed) -> bool:
     return _ROOT_USER.get(_value(observed, ROOT_USER).strip(), True)
 
 
-def root_faults(observed: Observed, field: str, value: t.Any) -> list[str]:
+def root_violations(observed: Observed, field: str, value: t.Any) -> list[str]:
     """Why ``value``, which makes a container run as root, is forbidden; empty if it is allowed."""
     if not forbids_root(observed):
         return []
@@ -76,7 +76,9 @@ def root_faults(observed: Observed, field: str, value: t.Any) -> list[str]:
     return [_fault(field, value, why)]
 
 
-def security_faults(observed: Observed, field: str, security: t.Mapping[str, t.Any]) -> list[str]:
+def security_violations(
+    observed: Observed, field: str, security: t.Mapping[str, t.Any]
+) -> list[str]:
     """Why a security context that the user gives is forbidden; empty if it is allowed."""
     added = (security.get("capabilities") or {}).get("add")
     given = {
@@ -90,23 +92,23 @@ def security_faults(observed: Observed, field: str, security: t.Mapping[str, t.A
         fault
         for name, is_bad in given.items()
         if is_bad
-        for fault in root_faults(
+        for fault in root_violations(
             observed, f"{field}.{name}", added if name == "capabilities.add" else security[name]
         )
     ]
 
 
-def root_user_faults(observed: Observed, user: int | None, config_map: str) -> list[str]:
+def root_user_violations(observed: Observed, user: int | None, config_map: str) -> list[str]:
     """Why a root user, or certificates, which need a root container, are forbidden; else empty."""
     found = []
     if user == _ROOT:
-        found += root_faults(observed, "spec.userID", _ROOT)
+        found += root_violations(observed, "spec.userID", _ROOT)
     if config_map:
-        found += root_faults(observed, "spec.proxy.certConfigMap", config_map)
+        found += root_violations(observed, "spec.proxy.certConfigMap", config_map)
     return found
 
 
-def key_faults(
+def key_violations(
     observed: Observed, switch: str, field: str, keys: t.Iterable[str] | None
 ) -> list[str]:
     """Why these label or annotation keys are forbidden.
@@ -123,10 +125,10 @@ def key_faults(
     ]
 
 
-def name_faults(observed: Observed, switch: str, field: str, name: str) -> list[str]:
+def name_violations(observed: Observed, switch: str, field: str, name: str) -> list[str]:
     """Why the name of a host or an object is forbidden; case does not matter.
 
-    ``switch`` lists patterns of the allowed names, as for `key_faults`.
+    ``switch`` lists patterns of the allowed names, as for `key_violations`.
     """
     if not is_restricted(observed, switch):
         return []

@@ -19,7 +19,7 @@ from .._engine.api_resources import KINDS, api_path
 from .client import Client
 
 
-def find_subject(client: Client, given: Json, *, strict: bool = True) -> Json | None:
+def load_resource(client: Client, given: Json, *, strict: bool = True) -> Json | None:
     """The whole custom resource, None if it is gone; raises ApiError, NimError.
 
     Without a ``spec``, ``given`` is a reference (``kind``, ``metadata`` with name and namespace).

@@ -29,7 +29,7 @@ _SETTLED = 5
 _LIMIT = 1 << 16
 
 
-def recall_fact(name: str, ask: t.Callable[[], bool]) -> bool:
+def shared_fact(name: str, ask: t.Callable[[], bool]) -> bool:
     """Whether something has been so for some seconds; it then stays so while the runtime runs.
 
     A child that was written while the runtime began to watch its kind may have changed before that:
@@ -47,7 +47,7 @@ def recall_fact(name: str, ask: t.Callable[[], bool]) -> bool:
     return False
 
 
-def recall(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
+def shared_answer(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
     """The answer that an earlier pass was given, or a new one; kept if it holds for all passes."""
     folder = os.environ.get(FOLDER_VARIABLE, "")
     if not read.is_lasting or not folder:

@@ -18,11 +18,11 @@ _OF_NODE = ("unschedulable", "taints")
 _OF_NODE_STATUS = ("allocatable", "conditions")
 
 
-def outline(kind: str, found: Manifest) -> Manifest:
+def redact(kind: str, found: Manifest) -> Manifest:
     """The outline of an object; objects of other kinds than Pod and Node are left whole."""
     spec, status = found.get("spec") or {}, found.get("status") or {}
     if kind == "Pod":
-        return {"metadata": found["metadata"], "spec": _outline_pod(spec), "status": status}
+        return {"metadata": found["metadata"], "spec": _redact_pod(spec), "status": status}
     if kind == "Node":
         return {
             "metadata": found["metadata"],
@@ -32,7 +32,7 @@ def outline(kind: str, found: Manifest) -> Manifest:
     return found
 
 
-def _outline_pod(spec: Manifest) -> Manifest:
+def _redact_pod(spec: Manifest) -> Manifest:
     kept = _only(spec, _OF_POD)
     for field in ("initContainers", "containers"):
         if spec.get(field):

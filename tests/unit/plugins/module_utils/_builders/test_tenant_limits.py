@@ -7,22 +7,22 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import (
+from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
     EXPOSED_SERVICES,
     INGRESS_ANNOTATIONS,
     POD_LABELS,
     PROBE_HOSTS,
     allows,
     forbids_root,
-    host_path_faults,
+    host_path_violations,
     is_restricted,
-    key_faults,
-    name_faults,
+    key_violations,
+    name_violations,
     read_switches,
     refuse,
-    root_faults,
-    root_user_faults,
-    security_faults,
+    root_user_violations,
+    root_violations,
+    security_violations,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
 
@@ -33,10 +33,10 @@ def told(**environment: str) -> Observed:
 
 def test_all_is_allowed_by_default() -> None:
     for observed in (told(), Observed({})):
-        assert host_path_faults(observed, "f", "/etc") == []
-        assert root_faults(observed, "f", 0) == []
-        assert key_faults(observed, POD_LABELS, "f", ["any/key"]) == []
-        assert key_faults(observed, INGRESS_ANNOTATIONS, "f", ["any/key"]) == []
+        assert host_path_violations(observed, "f", "/etc") == []
+        assert root_violations(observed, "f", 0) == []
+        assert key_violations(observed, POD_LABELS, "f", ["any/key"]) == []
+        assert key_violations(observed, INGRESS_ANNOTATIONS, "f", ["any/key"]) == []
         assert not forbids_root(observed)
 
 
@@ -67,7 +67,7 @@ def test_all_is_allowed_by_default() -> None:
     ],
 )
 def test_host_paths(allowed: str, path: str, may: bool) -> None:
-    faults = host_path_faults(told(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path)
+    faults = host_path_violations(told(NIMOPS_HOST_PATHS=allowed), "spec.storage.hostPath", path)
     assert (not faults) is may
     for fault in faults:
         assert fault.startswith(f'spec.storage.hostPath: "{path}" is forbidden: ')
@@ -76,7 +76,7 @@ def test_host_paths(allowed: str, path: str, may: bool) -> None:
 
 @pytest.mark.parametrize("bad", ["data", "/data/../etc", "/srv,data", "**"])
 def test_bad_prefixes_allow_nothing_and_are_told(bad: str) -> None:
-    (fault,) = host_path_faults(told(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
+    (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=bad), "f", "/srv/x")
     assert "not a plain path" in fault
     assert repr(bad.rsplit(",", maxsplit=1)[-1]) in fault
 
@@ -94,7 +94,7 @@ def test_bad_prefixes_allow_nothing_and_are_told(bad: str) -> None:
 )
 def test_root_user(value: str, said: str) -> None:
     observed = told(NIMOPS_ROOT_USER=value)
-    faults = root_faults(observed, "spec.userID", 0)
+    faults = root_violations(observed, "spec.userID", 0)
     assert forbids_root(observed) is bool(said) is bool(faults)
     for fault in faults:
         assert fault.startswith("spec.userID: 0 is forbidden: ")
@@ -111,9 +111,9 @@ def test_root_user(value: str, said: str) -> None:
     ],
 )
 def test_root_in_a_spec(user: int | None, config_map: str, fields: list[str]) -> None:
-    faults = root_user_faults(told(NIMOPS_ROOT_USER="forbid"), user, config_map)
+    faults = root_user_violations(told(NIMOPS_ROOT_USER="forbid"), user, config_map)
     assert [fault.partition(":")[0] for fault in faults] == fields
-    assert root_user_faults(told(), user, config_map) == []
+    assert root_user_violations(told(), user, config_map) == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_root_in_a_spec(user: int | None, config_map: str, fields: list[str]) ->
 )
 @pytest.mark.parametrize("switch", [POD_LABELS, INGRESS_ANNOTATIONS])
 def test_keys(switch: str, allowed: str, key: str, may: bool) -> None:
-    faults = key_faults(told(**{switch: allowed}), switch, "spec.labels", [key])
+    faults = key_violations(told(**{switch: allowed}), switch, "spec.labels", [key])
     assert (not faults) is may
     for fault in faults:
         assert fault.startswith(f'spec.labels: "{key}" is forbidden: the operator\'s {switch} ')
@@ -161,15 +161,15 @@ def test_what_is_restricted(switch: str) -> None:
     ],
 )
 def test_names(allowed: str, name: str, may: bool) -> None:
-    faults = name_faults(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
+    faults = name_violations(told(**{EXPOSED_SERVICES: allowed}), EXPOSED_SERVICES, "f", name)
     assert (not faults) is may
     assert all(fault.startswith(f'f: "{name}" is forbidden: ') for fault in faults)
 
 
 def test_security_contexts() -> None:
     bad = {"privileged": True, "runAsUser": 0, "capabilities": {"add": ["A"], "drop": ["ALL"]}}
-    assert security_faults(told(), "f", bad) == []
-    found = security_faults(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
+    assert security_violations(told(), "f", bad) == []
+    found = security_violations(told(NIMOPS_ROOT_USER="forbid"), "f", bad)
     assert [item.split(":")[0] for item in found] == [
         "f.capabilities.add", "f.privileged", "f.runAsUser",
     ]  # fmt: skip
@@ -177,12 +177,12 @@ def test_security_contexts() -> None:
 
 def test_one_bad_pattern_spoils_the_list() -> None:
     """Else what was meant to be allowed would be, and nobody would look."""
-    assert key_faults(told(NIMOPS_POD_LABELS="team,{x}"), POD_LABELS, "f", ["team"])
+    assert key_violations(told(NIMOPS_POD_LABELS="team,{x}"), POD_LABELS, "f", ["team"])
 
 
 @pytest.mark.parametrize("keys", [None, [], {}])
 def test_no_keys_no_faults(keys: t.Any) -> None:
-    assert key_faults(told(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
+    assert key_violations(told(NIMOPS_POD_LABELS=""), POD_LABELS, "f", keys) == []
 
 
 def test_all_that_is_forbidden_is_told_at_once() -> None:
@@ -193,5 +193,5 @@ def test_all_that_is_forbidden_is_told_at_once() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    (fault,) = host_path_faults(told(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
+    (fault,) = host_path_violations(told(NIMOPS_HOST_PATHS=""), "f", "/" + "x" * 5000)
     assert len(fault) < 500

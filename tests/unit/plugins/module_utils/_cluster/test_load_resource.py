@@ -11,7 +11,7 @@ import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._base.reserved_keys import OPEN_FIELD
 from ansible_collections.nimops.nim.plugins.module_utils._cluster.client import Client
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.subject import find_subject
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.load_resource import load_resource
 
 PATH = "/apis/apps.nvidia.com/v1alpha1/namespaces/nim/nimservices/llm"
 REFERENCE = {"kind": "NIMService", "metadata": {"name": "llm", "namespace": "nim"}}
@@ -34,48 +34,48 @@ def client(cluster, tmp_path):
 
 def test_a_reference_is_read(client, cluster):
     cluster.put(PATH, stored(image={"tag": "{{ 1 + 1 }}"}))
-    assert find_subject(client, REFERENCE)["spec"] == {"image": {"tag": "{{ 1 + 1 }}"}}
+    assert load_resource(client, REFERENCE)["spec"] == {"image": {"tag": "{{ 1 + 1 }}"}}
     assert [item.path for item in cluster.calls("GET")] == [PATH]
 
 
 def test_what_is_gone_is_none(client):
-    assert find_subject(client, REFERENCE) is None
+    assert load_resource(client, REFERENCE) is None
 
 
 def test_what_is_given_whole_is_not_read(client, cluster):
-    assert find_subject(client, stored(replicas=1)) == stored(replicas=1)
+    assert load_resource(client, stored(replicas=1)) == stored(replicas=1)
     assert cluster.server.requests == []
 
 
 def test_what_was_stored_with_a_marker_works_without_it(client, cluster):
     labels = {"app": "x", "__ansible_unsafe": "y"}
     cluster.put(PATH, stored(nodeSelector=labels, labels={"__ansible_vault": "y"}))
-    assert find_subject(client, REFERENCE)["spec"] == {"nodeSelector": {"app": "x"}, "labels": {}}
+    assert load_resource(client, REFERENCE)["spec"] == {"nodeSelector": {"app": "x"}, "labels": {}}
 
 
 def test_what_is_given_with_a_marker_is_refused(client):
     with pytest.raises(NimError, match=r"^spec\.labels\.__ansible_unsafe: keys that begin with"):
-        find_subject(client, stored(labels={"__ansible_unsafe": "y"}))
+        load_resource(client, stored(labels={"__ansible_unsafe": "y"}))
 
 
 def test_a_marker_where_no_rule_could_refuse_it_is_refused(client, cluster):
     cluster.put(PATH, stored(**with_picker(__ansible_unsafe="y", n=1)))
     with pytest.raises(NimError, match=r"plugins\[0\]\.parameters\.__ansible_unsafe: "):
-        find_subject(client, REFERENCE)
-    told = find_subject(client, REFERENCE, strict=False)
+        load_resource(client, REFERENCE)
+    told = load_resource(client, REFERENCE, strict=False)
     assert told["spec"] == with_picker(n=1)
 
 
 def test_a_marker_does_not_hold_up_a_deletion(client, cluster):
     deleted = cluster.put(PATH, stored(**with_picker(__ansible_unsafe="y")))
     deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert find_subject(client, REFERENCE)["spec"] == with_picker()
+    assert load_resource(client, REFERENCE)["spec"] == with_picker()
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"name": "llm"}, {"name": "llm", "namespace": 1}])
 def test_half_a_reference_is_an_error(client, metadata):
     with pytest.raises(NimError, match=r"^resource\.metadata\.(name|namespace): missing; set "):
-        find_subject(client, {"kind": "NIMService", "metadata": metadata})
+        load_resource(client, {"kind": "NIMService", "metadata": metadata})
 
 
 def open_fields(schema, path=""):

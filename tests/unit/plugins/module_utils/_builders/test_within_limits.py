@@ -10,9 +10,11 @@ import pytest
 import yaml
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
 from ansible_collections.nimops.nim.plugins.module_utils._builders.app import App
-from ansible_collections.nimops.nim.plugins.module_utils._builders.policy import read_switches
-from ansible_collections.nimops.nim.plugins.module_utils._builders.within_policy import (
-    within_policy,
+from ansible_collections.nimops.nim.plugins.module_utils._builders.tenant_limits import (
+    read_switches,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._builders.within_limits import (
+    within_limits,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child, Desired
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import Observed
@@ -31,7 +33,7 @@ def check(spec: Json, *children: Json, live: Json | None = None, **switches: str
         "kind": "Toy", "metadata": {"name": "a", "namespace": "ns", "uid": "u"}, "spec": spec,
     }  # fmt: skip
     wanted = Desired([Child(item) for item in children])
-    return within_policy(lambda _app: wanted)(App(resource, Observed(answers)))
+    return within_limits(lambda _app: wanted)(App(resource, Observed(answers)))
 
 
 def faults_of(spec: Json, *children: Json, **switches: str) -> list[str]:

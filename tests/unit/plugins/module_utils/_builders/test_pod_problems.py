@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_faults import (
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_problems import (
     describe,
     explain_pods,
     why_ended,

@@ -9,17 +9,17 @@ import typing as t
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._engine.sealed import (
+from ansible_collections.nimops.nim.plugins.module_utils._engine.secret_placeholders import (
     OTHER,
-    SealedText,
-    has_sealed,
-    seal,
-    unseal,
+    SecretPlaceholder,
+    has_placeholders,
+    insert_values,
+    replace_values,
 )
 
 Json = dict[str, t.Any]
 
-URL = SealedText("pg", "password", "postgresql://me:", "@pg:5432/db")
+URL = SecretPlaceholder("pg", "password", "postgresql://me:", "@pg:5432/db")
 
 
 def b64(value: bytes) -> str:
@@ -46,7 +46,7 @@ def find(password: bytes | None) -> t.Callable[[str], Json | None]:
     ],
 )
 def test_value_is_percent_encoded(password: bytes, shown: str) -> None:
-    found = unseal(secret(uri=URL.placeholder, plain="Zm9v"), find(password))["data"]
+    found = insert_values(secret(uri=URL.placeholder, plain="Zm9v"), find(password))["data"]
     assert base64.b64decode(found["uri"]).decode() == f"postgresql://me:{shown}@pg:5432/db"
     assert found["plain"] == "Zm9v"
 
@@ -63,7 +63,7 @@ def test_value_is_percent_encoded(password: bytes, shown: str) -> None:
 )
 def test_missing_value(live: Json | None, message: str) -> None:
     with pytest.raises(NimError) as error:
-        unseal(secret(uri=URL.placeholder), lambda _name: live)
+        insert_values(secret(uri=URL.placeholder), lambda _name: live)
     assert (str(error.value), error.value.reason) == (message, "SecretNotFound")
 
 
@@ -76,19 +76,19 @@ def test_placeholder_is_refused_by_any_api_server() -> None:
     for value in (URL.placeholder, OTHER):
         with pytest.raises(binascii.Error):
             base64.b64decode(value, validate=True)
-    assert SealedText.parse(URL.placeholder) == URL
+    assert SecretPlaceholder.parse(URL.placeholder) == URL
 
 
 @pytest.mark.parametrize("value", ["", "Zm9v", "<other>", "<generated>", None])
 def test_other_values_are_no_placeholders(value: t.Any) -> None:
-    assert SealedText.parse(value) is None
-    assert not has_sealed(secret(uri=value))
+    assert SecretPlaceholder.parse(value) is None
+    assert not has_placeholders(secret(uri=value))
 
 
 def test_only_secrets_have_placeholders() -> None:
-    assert has_sealed(secret(plain="Zm9v", uri=URL.placeholder))
-    assert not has_sealed(secret("ConfigMap", uri=URL.placeholder))
-    assert not has_sealed({"kind": "Secret"})
+    assert has_placeholders(secret(plain="Zm9v", uri=URL.placeholder))
+    assert not has_placeholders(secret("ConfigMap", uri=URL.placeholder))
+    assert not has_placeholders({"kind": "Secret"})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_only_secrets_have_placeholders() -> None:
     ],
 )
 def test_live_secret_shows_no_value(live: bytes, password: bytes | None, shown: str) -> None:
-    found = seal(secret(uri=b64(live)), {"uri": URL.placeholder}, find(password))
+    found = replace_values(secret(uri=b64(live)), {"uri": URL.placeholder}, find(password))
     assert found["data"] == {"uri": shown}
 
 
@@ -111,7 +111,7 @@ def test_neither_other_keys_nor_annotations_are_shown() -> None:
     live = secret(uri=URL.placeholder, more="Zm9v") | {
         "metadata": {"name": "x", "uid": "u", "annotations": {"last-applied": "s3cr3t"}}
     }
-    found = seal(live, {"uri": URL.placeholder}, find(b"p"))
+    found = replace_values(live, {"uri": URL.placeholder}, find(b"p"))
     assert found == {
         "kind": "Secret",
         "metadata": {"name": "x", "uid": "u"},

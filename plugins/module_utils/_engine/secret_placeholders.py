@@ -26,7 +26,7 @@ OTHER = "<other>"
 
 
 @dataclass(frozen=True)
-class SealedText:
+class SecretPlaceholder:
     """A text around the percent-encoded value of a ``key`` of a Secret in the same namespace."""
 
     secret: str
@@ -40,7 +40,7 @@ class SealedText:
         return f"{_OPEN}{json.dumps(asdict(self))}{_CLOSE}"
 
     @classmethod
-    def parse(cls, value: t.Any) -> SealedText | None:
+    def parse(cls, value: t.Any) -> SecretPlaceholder | None:
         """What a value in a manifest's `data` stands for; None if it is a value as such."""
         text = str(value)
         if not text.startswith(f"{_OPEN}{{") or not text.endswith(_CLOSE):
@@ -60,24 +60,28 @@ class SealedText:
         return base64.b64encode(f"{self.before}{value}{self.after}".encode()).decode()
 
 
-def has_sealed(manifest: Fields) -> bool:
+def has_placeholders(manifest: Fields) -> bool:
     """Whether an object has a value that only the writer inserts."""
     return manifest.get("kind") == "Secret" and any(
-        SealedText.parse(value) for value in (manifest.get("data") or {}).values()
+        SecretPlaceholder.parse(value) for value in (manifest.get("data") or {}).values()
     )
 
 
-def unseal(manifest: dict[str, t.Any], find: t.Callable[[str], Fields | None]) -> dict[str, t.Any]:
+def insert_values(
+    manifest: dict[str, t.Any], find: t.Callable[[str], Fields | None]
+) -> dict[str, t.Any]:
     """The Secret to write; NimError if a value is missing. ``find``: a Secret by its name."""
     return manifest | {
         "data": {
-            key: sealed.fill(find(sealed.secret)) if (sealed := SealedText.parse(value)) else value
+            key: sealed.fill(find(sealed.secret))
+            if (sealed := SecretPlaceholder.parse(value))
+            else value
             for key, value in manifest["data"].items()
         }
     }
 
 
-def seal(
+def replace_values(
     live: dict[str, t.Any], wanted: t.Mapping[str, str], find: t.Callable[[str], Fields | None]
 ) -> dict[str, t.Any]:
     """A live Secret without its values: each is the placeholder that it is made by, or `OTHER`.
@@ -86,7 +90,7 @@ def seal(
     """
 
     def shown(key: str, value: str) -> str:
-        sealed = SealedText.parse(wanted.get(key, ""))
+        sealed = SecretPlaceholder.parse(wanted.get(key, ""))
         if value == wanted.get(key):
             return value
         try:

@@ -14,17 +14,17 @@ from .._engine.api_resources import KINDS
 from .._engine.desired import Child, Desired
 from .app import App
 from .expose import BACKEND_FIELDS, PICKER_FIELD
-from .policy import (
+from .tenant_limits import (
     EXPOSED_SERVICES,
     POD_LABELS,
     PROBE_HOSTS,
     forbids_root,
     is_restricted,
-    name_faults,
+    name_violations,
     refuse,
-    security_faults,
+    security_violations,
 )
-from .traffic import traffic_faults
+from .traffic import traffic_violations
 from .without_root import without_root
 
 AppT = t.TypeVar("AppT", bound=App)
@@ -34,14 +34,14 @@ _OPAQUE = f"{PICKER_FIELD}.config"
 """A text for a program, for us."""
 
 
-def within_policy(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
+def within_limits(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
     """Decorates `desired` of a kind that makes pods: NimError if it wants what is forbidden.
 
     Where the operator forbids root, the pods that it wants have no way to become root.
     """
 
     @functools.wraps(desired)
-    def wanted_within_policy(app: AppT) -> Desired:
+    def wanted_within_limits(app: AppT) -> Desired:
         wanted = desired(app)
         refuse(_faults(app, wanted))
         if not forbids_root(app.observed):
@@ -50,22 +50,22 @@ def within_policy(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], De
             wanted, children=[without_root(item, _live(app, item)) for item in wanted.children]
         )
 
-    return wanted_within_policy
+    return wanted_within_limits
 
 
 def _faults(app: App, wanted: Desired) -> list[str]:
     faults = []
     if forbids_root(app.observed):
         for field, security in _contexts(app.resource["spec"]):
-            faults += security_faults(app.observed, field, security)
+            faults += security_violations(app.observed, field, security)
     if is_restricted(app.observed, PROBE_HOSTS):
         for field, host in _probe_hosts(app.resource["spec"]):
-            faults += name_faults(app.observed, PROBE_HOSTS, field, host)
+            faults += name_violations(app.observed, PROBE_HOSTS, field, host)
     if is_restricted(app.observed, EXPOSED_SERVICES):
-        faults += _exposure_faults(app, wanted)
+        faults += _exposure_violations(app, wanted)
     if is_restricted(app.observed, POD_LABELS):
         for child in wanted.children:
-            faults += traffic_faults(app, child.manifest)
+            faults += traffic_violations(app, child.manifest)
     return list(dict.fromkeys(faults))
 
 
@@ -103,7 +103,7 @@ def _probe_hosts(spec: Fields) -> list[tuple[str, str]]:
     ]
 
 
-def _exposure_faults(app: App, wanted: Desired) -> list[str]:
+def _exposure_violations(app: App, wanted: Desired) -> list[str]:
     """Why Services of others, or what else may be behind an Ingress or a route, are forbidden."""
     own = {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
     found: dict[str, None] = {}
@@ -114,7 +114,7 @@ def _exposure_faults(app: App, wanted: Desired) -> list[str]:
             if backend.is_near and ((kind, name) in own or app.controls(app.live(kind, name))):
                 continue
             found |= dict.fromkeys(
-                name_faults(app.observed, EXPOSED_SERVICES, field, backend.shown)
+                name_violations(app.observed, EXPOSED_SERVICES, field, backend.shown)
             )
     return list(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._base.errors import NimError
-from ansible_collections.nimops.nim.plugins.module_utils._builders.names import (
+from ansible_collections.nimops.nim.plugins.module_utils._builders.name_rules import (
     MAX_LABEL,
     check_name,
 )

@@ -23,7 +23,7 @@ _RECENT_SECONDS = 120
 _KEPT_SECONDS = 600
 
 
-def report_rival(
+def report_competing_operator(
     resource: Json, answers: t.Mapping[str, t.Any], assessment: Assessment, now: datetime
 ) -> Assessment:
     """The assessment with the condition `Contested`, and an event when it begins.
@@ -31,7 +31,10 @@ def report_rival(
     The condition stays for ten minutes, so that operators that take turns do not make it flap.
     """
     conditions = assessment.status.get("conditions") or []
-    told, message = find_condition(conditions, CONTESTED), find_rival(resource, answers, now)
+    told, message = (
+        find_condition(conditions, CONTESTED),
+        find_competing_write(resource, answers, now),
+    )
     events = list(assessment.events)
     if told:
         since = told.get("lastTransitionTime")
@@ -47,7 +50,7 @@ def report_rival(
     return replace(assessment, status=status, events=events)
 
 
-def find_rival(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) -> str:
+def find_competing_write(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) -> str:
     """What another operator has just written that we had applied before; empty if nothing."""
     for live in answers.values():
         if not isinstance(live, dict) or "metadata" not in live:

@@ -7,11 +7,11 @@ import os
 import time
 
 import pytest
-from ansible_collections.nimops.nim.plugins.module_utils._cluster.recall import (
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.shared_cache import (
     FOLDER_VARIABLE,
     SECONDS,
-    recall,
-    recall_fact,
+    shared_answer,
+    shared_fact,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.observed import tanzu_reads
 from ansible_collections.nimops.nim.plugins.module_utils._engine.reads import ReadChild
@@ -40,56 +40,56 @@ def folder(tmp_path, monkeypatch):
 
 def test_an_answer_about_the_cluster_holds_for_the_next_pass(folder):
     asked = Asked([NODE], [])
-    assert [recall(READ, asked), recall(READ, asked)] == [[NODE], [NODE]]
+    assert [shared_answer(READ, asked), shared_answer(READ, asked)] == [[NODE], [NODE]]
     assert asked.reads == [READ]
-    assert recall(OTHER, asked) == []
+    assert shared_answer(OTHER, asked) == []
     (file, _other) = sorted(folder.iterdir(), key=lambda item: item.stat().st_size, reverse=True)
     assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_it_does_not_hold_for_ever(folder):
     asked = Asked([NODE], [])
-    recall(READ, asked)
+    shared_answer(READ, asked)
     (file,) = folder.iterdir()
     then = file.stat().st_mtime - SECONDS - 1
     os.utime(file, (then, then))
-    assert [recall(READ, asked), recall(READ, asked)] == [[], []]
+    assert [shared_answer(READ, asked), shared_answer(READ, asked)] == [[], []]
     assert len(asked.reads) == 2
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
 def test_a_broken_file_is_asked_for_again(folder, text):
-    recall(READ, Asked([]))
+    shared_answer(READ, Asked([]))
     (file,) = folder.iterdir()
     file.write_text(text)
-    assert recall(READ, Asked([NODE])) == [NODE]
+    assert shared_answer(READ, Asked([NODE])) == [NODE]
 
 
 def test_a_folder_that_is_gone_or_not_there_changes_nothing(folder, monkeypatch):
     folder.rmdir()
-    assert recall(READ, Asked([NODE])) == [NODE]
+    assert shared_answer(READ, Asked([NODE])) == [NODE]
     monkeypatch.delenv(FOLDER_VARIABLE)
-    assert recall(READ, Asked([])) == []
+    assert shared_answer(READ, Asked([])) == []
 
 
 def test_what_belongs_to_one_resource_is_asked_each_time(folder):
     asked = Asked(None, {"kind": "Service"})
     read = ReadChild("Service", "nim", "llm")
-    assert [recall(read, asked), recall(read, asked)] == [None, {"kind": "Service"}]
+    assert [shared_answer(read, asked), shared_answer(read, asked)] == [None, {"kind": "Service"}]
     assert list(folder.iterdir()) == []
 
 
 def test_a_fact_is_asked_until_it_is_so_and_holds_when_it_has_settled(folder):
     """Else the first child of a kind, Ready while its watch began, was awaited for 30 s."""
     asked = iter([False, True])
-    assert [recall_fact("a", lambda: next(asked)) for _ in range(3)] == [False, False, False]
+    assert [shared_fact("a", lambda: next(asked)) for _ in range(3)] == [False, False, False]
     (file,) = folder.iterdir()
     os.utime(file, (time.time() - 5, time.time() - 5))
-    assert recall_fact("a", lambda: next(asked)) is True
-    assert recall_fact("b", lambda: False) is False
+    assert shared_fact("a", lambda: next(asked)) is True
+    assert shared_fact("b", lambda: False) is False
 
 
 def test_without_a_folder_a_fact_is_asked_each_time(monkeypatch):
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     asked = iter([True, False])
-    assert [recall_fact("a", lambda: next(asked)) for _ in range(2)] == [True, False]
+    assert [shared_fact("a", lambda: next(asked)) for _ in range(2)] == [True, False]
