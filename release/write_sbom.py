@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turn a list of components (stdin) into a valid CycloneDX document (stdout).
 
-Runs on the Python of requirements/release.txt, which has CycloneDX's own library. --check FILE
-only validates a document. Nothing in it is random, and its time is that of the image.
+Runs on the Python of requirements/release.txt, which includes CycloneDX's library. --check FILE
+only validates a document. The output is reproducible: no random IDs, and the time of the image.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIBRARY = "cyclonedx-python-lib"
 
 
 def to_component(entry: dict[str, Any]) -> Component:
-    """Return a component of the list; its package URL is also its reference."""
+    """Return the component of a list entry; its package URL is also its reference."""
     qualifiers = {"arch": entry["arch"]} if entry["arch"] else {}
     number = entry["version"]
     if entry["kind"] == "rpm" and ":" in number:
@@ -55,7 +55,7 @@ def to_component(entry: dict[str, Any]) -> Component:
 
 
 def to_licenses(names: Sequence[str]) -> list[License]:
-    """Return licenses; one alone may be an expression, which the schema forbids beside others."""
+    """Return licenses; the schema allows an expression only as the sole entry."""
     factory = LicenseFactory()
     if len(names) == 1:
         return [factory.make_from_string(names[0])]
@@ -90,9 +90,9 @@ def to_document(given: dict[str, Any]) -> str:
 
 
 def check(text: str, name: str) -> None:
-    """Exit with what is wrong, unless it is valid."""
+    """Exit with the errors of an invalid document."""
     if error := JsonStrictValidator(SchemaVersion.V1_6).validate_str(text):
-        raise SystemExit(f"{name}: is no valid CycloneDX document: {error}")
+        raise SystemExit(f"{name}: is not a valid CycloneDX document: {error}")
 
 
 def main() -> None:

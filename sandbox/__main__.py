@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Entry of `python3 sandbox`: see nimops_sandbox.cli."""
+"""Entry point of `python3 sandbox`: see nimops_sandbox.cli."""
 
 from __future__ import annotations
 

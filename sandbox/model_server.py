@@ -14,7 +14,7 @@ models    (default) a list with one model
 metadata  404 on /v1/models, the name in /v1/metadata
 error     503 on everything
 garbage   200 with text that is not JSON
-hang      takes the question and does not answer for minutes
+hang      accepts the request and does not answer for minutes
 off       nothing listens
 """
 
@@ -63,7 +63,7 @@ def answer_to(mode: str, path: str, model: str) -> Answer:
 
 
 def addresses_of(service: Service) -> list[Address]:
-    """Where to listen for a Service: on its api port, if its cluster IP is a loopback address."""
+    """The address to listen on for a Service: its api port, if its cluster IP is on loopback."""
     address = service["spec"].get("clusterIP") or ""
     try:
         if not ipaddress.ip_address(address).is_loopback:
@@ -95,13 +95,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: t.Any) -> None:  # noqa: A002 the base class's name
-        """Quiet: a line for each request is useless."""
+        """Log nothing: a line per request is useless."""
 
 
 class Models:
-    """The servers that are up, by address.
+    """The running servers, by address.
 
-    One thread waits for all of them: thousands that wake up now and then keep a core busy.
+    A single thread waits for all of them: thousands of threads would keep a core busy.
     """
 
     def __init__(self, model: str) -> None:
@@ -160,7 +160,7 @@ class Models:
             server.server_close()
 
 
-# In pages, kubectl would print lists as if they were events.
+# With pagination, kubectl would print lists as if they were events.
 GET_SERVICES = [
     "kubectl", "get", "services", "--all-namespaces", "--chunk-size=0", "--selector", SELECTOR,
 ]  # fmt: skip
@@ -182,7 +182,7 @@ def watch_services() -> t.Iterator[dict[str, t.Any]]:
 
 
 def has_cluster(environ: t.Mapping[str, str]) -> bool:
-    """Whether the kubeconfig exists: only then can the API server come back."""
+    """Whether the kubeconfig exists; without it, the API server will not return."""
     default = Path(environ.get("HOME", "/")) / ".kube" / "config"
     paths = environ.get("KUBECONFIG", "").split(os.pathsep)
     return any(Path(path).is_file() for path in paths if path) or (
@@ -197,7 +197,7 @@ def follow_services(
     watch: t.Callable[[], t.Iterable[dict[str, t.Any]]],
     sleep: t.Callable[[float], None],
 ) -> None:
-    """Watch as long as the cluster exists; restart an ended watch, with growing delays."""
+    """Watch as long as the cluster exists; restart an ended watch, with back-off."""
     pause = FIRST_PAUSE
     while exists():
         if (services := list_all()) is not None:
@@ -214,7 +214,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", default=DEFAULT_MODEL, help="the name to answer with")
+    parser.add_argument("--model", default=DEFAULT_MODEL, help="the model name in answers")
     models = Models(parser.parse_args().model)
     try:
         follow_services(

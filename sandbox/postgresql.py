@@ -7,8 +7,8 @@
     python sandbox/postgresql.py down    stop it, and remove its data
 
 Only 127.0.0.1 may connect, and only with a password. The server is described in
-$SANDBOX_DIR/postgresql; as PostgreSQL refuses root, and root's folders are closed to others, its
-programs and data are then in a temporary folder and belong to the user nobody.
+$SANDBOX_DIR/postgresql. PostgreSQL refuses to run as root, and other users cannot read root's
+folders. So for root, its programs and data are in a temporary folder owned by the user nobody.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Json = dict[str, t.Any]
 
 @dataclass(frozen=True)
 class Server:
-    """A started server. folder: with its data, removed in the end."""
+    """A started server. folder: with its data; `down` removes it."""
 
     process: Process
     folder: str
@@ -53,7 +53,7 @@ class Server:
 
     @property
     def connection(self) -> Json:
-        """How to connect to it, in libpq's words."""
+        """The connection parameters, under libpq's names."""
         return {
             "host": HOST,
             "port": self.port,
@@ -82,18 +82,18 @@ def up(home: Path) -> Server:
 
 
 def down(home: Path) -> None:
-    """Stop the server and remove its data; nothing, if there is none."""
+    """Stop the server, if there is one, and remove its data."""
     server = load(home)
     if server is None:
         return
-    # SIGTERM lets clients finish; SIGKILL, which follows, costs only data that goes anyway.
+    # SIGTERM lets clients finish; a later SIGKILL only loses data that is removed anyway.
     stop([server.process], _STOP_SECONDS)
     shutil.rmtree(server.folder, ignore_errors=True)
     shutil.rmtree(home)
 
 
 def load(home: Path) -> Server | None:
-    """What was started, None if nothing was."""
+    """The started server, or None."""
     try:
         fields = json.loads((home / "server.json").read_text())
         return Server(**fields | {"process": Process(**fields["process"])})
@@ -113,7 +113,7 @@ def find_programs() -> Path:
         package.glob("pginstall*"), key=lambda it: int(it.name.removeprefix("pginstall") or 0)
     )
     if not versions:
-        raise SetupError(f"{package} has no server: is it of a version that this does not know?")
+        raise SetupError(f"{package} has no server: its version may not be supported")
     return versions[-1]
 
 
@@ -148,12 +148,12 @@ def _start(programs: Path, folder: Path) -> Server:
     process = identify(child.pid)
     if process is None:
         raise SandboxError(f"PostgreSQL ended: {log.read_text()}")
-    child.returncode = 0  # it outlives this program
+    child.returncode = 0  # outlives this program
     return Server(process, str(folder), port, password)
 
 
 def _copy_programs(programs: Path, folder: Path) -> Path:
-    """A copy that others than root can reach, wherever the package is."""
+    """A copy of the programs that is accessible to users other than root."""
     place = folder / "programs"
     shutil.copytree(programs, place / PACKAGE / programs.name, symlinks=True)
     # The libraries of a repaired wheel are beside its package.

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Archives that only depend on their content, not on when, where and by whom they are made."""
+"""Reproducible archives, independent of the time, machine and user of the build."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pack(
 ) -> bytes:
     """Return a .tar.gz, with the files in the order of their paths after those named first.
 
-    Modes are those of a file that anyone may read, unless given; a name that ends in / is a folder.
+    The default mode is world-readable; a name that ends in / is a folder.
     """
     order = [*first, *sorted(set(files) - set(first))]
     inner = io.BytesIO()
@@ -43,7 +43,7 @@ def pack(
 
 
 def repack_collection(tarball: bytes, epoch: int) -> bytes:
-    """Return a collection's tarball with its lists sorted: Ansible writes them as the disk does."""
+    """Return a collection's tarball with sorted lists: Ansible writes them in disk order."""
     files, modes = _unpack(tarball)
     listed = json.loads(files["FILES.json"])
     listed["files"].sort(key=lambda entry: entry["name"])
@@ -60,7 +60,7 @@ def _unpack(tarball: bytes) -> tuple[dict[str, bytes], dict[str, int]]:
     with tarfile.open(fileobj=io.BytesIO(tarball)) as archive:
         for member in archive:
             content = archive.extractfile(member)
-            # Ansible wants each folder that FILES.json lists.
+            # Ansible requires every folder that FILES.json lists.
             name = f"{member.name}/" if content is None else member.name
             files[name] = content.read() if content else b""
             modes[name] = 0o755 if content is None or member.mode & 0o100 else 0o644
@@ -72,7 +72,7 @@ def _to_json(item: object) -> bytes:
 
 
 def checksums(folder: Path) -> str:
-    """Return what `sha256sum --check` reads, for all files of a folder."""
+    """Return the input of `sha256sum --check` for all files of a folder."""
     lines = []
     for name, path in find_files(folder).items():
         with path.open("rb") as file:

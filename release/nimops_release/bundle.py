@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The OLM bundle and a file-based catalog, made from what config/default builds to."""
+"""The OLM bundle and a file-based catalog, generated from the build of config/default."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHANNEL = "stable"
 KUBERNETES = "1.30.0"
 STATIC = Path(__file__).resolve().parents[1] / "bundle"
 SHIPPED = ("Service", "PodDisruptionBudget", "NetworkPolicy")
-"""kinds of objects that a bundle has beside CRDs and the users' ClusterRoles"""
+"""kinds in a bundle, besides CRDs and the users' ClusterRoles"""
 _EXAMPLES = ("apps_*.yaml", "nemo_*.yaml")
 """samples, one for each kind"""
 _MEDIA = {
@@ -65,7 +65,7 @@ def _shipped(items: Sequence[Manifest]) -> list[Manifest]:
 
 
 def _localize(item: Manifest) -> Manifest:
-    """Leave out what OLM fills in: the namespace, and who manages the object."""
+    """Remove the fields that OLM sets: the namespace and the managed-by label."""
     changed = copy.deepcopy(item)
     changed["metadata"].pop("namespace", None)
     changed["metadata"].get("labels", {}).pop("app.kubernetes.io/managed-by", None)
@@ -123,7 +123,7 @@ def make_csv(project: Project, items: Sequence[Manifest]) -> Manifest:
             "links": [{"name": "Documentation", "url": galaxy["documentation"]}],
             "icon": [{"base64data": icon, "mediatype": "image/svg+xml"}],
             "customresourcedefinitions": {"owned": _owned(items)},
-            # WATCH_NAMESPACE gets the namespaces of the OperatorGroup.
+            # WATCH_NAMESPACE is set to the namespaces of the OperatorGroup.
             "installModes": [
                 {"type": mode, "supported": True}
                 for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
@@ -147,7 +147,7 @@ def make_csv(project: Project, items: Sequence[Manifest]) -> Manifest:
 
 
 def make_deployment(items: Sequence[Manifest]) -> Manifest:
-    """Return the Deployment, which serves the namespaces of the OperatorGroup."""
+    """Return the Deployment, configured for the namespaces of the OperatorGroup."""
     deployment = _localize(manager_of(items))
     [container] = deployment["spec"]["template"]["spec"]["containers"]
     target = {"fieldRef": {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}}
@@ -163,8 +163,8 @@ def make_deployment(items: Sequence[Manifest]) -> Manifest:
 def _permissions(items: Sequence[Manifest]) -> dict[str, Any]:
     """Return the rules of the operator.
 
-    OLM grants `permissions` in the namespaces of the OperatorGroup and the operator's own, so this
-    is what is bound in all namespaces by default, as long as no resource is cluster-scoped.
+    OLM grants `permissions` in the namespaces of the OperatorGroup and in the operator's own. So
+    these are the rules bound in all namespaces by default, if no resource is cluster-scoped.
     """
     outside = by_key(items)["ClusterRole", "nimops-node-role"]
     inside = [role for role in _operator_roles(items) if role is not outside]
@@ -216,5 +216,5 @@ def catalog_text(project: Project, bundle: Path) -> str:
     rendered["relatedImages"].append({"name": "", "image": rendered["image"]})
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "catalog.yaml").write_text(to_yaml_stream([package, channel, rendered]))
-        # Metadata instead of whole objects, which only a bundle with an image can have.
+        # Metadata instead of complete objects, which are only allowed in a bundle with an image.
         return run_program("opm", "render", folder, "--migrate", "--output=yaml")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Helm chart, made from what config/default and its overlays build to."""
+"""The Helm chart, generated from the builds of config/default and its overlays."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ _FILES = {
     "PodDisruptionBudget": "pod_disruption_budget",
     "ServiceMonitor": "service_monitor",
 }
-"""the template of each kind; all others are RBAC"""
+"""template by kind; the other kinds are RBAC"""
 _SWITCHES = {
     "CustomResourceDefinition": "crds.install",
     "NetworkPolicy": "networkPolicy.enabled",
     "ServiceMonitor": "serviceMonitor.enabled",
 }
-"""the value that a kind of objects depends on"""
+"""the value that determines whether a kind is rendered"""
 
 
 class Chart:
-    """One chart. Overlays say what a value changes, so that each change has one source."""
+    """The chart. Overlays define the effect of a value, so that each effect has one source."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -103,13 +103,13 @@ class Chart:
             f"| `{item.path}` | `{json.dumps(item.default)}` | {item.doc} |\n" for item in listed
         )
         return (
-            f"# {NAME}\n\nThe operator of nimops.nim. How to install, upgrade and uninstall it: "
+            f"# {NAME}\n\nThe operator of nimops.nim. To install, upgrade and uninstall it, see "
             f"{self._project.galaxy['documentation']}/operate/install.md.\n\n"
             f"| value | default | meaning |\n|---|---|---|\n{rows}"
         )
 
     def _fill(self, name: str) -> str:
-        """Fill what comes from config/ into a file of release/chart."""
+        """Fill the values from config/ into a file of release/chart."""
         text = (STATIC / name).read_text()
         definitions = of_kind(self._base, "CustomResourceDefinition")
         [(group, version)] = {
@@ -146,14 +146,14 @@ class Chart:
         found: dict[str, str] = {}
         for item in self._objects():
             if item["kind"] == "Namespace":
-                # The release's; Helm creates it with --create-namespace.
+                # Helm creates the release's namespace with --create-namespace.
                 continue
             name = f"templates/{_FILES.get(item['kind'], 'rbac')}.yaml"
             found[name] = found.get(name, "") + self._template(item)
         return found
 
     def _objects(self) -> list[Manifest]:
-        """Return the objects of config/default, and those that only overlays have."""
+        """Return the objects of config/default, and the additional objects of overlays."""
         found = by_key(self._base)
         for name in ("namespaced", "prometheus", "gpu"):
             found |= {
@@ -170,7 +170,7 @@ class Chart:
         return text
 
     def _conditions(self, item: Manifest) -> list[str]:
-        """Return when an object is there."""
+        """Return the conditions under which an object is rendered."""
         key = key_of(item)
         found = []
         if key not in by_key(self._overlay("namespaced")):
@@ -186,7 +186,7 @@ class Chart:
         return found
 
     def _localize(self, item: Manifest) -> Manifest:
-        """Replace what kustomize fills in: the namespace, and who manages the object."""
+        """Replace the fields that kustomize sets: the namespace and the managed-by label."""
         watched = self._hooks.mark("{{ $namespace }}")
         places = {
             ("namespace", NAMESPACE): self._hooks.mark("{{ $.Release.Namespace }}"),
@@ -220,11 +220,11 @@ class Chart:
         return item
 
     def _hook_definition(self, item: Manifest) -> None:
-        # Without its definition, a resource is deleted, and with it a model.
+        # Deleting a definition deletes its resources, and with them models.
         item["metadata"].setdefault("annotations", {})["helm.sh/resource-policy"] = "keep"
 
     def _hook_role(self, item: Manifest) -> None:
-        # In some namespaces, it is a Role with the same rules.
+        # With watchNamespaces, a Role with the same rules in each namespace.
         if item["metadata"]["name"] == MANAGER_ROLE:
             less = {_target(rule): rule for rule in self._manager_rules("without-nemo")}
             item["rules"] = [
@@ -235,7 +235,7 @@ class Chart:
             ]
 
     def _manager_rules(self, overlay: str) -> list[dict[str, Any]]:
-        """Return what an overlay lets the operator do."""
+        """Return the operator's rules in an overlay."""
         rules: list[dict[str, Any]] = by_key(self._overlay(overlay))["ClusterRole", MANAGER_ROLE][
             "rules"
         ]
@@ -316,7 +316,7 @@ class Chart:
         return by_key(self._overlay("gpu")).keys() - by_key(self._base).keys()
 
     def _gpu_paths(self) -> list[str]:
-        """Return the paths of the custom resources that only config/overlays/gpu serves."""
+        """Return the paths of the custom resources that require config/overlays/gpu."""
         specs = [
             item["spec"]
             for item in of_kind(self._overlay("gpu"), "CustomResourceDefinition")
@@ -337,12 +337,12 @@ class Chart:
 
 
 def _target(rule: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what identifies a rule of RBAC: what it is about."""
+    """Return the identity of an RBAC rule: its API groups and resources."""
     return tuple(json.dumps(rule.get(name)) for name in ("apiGroups", "resources", "resourceNames"))
 
 
 def _choice(condition: str, items: Sequence[Any], others: Sequence[Any]) -> str:
-    """Return some items of a list, or others if the condition does not hold."""
+    """Return list items that depend on a condition."""
     otherwise = f"{{{{- else }}}}\n{to_yaml(others)}" if others else ""
     return guard(condition, f"{to_yaml(items)}{otherwise}")
 

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.output.mkdir(parents=True, exist_ok=True)
         options.run(Project(REPOSITORY), options)
     except (ReleaseError, OSError) as error:
-        _say(str(error))
+        _notify(str(error))
         return error.exit_code if isinstance(error, ReleaseError) else ReleaseError.exit_code
     return 0
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="release",
-        description="Make what users install, from config/ and the collection.",
+        description="Build what users install, from config/ and the collection.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,14 +53,14 @@ def _make_parser() -> argparse.ArgumentParser:
         (
             "admission",
             _make(releases.write_admission),
-            "write admission.yaml, the policies, which OLM cannot install",
+            "write admission.yaml: the admission policies, which OLM cannot install",
         ),
         ("chart", _make(releases.write_chart), "write the Helm chart"),
         ("bundle", _make(releases.write_bundle), "write the OLM bundle and a file-based catalog"),
         ("images", _make(releases.write_images), "write the list of images, for mirrors"),
-        ("all", _make_all, "write all parts of a release of this tree, with checksums"),
-        ("release", _release, "write a release of what is committed, from a copy of it"),
-        ("sign", _sign, "sign an image of a registry; print its name by digest"),
+        ("all", _make_all, "write all parts of a release from this tree, with checksums"),
+        ("release", _release, "write a release of the last commit, from a copy"),
+        ("sign", _sign, "sign an image in a registry; print its name by digest"),
         ("compatibility", _compatibility, "compare the CRDs with those of the last release"),
     ):
         command = commands.add_parser(name, help=text)
@@ -69,13 +69,17 @@ def _make_parser() -> argparse.ArgumentParser:
             command.add_argument("--version", required=True)
         if run in (_make_all, _release):
             command.add_argument(
-                "--without-image", action="store_true", help="make everything else, in seconds"
+                "--without-image",
+                action="store_true",
+                help="skip the image: build everything else, in seconds",
             )
         if run is _sign:
             command.add_argument("--image", required=True, metavar="REGISTRY/NAME:TAG")
             command.add_argument("--key", type=Path, required=True, metavar="FILE")
         if run is _compatibility:
-            command.add_argument("--since", metavar="REF", help="a commit to compare with instead")
+            command.add_argument(
+                "--since", metavar="REF", help="the commit to compare with instead"
+            )
     return parser
 
 
@@ -84,22 +88,22 @@ def _make(write: Callable[[Project, Path], None]) -> Command:
 
 
 def _make_all(project: Project, options: argparse.Namespace) -> None:
-    releases.make_all(project, options.output, not options.without_image, _say)
+    releases.make_all(project, options.output, not options.without_image, _notify)
 
 
 def _release(project: Project, options: argparse.Namespace) -> None:
     output = options.output.resolve()
-    releases.make_release(project.root, options.version, output, not options.without_image, _say)
+    releases.make_release(project.root, options.version, output, not options.without_image, _notify)
 
 
 def _sign(_project: Project, options: argparse.Namespace) -> None:
-    _say(f"looking up {options.image}, and signing it by its digest")
+    _notify(f"resolving {options.image}, and signing its digest")
     print(sign_image(options.image, options.key))
 
 
 def _compatibility(project: Project, options: argparse.Namespace) -> None:
-    _say(check_definitions(project, options.since))
+    _notify(check_definitions(project, options.since))
 
 
-def _say(text: str) -> None:
+def _notify(text: str) -> None:
     print(f"release: {text}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether resources that are stored under the CRDs of the last release are valid under today's."""
+"""Checks that resources stored under the last release's CRDs are valid under today's CRDs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .programs import find_program
 
 BASES = "config/crd/bases"
 CHECKS = Path(__file__).resolve().parents[1] / "crdify.yaml"
-# Tags are versions: those of Galaxy, with or without a v.
+# A tag is a Galaxy version, with or without a leading v.
 _RELEASE = re.compile(r"v?\d+\.\d+\.\d+$")
 
 
 def last_release(root: Path) -> str | None:
-    """Return the newest tag of a release that this commit comes after."""
+    """Return the newest release tag among the ancestors of this commit."""
     tags = _git(root, "tag", "--merged", "HEAD", "--sort=-version:refname").splitlines()
     return next((tag for tag in tags if _RELEASE.match(tag)), None)
 
@@ -33,12 +33,12 @@ def read_definitions(root: Path, ref: str) -> dict[str, str]:
 
 
 def compare(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Return what is incompatible, one message a CRD."""
+    """Return the incompatibilities, one message per CRD."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for name, text in old.items():
             if name not in new:
-                found.append(f"{name}: is gone, and with it all resources of its kind")
+                found.append(f"{name}: was removed, and with it all resources of its kind")
                 continue
             sides = (Path(folder, "old.yaml"), Path(folder, "new.yaml"))
             sides[0].write_text(text)
@@ -52,9 +52,9 @@ def compare(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def check_definitions(project: Project, since: str | None) -> str:
-    """Compare with a commit, by default the last release; return what was compared.
+    """Compare with a commit, by default the last release; return a summary.
 
-    Raises ReleaseError with what is incompatible.
+    Raises ReleaseError with the incompatibilities.
     """
     ref = since or last_release(project.root)
     if ref is None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 
 class ReleaseError(Exception):
-    """Something failed. The text says what, where, and what to do."""
+    """A failure. The text contains the problem, the place and a remedy."""
 
     exit_code = 1
 
 
 class SetupError(ReleaseError):
-    """Something that this needs is missing on the machine, or an argument is wrong."""
+    """A missing prerequisite on the machine, or a wrong argument."""
 
     exit_code = 2

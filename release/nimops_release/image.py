@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's image: its archive, what it stands on, what it contains."""
+"""The operator's image: its archive, base image and contents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .contents.finder import find_components
 from .contents.image import Image
 from .contents.licenses import recognize, to_table
 from .errors import ReleaseError, SetupError
-from .manifests import Project, Say
+from .manifests import Notify, Project
 
 ARCHIVE = "nim-operator-{}.tar"
 SBOM = "nim-operator-{}.cdx.json"
@@ -26,48 +26,48 @@ LICENSES = "LICENSES.csv"
 NOTES = "IMAGE.md"
 _BASE = "org.opencontainers.image.base"
 _STAND_IN = "nimops.nim.base"
-_HOW_TO_PIN = "BASE=name@sha256:… make release builds on exactly one"
+_HOW_TO_PIN = "BASE=name@sha256:… make release pins the base image"
 
 
-def write_image(project: Project, epoch: int, output: Path, say: Say) -> None:
-    """Write the archive of the image, its SBOM, the licenses of all that it contains, and notes."""
+def write_image(project: Project, epoch: int, output: Path, notify: Notify) -> None:
+    """Write the archive of the image, its SBOM, the licenses of its contents, and notes."""
     archive = output / ARCHIVE.format(project.version)
     shutil.move(build_image(project, epoch), archive)
     image = Image(archive)
-    say(f"the image stands on {describe_base(image.labels)}")
-    say("Write its SBOM and the list of licenses")
+    notify(f"the image is based on {describe_base(image.labels)}")
+    notify("Write its SBOM and the list of licenses")
     if unknown := write_contents(project, image, epoch, output):
         names = ", ".join(item.full_name for item in unknown)
-        say(f"{LICENSES} says `{UNKNOWN}` for {names}")
+        notify(f"{LICENSES} contains `{UNKNOWN}` for {names}")
     (output / NOTES).write_text(image_notes(project.version, image))
 
 
 def build_image(project: Project, epoch: int) -> Path:
-    """Build it; return its archive."""
+    """Build the image; return its archive."""
     command = [sys.executable, str(project.root / "hack/image"), "build"]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
     done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         error = SetupError if done.returncode == SetupError.exit_code else ReleaseError
-        raise error("the image could not be built: see above; WITHOUT_IMAGE=1 leaves it out")
+        raise error("the image could not be built: see above; WITHOUT_IMAGE=1 skips it")
     return Path(done.stdout.splitlines()[-1])
 
 
 def describe_base(labels: Mapping[str, str]) -> str:
-    """Say what an image stands on, and how to pin it if that may change."""
+    """Describe the base of an image, and how to pin a base that may change."""
     name = labels.get(f"{_BASE}.name", "an unknown base")
     if labels.get(_STAND_IN) == "stand-in":
         return (
-            f"a stand-in for the published base, made of packages of Debian and PyPI ({name}): "
-            f"for tests, not to be published. {_HOW_TO_PIN}"
+            f"a stand-in for the published base, built from Debian and PyPI packages ({name}): "
+            f"for tests only, do not publish it. {_HOW_TO_PIN}"
         )
     if digest := labels.get(f"{_BASE}.digest"):
         return f"{name}@{digest}"
-    return f"{name}, which may be another image tomorrow. {_HOW_TO_PIN}"
+    return f"{name}, a tag that may change. {_HOW_TO_PIN}"
 
 
 def image_notes(version: str, image: Image) -> str:
-    """Return what to know about the image before it is used."""
+    """Return the notes for users of the image."""
     archive, sbom = ARCHIVE.format(version), SBOM.format(version)
     return (
         f"# Image of nimops.nim {version}\n\n"
@@ -76,7 +76,7 @@ def image_notes(version: str, image: Image) -> str:
         f"| name | `{', '.join(image.names)}` |\n"
         f"| architecture | {image.config.get('architecture', UNKNOWN)} |\n"
         f"| configuration | `{image.config_digest}` |\n"
-        f"| stands on | {describe_base(image.labels)} |\n"
+        f"| base image | {describe_base(image.labels)} |\n"
         f"| contents | `{sbom}` (CycloneDX), `{LICENSES}` |\n\n"
         "How to publish, sign and verify it: docs/operate/install.md#verify.\n"
     )
@@ -108,7 +108,7 @@ def _to_entry(item: Component) -> dict[str, str | Sequence[str]]:
 
 
 def _write_sbom(components: str) -> str:
-    # Beside antsibull-changelog, the same lock has CycloneDX's library.
+    # CycloneDX's library is in the same lock file as antsibull-changelog.
     program = shutil.which("antsibull-changelog")
     if program is None:
         raise SetupError("antsibull-changelog is not on PATH: make release installs it")

@@ -18,8 +18,8 @@ from .manifests import LOADER, Project, manager_of
 _GOLDEN, _SAMPLES = "tests/golden/samples", "config/samples"
 
 WAIT_IMAGE = "busybox"
-"""The only image that the operator adds outside of the GPU stack: that of containers which wait for
-a database."""
+"""The only image that the operator adds outside the GPU stack, for containers that wait for a
+database."""
 
 _STACK_GROUP = "nvidia.com/"
 _ANY_SYSTEM = "<system>"
@@ -29,7 +29,7 @@ sys.path.insert(0, sys.argv[1])
 from module_utils._commands.images.images import stack_images
 json.dump([*stack_images(sys.argv[2:])], sys.stdout)
 """
-"""Asks the tree that is released, whichever collection is installed."""
+"""Reads the released tree, regardless of the installed collection."""
 
 
 def operator_images(project: Project) -> list[str]:
@@ -38,14 +38,14 @@ def operator_images(project: Project) -> list[str]:
 
 
 def rendered_images(project: Project) -> set[str]:
-    """Return the images of all objects that the samples become."""
+    """Return the images of all objects rendered from the samples."""
     return {image for item in _load(project, _GOLDEN) for image in find_images(item)}
 
 
 def sample_images(project: Project) -> set[str]:
-    """Return the images that the samples name, also those of jobs that services start.
+    """Return the images that the samples name, including those of jobs that services start.
 
-    Without the GPU stack, whose samples have the images of `stack_images`.
+    The GPU stack is excluded: its samples use the images of `stack_images`.
     """
     return {
         image
@@ -56,7 +56,7 @@ def sample_images(project: Project) -> set[str]:
 
 
 def stack_images(project: Project, system: str) -> list[str]:
-    """Return the images of a GPU stack that names none, for nodes with this operating system."""
+    """Return the default images of the GPU stack, for nodes with this operating system."""
     command = [sys.executable, "-B", "-c", _STACK, str(project.root / "plugins"), system]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -70,7 +70,7 @@ def _load(project: Project, folder: str) -> Iterator[Any]:
 
 
 def named_images(item: Any) -> Iterator[str]:
-    """Yield the images that a custom resource names, each as one text or in parts."""
+    """Yield the images that a custom resource names, as a string or in parts."""
     if isinstance(item, list):
         for child in item:
             yield from named_images(child)
@@ -99,7 +99,7 @@ def find_images(item: Any) -> Iterator[str]:
 
 
 def images_text(project: Project) -> str:
-    """Return the list, one image a line."""
+    """Return the list, one image per line."""
     own = "\n".join(operator_images(project))
     named = "\n".join(sorted(sample_images(project) - {WAIT_IMAGE}))
     stack = stack_images(project, _ANY_SYSTEM)
@@ -108,13 +108,13 @@ def images_text(project: Project) -> str:
     return (
         "# Images for a mirror. The operator runs:\n"
         f"{own}\n"
-        "# It adds one, for pods that wait for a database; NIMOPS_WAIT_IMAGE names another:\n"
+        "# It adds one for pods that wait for a database; to replace it, set NIMOPS_WAIT_IMAGE:\n"
         f"{WAIT_IMAGE}\n"
-        "# The GPU stack has these, where neither a ClusterPolicy nor the operator names others:\n"
+        "# Default images of the GPU stack, unless a ClusterPolicy or the operator names others:\n"
         f"{plain}\n"
         "# and these, one for each operating system of its nodes, such as ubuntu24.04; the\n"
         "# playbook nimops.nim.images lists those of your systems:\n"
         f"{built}\n"
-        "# Other images are those that custom resources name. In config/samples:\n"
+        "# Custom resources name all other images. In config/samples:\n"
         f"{named}\n"
     )

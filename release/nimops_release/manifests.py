@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The objects that config/ builds to, the one source of all ways to install."""
+"""The objects built from config/, the only source of all installation methods."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .errors import ReleaseError
 from .programs import find_program
 
 Manifest = dict[str, Any]
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 NAMESPACE = "nimops-system"
 """the namespace of config/default"""
 MANAGER = "nimops-controller-manager"
-"""the Deployment, and its ServiceAccount"""
+"""the name of the Deployment and of its ServiceAccount"""
 MANAGER_ROLE = "nimops-manager-role"
-"""the ClusterRole of the operator; a Role where it serves some namespaces"""
+"""the ClusterRole of the operator; a Role if it serves selected namespaces"""
 
 
 @dataclass(frozen=True)
 class Project:
-    """A checkout, or a copy of one."""
+    """A checkout, or a copy of a checkout."""
 
     root: Path
 
@@ -42,11 +42,11 @@ class Project:
     def version(self) -> str:
         return str(self.galaxy["version"])
 
-    # Nobody changes what it returns.
+    # Callers must not modify the result.
     @functools.cache  # noqa: B019 there is one project
     def build(self, folder: str) -> Sequence[Manifest]:
         """Return the objects of a kustomization below config/, in kustomize's order."""
-        # kustomize is part of kubectl, which the sandbox needs anyway.
+        # kustomize is built into kubectl, which the sandbox needs anyway.
         command = [str(find_program("kubectl")), "kustomize", str(self.root / "config" / folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -58,7 +58,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors, which Helm and OLM would not share between documents."""
+    """A dumper without anchors, which cannot be shared between documents."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         return True
@@ -75,7 +75,7 @@ _Dumper.add_representer(str, _represent_text)
 
 def to_yaml(item: Any) -> str:
     """Return one document, with keys in the given order."""
-    # A width beyond every line: folded text would be hard to compare.
+    # Unlimited width: folded text would be hard to compare.
     return yaml.dump(item, Dumper=_Dumper, sort_keys=False, width=1_000_000, allow_unicode=True)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that this calls: kubectl of PATH, others as the sandbox pins and builds them."""
+"""External programs: kubectl from PATH, others pinned and built by the sandbox."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ON_PATH = ("kubectl",)
 
 @functools.cache
 def find_program(name: str) -> Path:
-    """Return its path; the first time, building it can take minutes."""
+    """Return the path of a program; the first build can take minutes."""
     found = shutil.which(name) if name in ON_PATH else None
     return Path(found) if found else _build(name)
 
 
 def _build(name: str) -> Path:
     command = [sys.executable, str(REPOSITORY / "sandbox"), "build", name]
-    # Progress, and the reason of a failure, go to our stderr.
+    # Progress and errors go to our stderr.
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     for line in done.stdout.splitlines():
         program, _space, path = line.partition(" ")
@@ -35,9 +35,9 @@ def _build(name: str) -> Path:
 
 
 def run_program(name: str, *arguments: str, prompts: bool = False) -> str:
-    """Run it; return its output. Raises ReleaseError with what it said.
+    """Run a program; return its output. Raises ReleaseError with the output of a failure.
 
-    If it may ask for something, what it says goes to our stderr as it comes.
+    ``prompts``: the program may prompt, so its stderr is passed through.
     """
     command = [str(find_program(name)), *arguments]
     errors = None if prompts else subprocess.PIPE

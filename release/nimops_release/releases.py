@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A release: everything of one version, made in a copy of the committed tree."""
+"""A release: all artifacts of one version, built in a copy of the committed tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .compatibility import check_definitions
 from .errors import ReleaseError, SetupError
 from .image import write_image
 from .images import images_text
-from .manifests import NAMESPACE, Project, Say, of_kind, to_yaml_stream
+from .manifests import NAMESPACE, Notify, Project, of_kind, to_yaml_stream
 
 CHANGELOG = "CHANGELOG.rst"
 UPGRADE = {
@@ -33,12 +33,12 @@ UPGRADE = {
     "removed_features": "Removed",
     "known_issues": "Known issues",
 }
-"""sections of the changelog that matter to who upgrades"""
+"""sections of the changelog that matter for an upgrade"""
 POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 
 def write_files(files: dict[str, str], folder: Path) -> None:
-    """Write files into a folder, and remove whatever else it has."""
+    """Write files into a folder, and remove all other files."""
     if folder.exists():
         shutil.rmtree(folder)
     for name, text in files.items():
@@ -70,7 +70,7 @@ def write_chart(project: Project, output: Path) -> None:
 
 
 def pack_chart(project: Project, output: Path) -> None:
-    """Write the chart as one file."""
+    """Write the chart as an archive."""
     files = {f"{NAME}/{name}": text.encode() for name, text in Chart(project).files().items()}
     packed = pack(files, read_epoch(project.root), (f"{NAME}/Chart.yaml",))
     (output / f"{NAME}-{project.version}.tgz").write_bytes(packed)
@@ -90,7 +90,7 @@ def write_images(project: Project, output: Path) -> None:
 
 
 def write_collection(project: Project, output: Path) -> None:
-    """Write the collection as Galaxy wants it."""
+    """Write the collection in Galaxy's format."""
     made = project.root / "build"
     command = ["ansible-galaxy", "collection", "build", "--force", "--output-path", str(made)]
     run(command, project.root)
@@ -100,7 +100,7 @@ def write_collection(project: Project, output: Path) -> None:
 
 
 def write_notes(project: Project, output: Path) -> None:
-    """Write the changelog, and what to know before an upgrade."""
+    """Write the changelog and the upgrade notes."""
     shutil.copyfile(project.root / CHANGELOG, output / CHANGELOG)
     log = yaml.safe_load((project.root / "changelogs/changelog.yaml").read_text())
     changes = log["releases"][project.version]["changes"]
@@ -108,9 +108,9 @@ def write_notes(project: Project, output: Path) -> None:
 
 
 def upgrade_notes(version: str, changes: dict[str, Any]) -> str:
-    """Return the notes, from the sections of the changelog that matter for them."""
+    """Return the upgrade notes, from the relevant sections of the changelog."""
     text = f"# Upgrade to nimops.nim {version}\n\n"
-    text += "Models do not restart. How to: docs/operate/install.md#upgrade.\n"
+    text += "Models do not restart. Instructions: docs/operate/install.md#upgrade.\n"
     for section, title in UPGRADE.items():
         if entries := changes.get(section):
             text += f"\n## {title}\n\n" + "".join(f"- {entry}\n" for entry in entries)
@@ -126,55 +126,55 @@ MAKERS: tuple[Callable[[Project, Path], None], ...] = (
     write_collection,
     write_notes,
 )
-"""what makes each part of dist/ but the image; whatever else belongs to a release is one more"""
+"""the writers of all parts of dist/ except the image; add new parts here"""
 
 
-def make_release(root: Path, version: str, output: Path, with_image: bool, say: Say) -> None:
-    """Make everything of this version from what is committed; the checkout stays as it is."""
+def make_release(root: Path, version: str, output: Path, with_image: bool, notify: Notify) -> None:
+    """Build all artifacts of this version from the last commit; the checkout is not changed."""
     if run(["git", "status", "--porcelain"], root).strip():
-        say("changes that are not committed are left out")
-    # Ansible finds a collection by its path.
+        notify("uncommitted changes are ignored")
+    # Ansible locates a collection by its path.
     copy = root / "build/release/ansible_collections/nimops/nim"
     copy_committed(root, copy)
     script = [sys.executable, str(copy / "hack/generate_version.py"), "--set", version]
     run(script, copy)
-    say(check_definitions(Project(root), None))
+    notify(check_definitions(Project(root), None))
     write_changelog(copy, version, read_epoch(root))
     if output.exists():
         shutil.rmtree(output)
     command = [sys.executable, str(copy / "release"), "--output", str(output), "all"]
     run([*command, *([] if with_image else ["--without-image"])], copy)
-    say(f"{output}: {len(find_files(output))} files of {version}")
+    notify(f"{output}: {len(find_files(output))} files of {version}")
 
 
-def make_all(project: Project, output: Path, with_image: bool, say: Say) -> None:
-    """Make all parts, from this tree as it is."""
+def make_all(project: Project, output: Path, with_image: bool, notify: Notify) -> None:
+    """Build all parts from this tree."""
     for make in MAKERS:
-        say((make.__doc__ or "").partition("\n")[0].removesuffix("."))
+        notify((make.__doc__ or "").partition("\n")[0].removesuffix("."))
         make(project, output)
     if with_image:
-        say("Build the image")
-        write_image(project, read_epoch(project.root), output, say)
+        notify("Build the image")
+        write_image(project, read_epoch(project.root), output, notify)
     else:
-        say("without the image, its SBOM and licenses")
+        notify("skipping the image, its SBOM and licenses")
     (output / "SHA256SUMS").write_text(checksums(output))
 
 
 def copy_committed(root: Path, copy: Path) -> None:
-    """Replace a folder by the tree of the last commit."""
+    """Replace a folder with the tree of the last commit."""
     if copy.exists():
         shutil.rmtree(copy)
     copy.mkdir(parents=True)
     command = ["git", "-C", str(root), "archive", "--format=tar", "HEAD"]
     done = subprocess.run(command, capture_output=True, check=True)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        # Python has filters from 3.11.4 on; the archive is git's own.
+        # Extraction filters require Python 3.11.4; the archive comes from git.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(copy)
 
 
 def write_changelog(copy: Path, version: str, epoch: int) -> None:
-    """Turn the fragments into the changelog of this version."""
+    """Compile the fragments into the changelog of this version."""
     if shutil.which("antsibull-changelog") is None:
         raise SetupError("antsibull-changelog is not on PATH: make release installs it")
     day = time.strftime("%Y-%m-%d", time.gmtime(epoch))
@@ -183,7 +183,7 @@ def write_changelog(copy: Path, version: str, epoch: int) -> None:
 
 
 def read_epoch(root: Path) -> int:
-    """Return SOURCE_DATE_EPOCH, by default the time of the last commit."""
+    """Return SOURCE_DATE_EPOCH; by default, the time of the last commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if given and not given.isdecimal():
         raise SetupError(f"SOURCE_DATE_EPOCH={given}: must be a number of seconds")
@@ -191,7 +191,7 @@ def read_epoch(root: Path) -> int:
 
 
 def run(command: Sequence[str], folder: Path, environ: dict[str, str] | None = None) -> str:
-    """Run a command; return its output. Progress of a command goes to our stderr."""
+    """Run a command; return its output. Its progress goes to our stderr."""
     done = subprocess.run(
         command,
         cwd=folder,

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of images, made with a key: no transparency log and no other service is asked."""
+"""Key-based signatures of images, without a transparency log or any other service."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 from .errors import SetupError
 from .programs import run_program
 
-# Nobody is to change what it means: a tag after the registry's name.
+# A name that can change its meaning: a tag after the registry's name.
 _TAGGED = re.compile(r"[^/@]+(/[^/@:]+)+:[\w.-]+")
 _DIGEST = re.compile(r"[^/@]+(/[^/@]+)+@sha256:[0-9a-f]{64}")
 
 
 def sign_image(image: str, key: Path) -> str:
-    """Sign an image of a registry, and all of an index; return its name by digest.
+    """Sign an image in a registry, including all images of an index; return its name by digest.
 
-    cosign asks for the key's password, unless COSIGN_PASSWORD has it.
+    cosign prompts for the key's password, unless COSIGN_PASSWORD contains it.
     """
     if not key.is_file():
         raise SetupError(
-            f"KEY={key}: no such file; `cosign generate-key-pair` makes one, with a password"
+            f"KEY={key}: no such file; `cosign generate-key-pair` creates one, with a password"
         )
     pinned = pin(image)
     with tempfile.TemporaryDirectory() as folder:
-        # Without these two, cosign fetches the addresses of public services.
+        # Without these two options, cosign fetches the addresses of public services.
         services, roots = f"{folder}/services.json", f"{folder}/roots.json"
         run_program("cosign", "signing-config", "create", f"--out={services}")
         run_program("cosign", "trusted-root", "create", f"--out={roots}")
@@ -37,7 +37,7 @@ def sign_image(image: str, key: Path) -> str:
 
 
 def pin(image: str) -> str:
-    """Return the name of an image by digest; a tag is looked up."""
+    """Return the name of an image by digest; a tag is resolved."""
     if _DIGEST.fullmatch(image):
         return image
     if not _TAGGED.fullmatch(image):

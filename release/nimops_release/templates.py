@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Objects with hooks: marks in an object that become Helm's expressions in its text."""
+"""Objects with marks that are rendered as Helm expressions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"^(\s*)(?:- )?(HOOK\d{4})(?:: null)?$")
 
 
 class Hooks:
-    """Hands out marks and replaces them in the text."""
+    """Creates marks, and replaces them in the rendered text."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -24,14 +24,14 @@ class Hooks:
     def mark(self, text: str) -> str:
         """Return a mark to use as a scalar, a key without a value, or an item of a list.
 
-        As a key or an item, the text may have several lines, which get its indentation. @N@ is
-        the number of columns of that indentation, plus two for a scalar.
+        As a key or an item, the text may have several lines, which are indented like the mark.
+        @N@ is the width of that indentation, plus two for a scalar.
         """
         self._texts.append(text)
         return f"HOOK{len(self._texts) - 1:04}"
 
     def render(self, item: Manifest) -> str:
-        """Return the text of an object, with expressions in place of the marks."""
+        """Return the text of an object, with the marks replaced by expressions."""
         text = to_yaml(item)
         if "{{" in text:
             raise ReleaseError(
@@ -51,12 +51,12 @@ class Hooks:
 
 
 def guard(condition: str, text: str) -> str:
-    """Return a text that is only there if the condition holds."""
+    """Return a text that is only rendered if the condition holds."""
     return f"{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n"
 
 
 def map_scalars(item: Any, change: Callable[[str, Any], Any], key: str = "") -> Any:
-    """Return a copy in which `change(key, value)` has replaced every scalar."""
+    """Return a copy with every scalar replaced by `change(key, value)`."""
     if isinstance(item, dict):
         return {name: map_scalars(value, change, name) for name, value in item.items()}
     if isinstance(item, list):

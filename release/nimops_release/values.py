@@ -26,7 +26,7 @@ _OBJECTS = {"type": "array", "items": {"type": "object"}}
 
 @dataclass(frozen=True)
 class Value:
-    """One value. `example` is another than the default, that changes what the chart renders."""
+    """One value. `example`: a value other than the default that changes the rendered chart."""
 
     path: str
     default: Any
@@ -38,9 +38,9 @@ class Value:
 def list_values(
     project: Project, items: Sequence[Manifest], own_env: Iterable[str] = ()
 ) -> list[Value]:
-    """Return them all. What config/default sets is the default here.
+    """Return all values, with the settings of config/default as defaults.
 
-    ``own_env``: the variables that other values than `env` set.
+    ``own_env``: the variables that are set by values other than `env`.
     """
     deployment = manager_of(items)["spec"]
     [container] = deployment["template"]["spec"]["containers"]
@@ -53,36 +53,37 @@ def list_values(
             "replicas",
             deployment["replicas"],
             {"type": "integer", "minimum": 0},
-            "One is enough: models keep serving without it. A second one waits for the Lease.",
+            "One replica is enough (models keep serving while the operator is down); further "
+            "replicas are standbys.",
             2,
         ),
         Value(
             "resources",
             container["resources"],
             _MAP,
-            "Of the operator's container. More concurrent reconciles need more memory.",
+            "Resources of the operator's container. More concurrent reconciles need more memory.",
             {"limits": {"memory": "3Gi"}},
         ),
         Value(
             "maxConcurrentReconciles",
             int(parallel),
             {"type": "integer", "minimum": 1},
-            "Per kind.",
+            "Concurrent reconciles per kind.",
             2,
         ),
         Value(
             "leaderElection.enabled",
             True,
             {"type": "boolean"},
-            "False: without a Lease, for one replica only; an update stops the old pod before it "
-            "starts the new one. Never install a second operator, or NVIDIA's, beside it.",
+            "False: run without a Lease, with one replica only; an update stops the old pod before "
+            "it starts the new one. Never install another operator, such as NVIDIA's, beside it.",
             False,
         ),
         Value(
             "watchNamespaces",
             [],
             {"type": "array", "items": _NAME, "uniqueItems": True},
-            "The namespaces to serve, which must exist: the operator then only has a Role in each "
+            "The namespaces to serve, which must exist: the operator then only gets a Role in each "
             "(docs/operate/rbac.md). Empty: all namespaces.",
             ["nim"],
         ),
@@ -90,33 +91,33 @@ def list_values(
             "hardened",
             False,
             {"type": "boolean"},
-            "Forbid what tenants rarely need (docs/operate/install.md#hardened). `env` can allow "
-            "single things again, and `nemo.enabled` the NeMo services.",
+            "Forbid features that tenants rarely need (docs/operate/install.md#hardened). `env` can"
+            " allow individual features again, and `nemo.enabled` the NeMo services.",
             True,
         ),
         Value(
             "nemo.enabled",
             None,
             {"type": ["boolean", "null"]},
-            "Serve the NeMo services. False takes away the permissions that only they need; their "
+            "Serve the NeMo services. False removes the permissions that only they need; their "
             "CRDs, their resources and their pods stay (docs/operate/install.md#nemo-services). "
-            "Null: true, but false with `hardened`.",
+            "Null: true, or false with `hardened`.",
             False,
         ),
         Value(
             "gpu.enabled",
             False,
             {"type": "boolean"},
-            "Serve ClusterPolicies, too: the driver and all else that nodes need to offer GPUs "
-            "(docs/user/gpu/README.md). Their CRD and the permissions come with it. Not with "
-            "`watchNamespaces`, and not beside NVIDIA's GPU operator.",
+            "Also serve ClusterPolicies: the driver and everything else that nodes need for GPUs "
+            "(docs/user/gpu/README.md). Installs their CRD and permissions. Not possible with "
+            "`watchNamespaces` or alongside NVIDIA's GPU operator.",
             True,
         ),
         Value(
             "gpu.namespace",
             "",
             {"type": "string", "pattern": "^([a-z0-9]([a-z0-9-]*[a-z0-9])?)?$"},
-            "The namespace of the driver and all else, which must exist; by default that of the "
+            "The existing namespace of the driver and the other components; by default that of the "
             "operator.",
             "gpu-operator-resources",
         ),
@@ -124,15 +125,15 @@ def list_values(
             "env",
             {},
             _variables_schema(project, own),
-            f"Environment of the operator, as text: {VARIABLES} lists the variables. Others, "
-            "such as HTTPS_PROXY, are passed on too.",
+            f"Environment variables of the operator, as strings: see {VARIABLES}. Other variables, "
+            "such as HTTPS_PROXY, are passed on as well.",
             {"HTTPS_PROXY": "http://proxy.example.com:3128"},
         ),
         Value(
             "crds.install",
             True,
             {"type": "boolean"},
-            "Install and upgrade the CRDs. `helm uninstall` always keeps them, and with them all "
+            "Install and upgrade the CRDs. `helm uninstall` always keeps them, along with all "
             "custom resources and models.",
             False,
         ),
@@ -140,7 +141,7 @@ def list_values(
             "networkPolicy.enabled",
             True,
             {"type": "boolean"},
-            "Limit who reaches the metrics, and where the operator connects to.",
+            "Limit access to the metrics, and the operator's outgoing connections.",
             False,
         ),
         *_monitor_values(),
@@ -154,29 +155,35 @@ def _image_values(repository: str) -> list[Value]:
             "image.repository",
             repository,
             {"type": "string", "minLength": 1},
-            "The operator's image: build and push it as docs/operate/install.md says.",
+            "The operator's image: to build and push it, see docs/operate/install.md.",
             "registry.example.com/operator",
         ),
-        Value("image.tag", "", {"type": "string"}, "By default the version of the chart.", "1"),
+        Value(
+            "image.tag",
+            "",
+            {"type": "string"},
+            "The image tag; by default the version of the chart.",
+            "1",
+        ),
         Value(
             "image.digest",
             "",
             {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
-            "Used instead of the tag, such as sha256:….",
+            "The image digest, such as sha256:…, used instead of the tag.",
             f"sha256:{'0' * 64}",
         ),
         Value(
             "image.pullPolicy",
             "",
             {"enum": ["", "Always", "IfNotPresent", "Never"]},
-            "By default that of Kubernetes.",
+            "The pull policy; by default that of Kubernetes.",
             "Always",
         ),
         Value(
             "image.pullSecrets",
             [],
             {"type": "array", "items": {"type": "string"}},
-            "Names of Secrets in the namespace of the operator.",
+            "Names of image pull Secrets in the operator's namespace.",
             ["registry"],
         ),
     ]
@@ -188,18 +195,22 @@ def _monitor_values() -> list[Value]:
             "serviceMonitor.enabled",
             False,
             {"type": "boolean"},
-            "Needs the Prometheus operator. The namespace of Prometheus needs the label "
-            "`metrics: enabled`.",
+            "Create a ServiceMonitor. Requires the Prometheus operator, and the label "
+            "`metrics: enabled` on the namespace of Prometheus.",
             True,
         ),
         Value(
-            "serviceMonitor.labels", {}, _TEXTS, "By which your Prometheus selects it.", {"a": "b"}
+            "serviceMonitor.labels",
+            {},
+            _TEXTS,
+            "Labels that your Prometheus uses to select the ServiceMonitor.",
+            {"a": "b"},
         ),
         Value(
             "serviceAccount.annotations",
             {},
             _TEXTS,
-            "Of the operator's ServiceAccount.",
+            "Annotations of the operator's ServiceAccount.",
             {"a": "b"},
         ),
     ]
@@ -208,27 +219,47 @@ def _monitor_values() -> list[Value]:
 def _pod_values() -> list[Value]:
     return [
         Value(
-            "podAnnotations", {}, _TEXTS, "Further annotations of the operator's pod.", {"a": "b"}
+            "podAnnotations",
+            {},
+            _TEXTS,
+            "Additional annotations of the operator's pod.",
+            {"a": "b"},
         ),
-        Value("podLabels", {}, _TEXTS, "Further labels of the operator's pod.", {"a": "b"}),
+        Value("podLabels", {}, _TEXTS, "Additional labels of the operator's pod.", {"a": "b"}),
         Value(
-            "nodeSelector", {}, _TEXTS, "Of the operator's pod.", {"kubernetes.io/arch": "amd64"}
+            "nodeSelector",
+            {},
+            _TEXTS,
+            "Node selector of the operator's pod.",
+            {"kubernetes.io/arch": "amd64"},
         ),
-        Value("tolerations", [], _OBJECTS, "Of the operator's pod.", [{"operator": "Exists"}]),
-        Value("affinity", {}, _MAP, "Of the operator's pod.", {"nodeAffinity": {}}),
-        Value("priorityClassName", "", {"type": "string"}, "Of the operator's pod.", "high"),
+        Value(
+            "tolerations",
+            [],
+            _OBJECTS,
+            "Tolerations of the operator's pod.",
+            [{"operator": "Exists"}],
+        ),
+        Value("affinity", {}, _MAP, "Affinity of the operator's pod.", {"nodeAffinity": {}}),
+        Value(
+            "priorityClassName",
+            "",
+            {"type": "string"},
+            "Priority class of the operator's pod.",
+            "high",
+        ),
         Value(
             "extraVolumes",
             [],
             _OBJECTS,
-            "Further volumes of the operator's pod, such as a certificate authority.",
+            "Additional volumes of the operator's pod, such as a certificate authority.",
             [{"name": "ca", "configMap": {"name": "ca"}}],
         ),
         Value(
             "extraVolumeMounts",
             [],
             _OBJECTS,
-            "Where they are mounted.",
+            "Mounts of `extraVolumes`.",
             [{"name": "ca", "mountPath": "/etc/pki/tls/service-ca"}],
         ),
     ]
@@ -249,7 +280,7 @@ def read_variables(project: Project) -> dict[str, str]:
 
 
 def _variables_schema(project: Project, own: set[str]) -> Schema:
-    """Documented variables have a description; the chart's own cannot be set twice."""
+    """The schema of `env`: describes documented variables and excludes the chart's own."""
     documented = {
         name: {"type": "string", "description": meaning}
         for name, meaning in read_variables(project).items()
@@ -264,7 +295,7 @@ def _variables_schema(project: Project, own: set[str]) -> Schema:
 
 
 def make_schema(values: Sequence[Value]) -> str:
-    """Return values.schema.json. No unknown value is accepted: it would have no effect."""
+    """Return values.schema.json, which rejects unknown values, as they would have no effect."""
     root = _object()
     for value in values:
         node = root
@@ -276,7 +307,7 @@ def make_schema(values: Sequence[Value]) -> str:
             "default": value.default,
             "examples": [value.example],
         }
-    # `global` comes from charts that include this one.
+    # Charts that include this one set `global`.
     root["properties"]["global"] = {"type": "object"}
     root["$schema"] = "http://json-schema.org/draft-07/schema#"
     off = {"properties": {"leaderElection": {"properties": {"enabled": {"const": False}}}}}
@@ -297,8 +328,8 @@ def _object() -> Schema:
 
 
 def make_values_file(values: Sequence[Value]) -> str:
-    """Return values.yaml: each default below its documentation."""
-    lines = ["# Values of the chart nimops. values.schema.json has their types.", ""]
+    """Return values.yaml, with each default below its documentation."""
+    lines = ["# Values of the chart nimops. Their types are in values.schema.json.", ""]
     opened: list[str] = []
     for value in values:
         *parents, name = value.path.split(".")
@@ -314,7 +345,7 @@ def make_values_file(values: Sequence[Value]) -> str:
 
 
 def nest(path: str, value: Any) -> Mapping[str, Any]:
-    """Return the value as Helm reads it from a file: `a.b` is b in a."""
+    """Return the value as a nested mapping: the path `a.b` is the key b in a."""
     for name in reversed(path.split(".")):
         value = {name: value}
     nested: Mapping[str, Any] = value

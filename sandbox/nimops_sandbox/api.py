@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The few calls of the Kubernetes API that are needed to start an instance, over one connection."""
+"""The Kubernetes API calls that are needed to start an instance, over one connection."""
 
 from __future__ import annotations
 

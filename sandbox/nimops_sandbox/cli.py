@@ -81,35 +81,35 @@ def _make_parser() -> argparse.ArgumentParser:
         if run is _build:
             command.add_argument("programs", nargs="*", metavar="PROGRAM", help="such as helm")
     text = "a real node, with a control plane of its own; needs root"
-    add_node_commands(commands.add_parser("node", help=text, description=f"A{text[1:]}."), _say)
+    add_node_commands(commands.add_parser("node", help=text, description=f"A{text[1:]}."), _notify)
     return parser
 
 
-def _say(text: str) -> None:
+def _notify(text: str) -> None:
     print(f"sandbox: {text}", file=sys.stderr, flush=True)
 
 
 def _up(settings: Settings, _: argparse.Namespace) -> int:
-    instance = Instance(settings, _say)
+    instance = Instance(settings, _notify)
     instance.up()
     print(instance.export_line())
     return 0
 
 
 def _down(settings: Settings, options: argparse.Namespace) -> int:
-    Instance(settings, _say).down(options.keep_data)
+    Instance(settings, _notify).down(options.keep_data)
     return 0
 
 
 def _status(settings: Settings, _: argparse.Namespace) -> int:
-    shown, running = Instance(settings, _say).status()
+    shown, running = Instance(settings, _notify).status()
     for name, value in shown.items():
         print(f"{name:24} {value}")
     return 0 if running else NOT_RUNNING
 
 
 def _build(settings: Settings, options: argparse.Namespace) -> int:
-    cache = GoCache(settings.cache, _say)
+    cache = GoCache(settings.cache, _notify)
     chosen = tools.of_release(tools.select_tools(options.programs), settings.kubernetes)
     for name, path in tools.provide_programs(cache, settings.found, chosen).items():
         print(f"{name:24} {path}")
@@ -120,9 +120,9 @@ def _build(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _env(settings: Settings, _: argparse.Namespace) -> int:
-    instance = Instance(settings, _say)
+    instance = Instance(settings, _notify)
     if not instance.exists():
-        _say(f"no instance in {settings.directory}: `up` starts one")
+        _notify(f"no instance in {settings.directory}: `up` starts one")
         return NOT_RUNNING
     print(instance.export_line())
     return 0

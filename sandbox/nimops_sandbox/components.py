@@ -9,18 +9,18 @@ from pathlib import Path
 
 from .ports import Ports
 
-# Reserved for benchmarks (RFC 2544): no machine of a network has the address of a pod.
+# Reserved for benchmarks (RFC 2544): no machine on a network has the address of a pod.
 POD_RANGE = "198.18.0.1/16"
-# In start order. The last ones need the API server.
+# In start order. The last components need the API server.
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What differs between a control plane for simulated pods only and one for real ones, too.
+    """The differences between control planes for simulated pods only and for real pods.
 
-    address: where pods and nodes reach the API server. listen: what it listens on. The others are
-    arguments of components.
+    address: of the API server for pods and nodes. listen: the address that it listens on. The other
+    fields are arguments of components.
     """
 
     address: str
@@ -39,7 +39,7 @@ SIMULATED = Shape(
     apiserver=(
         # An Endpoints object must not contain a loopback address, and nothing reads it.
         "--endpoint-reconciler-type=none",
-        # Nothing would remove the taint of a new node: the node lifecycle controller is off.
+        # Without the node lifecycle controller, the taint of a new node would stay.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
     ),
     # Simulated nodes may be late with their heartbeats on a busy machine.

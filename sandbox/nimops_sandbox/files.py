@@ -28,10 +28,10 @@ def make_folders(directory: Path) -> None:
     strangers = {entry.name for entry in directory.iterdir()} - {*_REMOVED, *_KEPT}
     if strangers and not (directory / "state.json").exists():
         raise SetupError(
-            f"SANDBOX_DIR={directory} has other things in it, such as {min(strangers)}: "
-            "name a directory that is new, or empty"
+            f"SANDBOX_DIR={directory} contains unrelated files, such as {min(strangers)}: "
+            "use a new or empty directory"
         )
-    directory.chmod(0o700)  # it contains the token of an administrator
+    directory.chmod(0o700)  # contains an administrator's token
     for name in _FOLDERS:
         (directory / name).mkdir(exist_ok=True)
 
@@ -42,7 +42,7 @@ def remove_logs(directory: Path) -> None:
 
 
 def forget(directory: Path) -> None:
-    """Remove the files of an instance, the state last: until then `down` can be repeated."""
+    """Remove the files of an instance, the state last, so that `down` can be repeated."""
     for name in _REMOVED:
         path = directory / name
         if path.is_dir():
@@ -69,7 +69,7 @@ def link_programs(directory: Path, programs: Mapping[str, Path]) -> None:
 def write_identity(directory: Path, port: int, addresses: Sequence[str] = ()) -> None:
     """Create the keys and an administrator's token once, and the kubeconfig with both.
 
-    The certificate of the servers is for `addresses`, too.
+    The servers' certificate also covers `addresses`.
     """
     pki = directory / "pki"
     if not (pki / "token").exists():
@@ -81,7 +81,7 @@ def write_identity(directory: Path, port: int, addresses: Sequence[str] = ()) ->
 def _make_keys(command: list[str], pki: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SandboxError(f"the sandbox's keys could not be made: {done.stderr.strip()}")
+        raise SandboxError(f"the sandbox's keys could not be created: {done.stderr.strip()}")
     token = secrets.token_urlsafe(32)
     _write_private(pki / "tokens.csv", f'{token},sandbox-admin,sandbox-admin,"system:masters"\n')
     _write_private(pki / "token", token)

@@ -21,11 +21,11 @@ _LAST_LINES = 15
 
 
 class GoCache:
-    """`root` contains the folders. `say` gets progress, line by line."""
+    """`root` contains the folders. `notify` gets progress, line by line."""
 
-    def __init__(self, root: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, root: Path, notify: Callable[[str], None]) -> None:
         self.root = root
-        self.say = say
+        self.notify = notify
         self._compiler = ""
 
     def provide(self, source: Path, recipe: str, make: Callable[[Path], None]) -> Path:
@@ -41,7 +41,7 @@ class GoCache:
         self.root.mkdir(parents=True, exist_ok=True)
         lock = self.root / f".{source.name}.lock"
         with locked(
-            lock, lambda: self.say(f"waiting for another command that builds {source.name}")
+            lock, lambda: self.notify(f"waiting for another command that builds {source.name}")
         ):
             if not folder.is_dir():
                 self._make(folder, make)
@@ -61,12 +61,12 @@ class GoCache:
         """
         environ = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", **extra}
         started = time.monotonic()
-        self.say(doing)
+        self.notify(doing)
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             child = subprocess.Popen(command, cwd=source, env=environ, stdout=output, stderr=errors)
             try:
                 while _is_running(child):
-                    self.say(f"{doing}: {time.monotonic() - started:.0f} s")
+                    self.notify(f"{doing}: {time.monotonic() - started:.0f} s")
             finally:
                 child.terminate()
                 child.wait()
@@ -75,7 +75,7 @@ class GoCache:
                 last = "".join(errors.readlines()[-_LAST_LINES:]).rstrip()
                 raise SandboxError(f"{doing}: {' '.join(command[:3])} in {source} failed:\n{last}")
             output.seek(0)
-            self.say(f"{doing}: done in {time.monotonic() - started:.0f} s")
+            self.notify(f"{doing}: done in {time.monotonic() - started:.0f} s")
             return output.read()
 
 

@@ -22,29 +22,29 @@ _API = ("etcd", "kube-apiserver")
 _WAIT_SECONDS = 90.0
 # An API server that runs but has not answered for this long is restarted.
 _HANG_SECONDS = 15.0
-# A killed process may hold its port slightly longer than it is visible.
+# A killed process may hold its port for a moment after it has disappeared.
 _PORT_SECONDS = 5.0
 
 
 class Instance:
-    """Commands on the instance that the settings name. `say` gets progress, line by line.
+    """Commands on the instance that the settings name. `notify` gets progress, line by line.
 
-    addresses: what the API server has besides loopback. before_api, after_api: the components, in
-    start order. Those after need the API server.
+    addresses: of the API server, besides loopback. before_api, after_api: the components, in start
+    order; the latter need the API server.
     """
 
     addresses: tuple[str, ...] = ()
     before_api: tuple[str, ...] = _API
     after_api: tuple[str, ...] = tuple(name for name in components.NAMES if name not in _API)
 
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, notify: Callable[[str], None]) -> None:
         self.settings = settings
         self.directory = settings.directory
-        self.say = say
+        self.notify = notify
         self._state_file = self.directory / "state.json"
 
     def exists(self) -> bool:
-        """Return whether it was started, though it may have died since."""
+        """Return whether the instance was started, even if its processes have died since."""
         return self._state_file.exists()
 
     def export_line(self) -> str:
@@ -52,7 +52,7 @@ class Instance:
 
     def up(self) -> None:
         """Build what is missing, start what is not running, wait until the cluster is usable."""
-        cache = GoCache(self.settings.cache, self.say)
+        cache = GoCache(self.settings.cache, self.notify)
         programs = self._provide_programs(cache)
         definitions = thirdparty.provide_definitions(cache)
         files.make_folders(self.directory)
@@ -65,12 +65,12 @@ class Instance:
             self._give_objects(current, api)
             self._wait(current, "the nodes", lambda: not seed.unready_nodes(api))
             self._wait(current, "the controllers", lambda: seed.has_default_account(api))
-        self.say(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
+        self.notify(f"ready: https://127.0.0.1:{current.ports.api}, in {self.directory}")
 
     def down(self, keep_data: bool = False) -> None:
         """Stop the instance's processes and remove its data, if there are any."""
         if not self.exists():
-            self.say(f"no instance in {self.directory}")
+            self.notify(f"no instance in {self.directory}")
             return
         with self._locked():
             current = state.load(self._state_file)
@@ -81,7 +81,7 @@ class Instance:
                 raise SandboxError(f"could not be stopped: {', '.join(left)}")
             if not keep_data:
                 files.forget(self.directory)
-        self.say(f"stopped {', '.join(alive) or 'nothing'} in {self.directory}")
+        self.notify(f"stopped {', '.join(alive) or 'nothing'} in {self.directory}")
 
     def status(self) -> tuple[dict[str, str], bool]:
         """Return what to show by name, and whether the whole instance is up."""
@@ -101,7 +101,7 @@ class Instance:
         return shown, ready and len(alive) == len(names)
 
     def _prepare(self) -> None:
-        """Called before anything is started."""
+        """Prepare the start; called before any process is started."""
 
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
         needed = tools.of_release(tools.TOOLS, self.settings.kubernetes)
@@ -112,12 +112,12 @@ class Instance:
 
     def _locked(self) -> AbstractContextManager[None]:
         waiting = f"waiting for another command on {self.directory}"
-        return locked(self.directory / ".lock", lambda: self.say(waiting))
+        return locked(self.directory / ".lock", lambda: self.notify(waiting))
 
     def _start_api(self, programs: dict[str, Path]) -> State:
-        """Start it, or check that it runs. One instance at a time, so that ports do not collide."""
+        """Start or check the API server; one instance at a time, so that ports do not collide."""
         ports_lock = self.settings.cache / ".ports.lock"
-        with locked(ports_lock, lambda: self.say("waiting for another instance to start")):
+        with locked(ports_lock, lambda: self.notify("waiting for another instance to start")):
             current = self._load_or_create()
             self._write_files(current, programs)
             api = self._api(current)
@@ -129,7 +129,7 @@ class Instance:
     def _load_or_create(self) -> State:
         current, wanted = state.load(self._state_file), self.settings.port
         if current and wanted in (None, current.ports.api):
-            current.processes = current.alive()  # those that have died are started, not waited for
+            current.processes = current.alive()  # dead processes are restarted, not waited for
             return current
         if current and current.alive():
             raise SetupError(
@@ -147,7 +147,7 @@ class Instance:
         files.write_identity(self.directory, current.ports.api, self.addresses)
         said = files.write_pod_logs(self.directory, self.settings.manifest)
         if said:
-            self.say(f"pods' logs contain {said}")
+            self.notify(f"pods' logs contain {said}")
         if files.write_kwok_config(self.directory):
             processes.stop(it for name, it in current.alive().items() if name == "kwok")
 
@@ -162,18 +162,18 @@ class Instance:
         deadline = time.monotonic() + _HANG_SECONDS
         while not api.is_ready():
             if time.monotonic() > deadline:
-                self.say("the API server runs but does not answer: restarting it")
+                self.notify("the API server runs but does not answer: restarting it")
                 processes.stop(it for name, it in alive.items() if name in _API)
                 return
             time.sleep(0.5)
 
     def _start(self, current: State, names: Iterable[str]) -> None:
-        """Start those of the components that are not running."""
+        """Start the components that are not running."""
         alive = current.alive()
         missing = [name for name in names if name not in alive]
         if not missing:
             return
-        self.say(f"starting {', '.join(missing)}")
+        self.notify(f"starting {', '.join(missing)}")
         lines = self._command_lines(current)
         for name in missing:
             ports.require_free(components.ports_of(name, current.ports), patience=_PORT_SECONDS)
@@ -186,8 +186,8 @@ class Instance:
         self._give(api, "definitions", seed.foreign_definitions(third_party))
         try:
             self._give(api, "definitions-of-nimops", seed.own_definitions())
-        except SandboxError as error:  # a running cluster helps to find out what is wrong
-            self.say(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
+        except SandboxError as error:  # a running cluster helps to find the cause
+            self.notify(f"WARNING: definitions of this project were rejected: {str(error)[:2000]}")
         self._wait(current, "resource definitions", lambda: not seed.unestablished(api))
 
     def _give_objects(self, _: State, api: Api) -> None:
@@ -202,14 +202,14 @@ class Instance:
         served = [path for path in paths if all(map(api.get, seed.api_paths(path)))]
         for path in paths:
             if path not in served:
-                self.say(f"skipping {path.name}: this Kubernetes does not serve its API version")
+                self.notify(f"skipping {path.name}: this Kubernetes does not serve its API version")
         return served
 
     def _give(self, api: Api, what: str, paths: list[Path]) -> None:
-        """Apply the files unless exactly these have already been applied."""
+        """Apply the files, unless the same files have already been applied."""
         wanted = seed.digest(paths)
         if paths and seed.read_mark(api, what) != wanted:
-            self.say(f"applying {what}: {len(paths)} files")
+            self.notify(f"applying {what}: {len(paths)} files")
             seed.apply(self.directory / "bin/kubectl", self.directory / "kubeconfig", paths)
             seed.write_mark(api, what, wanted)
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What pods' logs give back: a text, as the log file of a container runtime."""
+"""The logs of simulated pods: a text in the log format of a container runtime."""
 
 from __future__ import annotations
 

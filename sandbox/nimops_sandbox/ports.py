@@ -44,7 +44,7 @@ class Ports:
 def is_free(port: int) -> bool:
     """Return whether a process could listen on this port of 127.0.0.1 now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As Go does: a port whose last connections linger in TIME_WAIT is free.
+        # Same as in Go: a port with connections in TIME_WAIT counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))

@@ -17,7 +17,7 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """A pid is reused; a pid with its start time, in ticks since a certain boot, is not."""
+    """A process identified by pid and start time in ticks since a boot, as pids are reused."""
 
     pid: int
     start: int
@@ -59,13 +59,13 @@ def spawn(argv: list[str], cwd: Path, log: Path, environ: Mapping[str, str]) -> 
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    child.returncode = 0  # it must outlive us: avoid a ResourceWarning when the object is collected
+    child.returncode = 0  # must outlive us: avoid a ResourceWarning when the object is collected
     stat = (_PROC / str(child.pid) / "stat").read_text()
     return Process(child.pid, parse_stat(stat)[1], read_boot())
 
 
 def stop(processes: Iterable[Process], patience: float = 8.0) -> None:
-    """Terminate the live ones, kill them after `patience` seconds, and wait until all are gone."""
+    """Terminate live processes, kill them after `patience` seconds, and wait for their end."""
     alive = [process for process in processes if is_alive(process)]
     for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, 5.0)):
         for process in alive:

@@ -31,7 +31,7 @@ def foreign_definitions(third_party: Sequence[Path]) -> list[Path]:
 
 
 def own_definitions() -> list[Path]:
-    """Return those of this project, if it has any yet."""
+    """Return the resource definitions of this project."""
     return sorted((REPOSITORY / "config/crd/bases").glob("*.yaml"))
 
 
@@ -40,7 +40,7 @@ def objects() -> list[Path]:
 
 
 def objects_with_node() -> list[Path]:
-    """Return what a control plane with a real node has: the storage class is that node's."""
+    """Return the objects for a control plane with a real node, which has its own storage class."""
     simulated = (path for path in objects() if path.name != "storage.yaml")
     return [*simulated, *sorted((SANDBOX / "objects/node").glob("*.yaml"))]
 
@@ -90,7 +90,7 @@ def apply(kubectl: Path, kubeconfig: Path, paths: Sequence[Path]) -> None:
 
 
 def create_volumes(api: Api) -> None:
-    """Create those that are missing."""
+    """Create the missing volumes."""
     present = {item["metadata"]["name"] for item in (api.get(_VOLUMES) or {"items": []})["items"]}
     for storage_class, prefix in CLASSES.items():
         for number in range(VOLUMES_PER_CLASS):
@@ -105,7 +105,7 @@ def read_mark(api: Api, name: str) -> str:
 
 
 def write_mark(api: Api, name: str, value: str) -> None:
-    """Record in the cluster what was applied: the record disappears with the cluster's data."""
+    """Record in the cluster what was applied, so that the record shares the data's lifetime."""
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"sandbox-{name}"}}
     path = f"{_MARKS}/sandbox-{name}"
     api.call("DELETE", path)

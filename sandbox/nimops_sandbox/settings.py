@@ -21,9 +21,9 @@ class Settings:
     """The settings from the environment.
 
     directory: of the instance. port: of its API server, None for any. manifest: content of pods'
-    logs, None to keep it. cache: of built programs. found: folders whose programs are used
-    instead of built ones; the first match counts. kubernetes: its release, such as 1.30, empty
-    for the default.
+    logs, None to keep it. cache: of built programs. found: folders with programs to use instead of
+    built ones; the first match counts. kubernetes: the release, such as 1.30; empty for the
+    default.
     """
 
     directory: Path

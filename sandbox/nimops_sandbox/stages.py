@@ -3,7 +3,7 @@
 """How simulated nodes, pods and volumes change state: the configuration of kwok.
 
 A stage selects objects by jq queries and patches them with the output of a Go template. The README
-describes what pods can be told to do, and how.
+describes the available behaviors of pods.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Where the data of a simulated volume would be.
+# The path in simulated volumes, which does not exist.
 NO_PATH = "/nonexistent"
 BEHAVIOURS = ("run", "stay", "hold", "fail", "unready", "nopull")
 

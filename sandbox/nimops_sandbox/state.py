@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance remembers between commands: its ports and its processes."""
+"""The state of an instance between commands: its ports and processes."""
 
 from __future__ import annotations
 

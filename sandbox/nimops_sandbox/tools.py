@@ -110,7 +110,7 @@ PACKAGING_TOOLS = (
     Tool(
         "olm",
         {"olm": ".", "opm": "github.com/operator-framework/operator-registry/cmd/opm"},
-        # Signatures of images are not checked; the other implementation needs C.
+        # Image signatures are not checked; the alternative implementation needs C.
         tags=("containers_image_openpgp",),
     ),
     Tool("crdify", {"crdify": "sigs.k8s.io/crdify"}),
@@ -127,7 +127,7 @@ PACKAGING_TOOLS = (
 
 
 def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
-    """Return the tools that these programs come from; those of a control plane for no name."""
+    """Return the tools that provide these programs; without names, those of a control plane."""
     tools = (*TOOLS, *PACKAGING_TOOLS)
     known = {name: tool for tool in tools for name in tool.packages}
     for name in names:
@@ -137,7 +137,7 @@ def select_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def of_release(tools: Iterable[Tool], kubernetes: str) -> tuple[Tool, ...]:
-    """Return the tools, with Kubernetes of this release, such as 1.30; empty for the default."""
+    """Return the tools, with this release of Kubernetes, such as 1.30; empty for the default."""
     return tuple(
         replace(tool, name=f"{tool.name}-{kubernetes}")
         if kubernetes and tool.name == _KUBERNETES

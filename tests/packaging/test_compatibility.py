@@ -65,7 +65,7 @@ def test_incompatible(change, said):
 
 def test_a_kind_that_is_gone():
     assert compare({NAME: yaml.safe_dump(CRD)}, {}) == [
-        f"{NAME}: is gone, and with it all resources of its kind"
+        f"{NAME}: was removed, and with it all resources of its kind"
     ]
 
 

@@ -66,7 +66,7 @@ def dist(work):
     done = release(work, "release", "--version", VERSION, "--without-image")
     assert done.returncode == 0, done.stderr
     assert "without the image" in done.stderr
-    assert "changes that are not committed are left out" in done.stderr
+    assert "uncommitted changes are ignored" in done.stderr
     return work / "dist"
 
 

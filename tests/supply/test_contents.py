@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The image of a release in $DIST: what the SBOM and the list of licenses say of it."""
+"""The image of a release in $DIST: what the SBOM and the list of licenses contain."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_sbom_is_valid(sbom_file, sbom, tmp_path):
     assert validate(sbom_file).stderr == ""
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps(sbom | {"components": [{"name": "no type"}]}))
-    assert "no valid CycloneDX document" in validate(broken).stderr
+    assert "not a valid CycloneDX document" in validate(broken).stderr
 
 
 def test_it_is_of_this_image(sbom, image, dist):

@@ -1,3 +1,3 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an image contains, and under which licenses: packages, collections, and files of neither."""
+"""The contents of an image and their licenses: packages, collections and other files."""

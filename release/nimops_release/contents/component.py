@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""One thing that an image contains."""
+"""A component of an image."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ UNKNOWN = "unknown"
 class Component:
     """A package, a collection or a file.
 
-    kind: that of its package URL. licenses: SPDX identifiers, or names where the package has
-    others. texts: of its licenses, for who has to recognize them. owns: paths of its files.
+    kind: the type in its package URL. licenses: SPDX identifiers, or other names from the package.
+    texts: license texts to recognize licenses from. owns: paths of its files.
     """
 
     kind: str
@@ -28,6 +28,6 @@ class Component:
 
     @property
     def full_name(self) -> str:
-        # Packages of an operating system are in the namespace of all of them.
+        # For operating system packages, the namespace is the distribution.
         apart = self.kind in ("deb", "rpm") or not self.namespace
         return self.name if apart else f"{self.namespace}/{self.name}"

@@ -19,11 +19,11 @@ _COMMON = re.compile(r"/usr/share/common-licenses/([\w.+-]*\w)")
 
 
 def find_packages(image: Image) -> Iterator[Component]:
-    """Yield what dpkg has installed."""
+    """Yield the packages installed by dpkg."""
     for entry in read_status(image.text(_STATUS)):
         name, arch = entry["Package"], entry["Architecture"]
         copyright_text = image.text(f"usr/share/doc/{name}/copyright")
-        # A library that may be installed for several architectures has one in its name.
+        # The file name of a multi-architecture library includes the architecture.
         lists = (image.text(f"{_INFO}/{name}{end}.list") for end in (f":{arch}", ""))
         yield Component(
             "deb",
@@ -46,6 +46,6 @@ def read_status(text: str) -> Iterator[Message]:
 
 
 def read_copyright(text: str) -> tuple[str, ...]:
-    """Return the names of all licenses: those of its fields, else those that it refers to."""
+    """Return the names of all licenses: from its fields, or else from its references."""
     declared = _LICENSE.findall(text) if text.lstrip().startswith("Format") else []
     return tuple(sorted(set(declared or _COMMON.findall(text))))

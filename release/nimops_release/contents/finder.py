@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""All that an image contains."""
+"""Finds all components of an image."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from . import collections, debian, golang, python, rpm
 from .component import Component
 from .image import Image
 
-# Of Python packages, thousands are no programs.
+# Thousands of files in Python packages are not programs.
 _NO_PROGRAMS = (".py", ".pyc", ".yml", ".yaml", ".json", ".md", ".rst", ".txt")
 _KNOWN = {"tini": "MIT"}
-"""licenses of programs that the base has by themselves, by file name"""
+"""licenses of programs in the base image without a package, by file name"""
 
 
 def find_components(image: Image) -> list[Component]:
-    """Return packages, collections, Go modules, and programs that belong to none of them."""
+    """Return packages, collections, Go modules, and programs outside of these."""
     programs = [path for path in image.files() if _is_program(image, path)]
     found = [
         *debian.find_packages(image),
@@ -34,7 +34,7 @@ def find_components(image: Image) -> list[Component]:
 def find_others(
     image: Image, programs: Iterable[str], found: Iterable[Component]
 ) -> Iterator[Component]:
-    """Yield programs and libraries that nothing owns; the version is that of their content."""
+    """Yield programs and libraries without an owner; their version is a content hash."""
     owned = {image.resolve(path) for item in found for path in item.owns}
     for path in programs:
         if path not in owned:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Go modules: what the programs say that they were built from; licenses from the module cache."""
+"""Go modules from the build information of programs; licenses from the module cache."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find_modules(image: Image, binaries: Iterable[str]) -> Iterator[Component]:
 
 
 def read_modules(info: dict[str, Any]) -> list[Module]:
-    """Return the modules of a program as they were built, replaced ones included; not our own."""
+    """Return the modules that a program was built from, after replacements, without our own."""
     found = [("stdlib", info["GoVersion"].removeprefix("go"))]
     for module in (info.get("Main") or {}, *(info.get("Deps") or ())):
         actual = module.get("Replace") or module
@@ -63,18 +63,18 @@ def _read_build_info(content: bytes) -> dict[str, Any]:
 
 
 def _download(modules: Iterable[Module]) -> dict[Module, Path]:
-    """Return the folders of those that can be had; a build of a checkout has no version."""
+    """Return the folders of available modules; a build of a checkout has no version."""
     wanted = [f"{name}@{version}" for name, version in modules if version != UNVERSIONED]
     if not wanted:
         return {}
-    # One that cannot be had does not matter to the others: its license stays unknown.
+    # An unavailable module does not affect the others: its license stays unknown.
     output = _go(["mod", "download", "-json", *wanted], check=False)
     entries = split_json(output)
     return {(e["Path"], e["Version"]): Path(e["Dir"]) for e in entries if e.get("Dir")}
 
 
 def split_json(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a text with concatenated JSON objects."""
+    """Yield the objects from concatenated JSON."""
     decoder, rest = json.JSONDecoder(), text.strip()
     while rest:
         entry, end = decoder.raw_decode(rest)
@@ -89,7 +89,7 @@ def _read_licenses(folder: Path | None) -> Iterator[str]:
 
 
 def _go(arguments: list[str], check: bool = True) -> str:
-    # Outside of all modules.
+    # In a folder outside any module.
     done = subprocess.run(["go", *arguments], cwd="/", capture_output=True, text=True, check=False)
     if check and done.returncode:
         raise ReleaseError(f"go {' '.join(arguments)} failed:\n{done.stderr.strip()}")

@@ -18,14 +18,14 @@ _MOST_LINKS = 40
 
 
 class Image:
-    """An archive in the format of `docker save`, with one image. Paths have no slash in front."""
+    """An archive in the format of `docker save`, with one image. Paths have no leading slash."""
 
     def __init__(self, archive: Path) -> None:
         self._archive = archive
         self._outer = tarfile.open(archive)  # noqa: SIM115 files are read from it later
         manifests = json.loads(self._bytes_of("manifest.json"))
         if len(manifests) != 1:
-            raise ReleaseError(f"{archive}: has {len(manifests)} images, must have one")
+            raise ReleaseError(f"{archive}: contains {len(manifests)} images, expected one")
         [manifest] = manifests
         self.names: list[str] = manifest["RepoTags"] or []
         self.config_digest = f"sha256:{PurePosixPath(manifest['Config']).stem}"
@@ -51,19 +51,19 @@ class Image:
                 yield path
 
     def glob(self, *patterns: str) -> Iterator[str]:
-        """Yield the paths of regular files whose end matches one of the patterns."""
+        """Yield the paths of regular files that match one of the patterns from the right."""
         for path in self.files():
             if any(PurePosixPath(path).match(pattern) for pattern in patterns):
                 yield path
 
     def read(self, path: str, most: int = -1) -> bytes | None:
-        """Return the content, or its begin; None if there is no such file."""
+        """Return the content or its first ``most`` bytes; None if the file does not exist."""
         found = self._files.get(self.resolve(path))
         content = found[0].extractfile(found[1]) if found else None
         return content.read(most) if content else None
 
     def text(self, path: str) -> str:
-        """Return the text of a file, empty if there is none."""
+        """Return the text of a file; empty if the file does not exist."""
         return (self.read(path) or b"").decode(errors="replace")
 
     def resolve(self, path: str) -> str:
@@ -87,7 +87,7 @@ class Image:
         except KeyError:
             content = None
         if content is None:
-            raise ReleaseError(f"{self._archive}: has no {name}: it is no archive of an image")
+            raise ReleaseError(f"{self._archive}: has no {name}: it is not an image archive")
         return content.read()
 
     def _add(self, layer: tarfile.TarFile) -> None:

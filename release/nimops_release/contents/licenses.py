@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recognizes license texts, and lists what is under which license."""
+"""Recognizes license texts, and lists the license of each component."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def classify(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def recognize(components: Iterable[Component], how: Classify = classify) -> list[Component]:
-    """Return the components, sorted; those without a declared license get that of their texts."""
+    """Return the sorted components; undeclared licenses are recognized from the texts."""
     found = sorted(set(components))
     known = how(sorted({text for item in found if not item.licenses for text in item.texts}))
     return [
@@ -44,7 +44,7 @@ def recognize(components: Iterable[Component], how: Classify = classify) -> list
 
 
 def to_table(components: Iterable[Component]) -> str:
-    """Return the list as CSV; a license that nobody knows is listed as such."""
+    """Return the list as CSV; unknown licenses are listed as unknown."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Python packages, and a Python that is no package of the operating system."""
+"""Python packages, and a Python interpreter outside the operating system's packages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_packages(image: Image) -> Iterator[Component]:
 
 
 def find_interpreter(image: Image) -> Iterator[Component]:
-    """Yield a Python that was copied to /usr/local, as the stand-in's is."""
+    """Yield a Python that was copied to /usr/local, as in the stand-in base image."""
     for path in image.files():
         if match := _INTERPRETER.match(path):
             version = match[1]
@@ -54,21 +54,21 @@ def find_interpreter(image: Image) -> Iterator[Component]:
                 "generic",
                 "python",
                 _read_patch(version, (image.read(name) or b"" for name in (path, *libraries))),
-                # It has many sections, each with a license that has its own name.
+                # The license file has many sections, each with a license of a different name.
                 licenses=("PSF-2.0",) if f"{home}LICENSE.txt" in own else (),
                 owns=(path, *libraries, *own),
             )
 
 
 def _read_patch(version: str, programs: Iterable[bytes]) -> str:
-    """Return the version with its last number, which only the program knows."""
+    """Return the full version; only the program contains its last number."""
     wanted = re.compile(rb"(?<![\d.])%s\.\d+(?![\d.])" % re.escape(version).encode())
     found = (match[0].decode() for content in programs if (match := wanted.search(content)))
     return next(found, version)
 
 
 def read_license(fields: Message) -> tuple[str, ...]:
-    """Return what the metadata say: an expression, a name, or classifiers, in this order."""
+    """Return the license from the metadata: expression, name or classifiers, in this order."""
     for key in ("License-Expression", "License"):
         value = str(fields[key] or "").strip()
         if value not in _NO_LICENSE and "\n" not in value and len(value) <= _LONGEST_NAME:

@@ -16,7 +16,7 @@ from .component import Component
 from .image import Image
 
 _FOLDERS = ("var/lib/rpm", "usr/lib/sysimage/rpm")
-# What is not yet in the database itself.
+# Changes that are not in the database file yet.
 _DATABASE, _LOG = "rpmdb.sqlite", "rpmdb.sqlite-wal"
 _NAME, _VERSION, _RELEASE, _EPOCH, _LICENSE, _ARCH = 1000, 1001, 1002, 1003, 1014, 1022
 _INDEXES, _BASENAMES, _FOLDER_NAMES = 1116, 1117, 1118
@@ -25,16 +25,18 @@ _Value = tuple[str, ...] | tuple[int, ...]
 
 
 def find_packages(image: Image) -> Iterator[Component]:
-    """Yield what rpm has installed. ReleaseError for a database in another format."""
+    """Yield the packages installed by rpm. ReleaseError for other database formats."""
     for folder in _FOLDERS:
         if database := image.read(f"{folder}/{_DATABASE}"):
             for header in _read_headers(database, image.read(f"{folder}/{_LOG}") or b""):
-                # Keys of the vendor are in the database, too.
+                # The database also contains the vendor's keys.
                 if header[_NAME] != ("gpg-pubkey",):
                     yield to_component(header, image.distribution)
             return
         if image.read(f"{folder}/Packages", 1) or image.read(f"{folder}/Packages.db", 1):
-            raise ReleaseError(f"/{folder}: only rpm's SQLite database can be read")
+            raise ReleaseError(
+                f"/{folder}: not an SQLite database of rpm, the only supported format"
+            )
 
 
 def _read_headers(database: bytes, log: bytes) -> Iterator[dict[int, _Value]]:
@@ -48,7 +50,7 @@ def _read_headers(database: bytes, log: bytes) -> Iterator[dict[int, _Value]]:
 
 
 def read_header(blob: bytes) -> dict[int, _Value]:
-    """Return numbers and texts of a header by tag: an index of 16 bytes an entry, then the data."""
+    """Return numbers and texts of a header by tag: 16-byte index entries, then the data."""
     count, _size = struct.unpack_from(">II", blob)
     data = memoryview(blob)[8 + 16 * count :]
     found: dict[int, _Value] = {}
@@ -57,7 +59,7 @@ def read_header(blob: bytes) -> dict[int, _Value]:
         if kind == _INT32:
             found[tag] = struct.unpack_from(f">{many}i", data, offset)
         elif kind in _STRINGS:
-            # The last one ends before what follows.
+            # The last entry ends where the data of the next one starts.
             found[tag] = tuple(
                 text.decode(errors="replace")
                 for text in bytes(data[offset:]).split(b"\0", many)[:many]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control group with all processes of a node, so that none can be missed. Versions 1 and 2."""
+"""The control group of all processes of a node, for a reliable kill. Versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE = 20.0
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """The groups of one name in all hierarchies. Those of the pods, by the kubelet, are below."""
+    """The groups of one name in all hierarchies. The kubelet creates the pods' groups below."""
 
     name: str
     hierarchies: tuple[Path, ...]
@@ -34,14 +34,14 @@ class ControlGroup:
         self._own.mkdir(exist_ok=True)
 
     def join(self) -> None:
-        """Let this process and all that it starts belong to the group."""
+        """Add this process, and thus its future children, to the group."""
         (self._own / "cgroup.procs").write_text(str(os.getpid()))
 
     def pids(self) -> set[int]:
         return {pid for group in self._groups() for pid in _read_pids(group)}
 
     def kill(self) -> None:
-        """Kill all that is in the group, and wait until it is gone."""
+        """Kill all processes in the group, and wait until they are gone."""
         deadline = time.monotonic() + _PATIENCE
         while pids := self.pids():
             if time.monotonic() > deadline:
@@ -64,18 +64,18 @@ class ControlGroup:
 
     @property
     def _own(self) -> Path:
-        """Where the processes are that are not in a pod: one hierarchy is enough to find them."""
+        """The group of processes outside of pods, in one hierarchy (enough to find them)."""
         return (self.unified or self.hierarchies[0]) / self.name / "processes"
 
     def _groups(self) -> Iterator[Path]:
-        """All that exist, the inner ones first."""
+        """All existing groups, inner ones first."""
         for hierarchy in self.hierarchies:
             for folder, _, _ in os.walk(hierarchy / self.name, topdown=False):
                 yield Path(folder)
 
 
 def find(name: str, table: Sequence[Mount] | None = None) -> ControlGroup:
-    """Return the group of that name in the hierarchies of this machine, or of a table of mounts."""
+    """Return the group of that name in the hierarchies of this machine or of a mount table."""
     table = mounts.read() if table is None else table
     paths = tuple(mount.path for mount in table if mount.kind in ("cgroup", "cgroup2"))
     if not paths:
@@ -85,7 +85,7 @@ def find(name: str, table: Sequence[Mount] | None = None) -> ControlGroup:
 
 
 def _delegate(root: Path, group: Path) -> None:
-    """Let groups below this one have all controllers that version 2 has here."""
+    """Enable all controllers of version 2 for the groups below this one."""
     wanted = " ".join(f"+{name}" for name in (root / "cgroup.controllers").read_text().split())
     for folder in (root, group):
         if wanted:

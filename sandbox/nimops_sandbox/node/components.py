@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command lines of a node's programs, and of the control plane that it belongs to."""
+"""The command lines of a node's programs and of its control plane."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import network
 from .config import CONTAINERD, LABELS, NAME
 
 SIMULATED_NODES = "sandbox.nimops/simulated=true"
-# In start order; the first one does not need the API server, and the kubelet needs it.
+# In start order; the first program, which the kubelet needs, does not need the API server.
 NAMES = ("containerd", "kubelet", "kube-proxy", "coredns", "local-path")
 
 REAL = Shape(
@@ -29,7 +29,7 @@ REAL = Shape(
 
 
 def command_lines(directory: Path) -> dict[str, list[str]]:
-    """Return program and arguments of each."""
+    """Return program and arguments of each component."""
     folder, kubeconfig = directory / "node", directory / "kubeconfig"
     programs = directory / "bin"
     return {

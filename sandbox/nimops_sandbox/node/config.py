@@ -12,12 +12,12 @@ from typing import Any
 from . import network
 
 NAME = "node-0"
-# What pods find as /etc/containerd/config.toml.
+# Pods see this file as /etc/containerd/config.toml.
 CONTAINERD = "etc-containerd/config.toml"
 SOCKET = Path("/run/containerd/containerd.sock")
 PAUSE = "sandbox.nimops/pause:1"
-# As NVIDIA's feature discovery sets them: pods that ask for GPUs are scheduled, though there are
-# none.
+# Labels as set by NVIDIA's feature discovery: pods that request GPUs are scheduled, although there
+# are none.
 LABELS = {
     "feature.node.kubernetes.io/pci-10de.present": "true",
     "nvidia.com/gpu.present": "true",
@@ -76,9 +76,9 @@ _COREDNS = """\
 
 @dataclass(frozen=True)
 class Config:
-    """What they depend on.
+    """The parameters of the files.
 
-    directory: of the instance. group: of the node's processes. plugins: folder of those of CNI.
+    directory: of the instance. group: of the node's processes. plugins: folder of CNI plugins.
     """
 
     directory: Path
@@ -93,7 +93,7 @@ class Config:
         for name, content in self.render().items():
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
-            # kube-proxy ends when its file is written, whatever is in it.
+            # kube-proxy exits when its file is written, even without a change.
             if not path.exists() or path.read_text() != content:
                 path.write_text(content)
 
@@ -140,7 +140,7 @@ class Config:
             "clusterDNS": [network.ADDRESS],
             "clusterDomain": "cluster.local",
             "resolvConf": "",
-            # Nothing could bring an image back, and how full the machine is concerns nobody here.
+            # A deleted image could not be pulled again, and disk pressure is irrelevant here.
             "imageGCHighThresholdPercent": 100,
             "evictionHard": {
                 "memory.available": "0%",
@@ -160,7 +160,7 @@ class Config:
             "detectLocalMode": "ClusterCIDR",
             "clusterCIDR": network.PODS,
             "hostnameOverride": NAME,
-            # The kernel has these once, not for each network.
+            # These kernel settings exist once, not per network namespace.
             "conntrack": {
                 "maxPerCore": 0,
                 "min": 0,
@@ -171,7 +171,7 @@ class Config:
 
 
 def _cni() -> dict[str, Any]:
-    # Not bridge: what pods on one bridge answer each other may pass by the translation of
+    # Not bridge: replies between pods on one bridge may bypass the translation of
     # ClusterIPs.
     return {
         "cniVersion": "0.4.0",

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a real node needs of the machine: root, and programs that come from Debian's packages."""
+"""The requirements of a real node: root, and programs from Debian packages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGES = {
 }
 _PLUGINS = ("host-local", "loopback", "ptp")
 _PLUGIN_PACKAGE = "containernetworking-plugins"
-# Debian's folder, and the one of everybody else.
+# Debian's folder, and the default folder.
 _PLUGIN_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 
 
@@ -43,7 +43,7 @@ def plugins() -> Path:
 
 
 def missing() -> dict[str, str]:
-    """Return what is not on this machine, and the Debian package of each."""
+    """Return the missing programs, each with its Debian package."""
     return dict(_missing())
 
 
@@ -56,7 +56,7 @@ def _missing() -> Iterator[tuple[str, str]]:
 
 
 def require(lacking: dict[str, str], uid: int) -> None:
-    """Raise UnsupportedError, saying what this machine would have to have, unless it has all."""
+    """Raise UnsupportedError with the missing requirements, if there are any."""
     said = []
     if uid != 0:
         said.append("root")
@@ -66,13 +66,13 @@ def require(lacking: dict[str, str], uid: int) -> None:
         raise UnsupportedError(f"a real node needs {' and '.join(said)}")
 
 
-def install(lacking: dict[str, str], uid: int, say: Callable[[str], None]) -> None:
-    """Install the packages of what is lacking. UnsupportedError if that cannot be done here."""
+def install(lacking: dict[str, str], uid: int, notify: Callable[[str], None]) -> None:
+    """Install the missing packages. UnsupportedError if that is not possible here."""
     if not lacking:
         return
     if uid != 0 or shutil.which("apt-get") is None:
         require(lacking, uid)
-    say(f"installing Debian's packages {_join(lacking)}")
+    notify(f"installing the Debian packages {_join(lacking)}")
     _apt_get("update")
     _apt_get("install", "--yes", "--no-install-recommends", *sorted(set(lacking.values())))
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The images of a node: nothing can be pulled, so they are brought to it."""
+"""The images of a node, which are loaded, because nothing can be pulled."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ARCHIVE = "pause.tar"
 
 
 def provide_pause(cache: GoCache, program: Path) -> Path:
-    """Return the archive of the image that has this program only."""
+    """Return the archive of an image with only this program."""
 
     def make(result: Path) -> None:
-        cache.say("building the pause image")
+        cache.notify("building the pause image")
         (result / "pause").write_bytes(program.read_bytes())
         (result / "pause").chmod(0o755)
         (result / "Containerfile").write_text(_CONTAINERFILE)
@@ -39,7 +39,7 @@ def provide_pause(cache: GoCache, program: Path) -> Path:
 
 
 def build(context: Path, name: str, archive: Path) -> None:
-    """Build the folder's Containerfile without an engine, and write the image to a new archive."""
+    """Build the folder's Containerfile without a container engine, into a new image archive."""
     with tempfile.TemporaryDirectory(prefix="nimops-image-") as scratch:
         buildah = ["buildah", f"--root={scratch}/root", f"--runroot={scratch}/run"]
         buildah += ["--storage-driver=vfs"]
@@ -49,9 +49,9 @@ def build(context: Path, name: str, archive: Path) -> None:
 
 
 def load(archive: Path, prefix: Sequence[str] = ()) -> str:
-    """Import the images of an archive, of Docker or OCI; return what ctr says.
+    """Import the images of a Docker or OCI archive; return ctr's output.
 
-    prefix: of the command, if we do not see the node's mounts.
+    prefix: of the command, if our process does not see the node's mounts.
     """
     if not archive.is_file():
         raise SetupError(f"{archive}: no such file")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A control plane with a real node: what differs from the one with simulated nodes only."""
+"""A control plane with a real node: the differences to one with simulated nodes only."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from .namespaces import Namespaces
 
 _NODE = f"/api/v1/nodes/{config.NAME}"
 _TAINT = "sandbox.nimops/simulated=:NoSchedule"
-# What the kubelet does not report: there are no GPUs, and it does not measure storage here.
+# Capacity that the kubelet does not report: there are no GPUs, and storage is not measured.
 _RESOURCES = {"nvidia.com/gpu": "8", "ephemeral-storage": "100Gi"}
 
 
 class NodeInstance(Instance):
-    """Commands on the node of a sandbox: beside that one's directory, in a network of its own."""
+    """Commands on the node of a sandbox, in a directory beside it and a network of its own."""
 
     addresses = (network.ADDRESS, network.API_SERVICE)
     before_api = ("containerd", *Instance.before_api)
     after_api = (*Instance.after_api, *(name for name in node.NAMES if name != "containerd"))
 
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
-        super().__init__(of_node(settings), say)
+    def __init__(self, settings: Settings, notify: Callable[[str], None]) -> None:
+        super().__init__(of_node(settings), notify)
         self._folder = self.directory / "node"
         self._namespaces = Namespaces(self._folder)
         self._group = cgroup.find(name_of(self.directory))
@@ -56,14 +56,14 @@ class NodeInstance(Instance):
         super().up()
 
     def remove(self) -> None:
-        """Kill all that runs on the node, and remove all that there is of it but logs.
+        """Kill all processes of the node, and remove everything except logs.
 
-        In whatever state it is: what is looked for is found by name, not by what was remembered.
+        Works in any state: objects are found by name, not from a saved state.
         """
         with self._locked() if self.directory.exists() else nullcontext():
             self._clear()
             files.forget(self.directory)
-        self.say(f"nothing is left of the node in {self.directory}, except for logs")
+        self.notify(f"removed the node in {self.directory}, except for logs")
 
     def status(self) -> tuple[dict[str, str], bool]:
         if self._namespaces.exist():
@@ -71,10 +71,10 @@ class NodeInstance(Instance):
         return super().status()
 
     def load(self, archive: Path) -> None:
-        """Bring the images of an archive to the node."""
+        """Load the images of an archive into the node."""
         enter = ["nsenter", f"--mount={self._namespaces.mounts}", "--"]
         for line in images.load(archive, enter).splitlines():
-            self.say(line)
+            self.notify(line)
 
     def _provide_programs(self, cache: GoCache) -> dict[str, Path]:
         if self.settings.kubernetes:
@@ -87,7 +87,7 @@ class NodeInstance(Instance):
         return programs
 
     def _prepare(self) -> None:
-        """Enter what the node has for itself. What is left of a former one goes first."""
+        """Enter the node's cgroup and namespaces, after removing leftovers of an earlier node."""
         if not (self._namespaces.exist() and self._group.pids()):
             self._clear()
             self._folder.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def of_node(settings: Settings) -> Settings:
 
 
 def name_of(directory: Path) -> str:
-    """Return the name of the node's control group: another one for each directory."""
+    """Return the name of the node's control group, which is unique per directory."""
     return f"nimops-{hashlib.sha256(str(directory).encode()).hexdigest()[:8]}"
 
 

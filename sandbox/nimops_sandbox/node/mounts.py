@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the table of mounts."""
+"""Reads the mount table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TABLE = Path("/proc/self/mountinfo")
 
 @dataclass(frozen=True)
 class Mount:
-    """path: where it is mounted. kind: of file system."""
+    """A mount. path: the mount point. kind: the type of file system."""
 
     path: Path
     kind: str
@@ -33,13 +33,13 @@ def read() -> list[Mount]:
 
 
 def count(path: Path) -> int:
-    """Return how many mounts are stacked at this path."""
+    """Return the number of mounts stacked at this path."""
     real = path.resolve()
     return sum(mount.path == real for mount in read())
 
 
 def of_all_processes(proc: Path = Path("/proc")) -> set[Path]:
-    """Return where anything is mounted for any process."""
+    """Return the mount points of all processes."""
     found: set[Path] = set()
     for table in proc.glob("[0-9]*/mountinfo"):
         try:
@@ -50,5 +50,5 @@ def of_all_processes(proc: Path = Path("/proc")) -> set[Path]:
 
 
 def _unescape(text: str) -> str:
-    """Spaces, tabs, line breaks and backslashes are written as three octal digits."""
+    """Decode spaces, tabs, line breaks and backslashes, which are written in octal."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

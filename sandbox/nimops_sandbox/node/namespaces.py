@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces of a node: a network without a way out, and mounts that only the node sees."""
+"""The namespaces of a node: an isolated network, and mounts that only the node sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from . import mounts, network
 
 _libc = ctypes.CDLL(None, use_errno=True)
-# Where programs write that do not ask, and the folder that they get instead.
+# Hard-coded folders of programs, and the folders mounted there instead.
 _FOLDERS = {
     "/etc/containerd": "etc-containerd",
     "/etc/kubernetes": "etc-kubernetes",
@@ -27,8 +27,8 @@ _FOLDERS = {
     "/var/log/pods": "pod-logs",
 }
 _MARK = ".made-by-nimops-sandbox"
-# Its arguments are pairs of folder and mount point. The runtime makes what a pod mounts and is not
-# there, also in /dev; what a pod mounts on the node spreads to other pods, but not out of here.
+# The arguments are pairs of folder and mount point. The runtime creates missing mount sources of
+# pods, also in /dev. Mounts that a pod makes on the node propagate to other pods, not to the host.
 _SETUP = """
 set -e
 while [ $# -gt 0 ]; do mount --bind "$1" "$2"; shift 2; done
@@ -46,7 +46,7 @@ mount --make-rshared /
 
 @dataclass(frozen=True)
 class Namespaces:
-    """They exist as long as their files, whatever becomes of the processes in them."""
+    """The namespaces exist as long as their files, even without processes in them."""
 
     folder: Path
 
@@ -59,13 +59,13 @@ class Namespaces:
         return self._files / "mounts"
 
     def exist(self) -> bool:
-        """Return whether they were made completely, and the machine was not restarted since."""
+        """Return whether they are complete, and the machine has not been restarted since."""
         return self._ready.exists() and mounts.count(self.mounts) > 0
 
     def create(self) -> None:
         """Raise UnsupportedError if this machine, or the container around us, forbids it."""
         self._files.mkdir(parents=True)
-        # The file of a namespace of mounts can only be where mounts do not spread.
+        # The file of a mount namespace must be on a mount without propagation.
         _run("mount", "--bind", str(self._files), str(self._files))
         _run("mount", "--make-private", str(self._files))
         for path in (self.network, self.mounts):
@@ -76,7 +76,7 @@ class Namespaces:
         self._ready.touch()
 
     def enter(self) -> None:
-        """Bring this process, and all that it starts, into both."""
+        """Move this process, and thus its future children, into both namespaces."""
         for path in (self.network, self.mounts):
             with path.open() as file:
                 if _libc.setns(file.fileno(), 0):
@@ -84,7 +84,7 @@ class Namespaces:
                     raise OSError(number, f"entering {path}: {os.strerror(number)}")
 
     def remove(self) -> None:
-        """Remove what there is of them. The processes must have ended."""
+        """Remove the existing ones. Their processes must have ended."""
         for path in (self.network, self.mounts, self._files):
             for _ in range(mounts.count(path)):
                 _run("umount", str(path))
@@ -92,8 +92,8 @@ class Namespaces:
         _remove_points()
 
     def _make_folders(self) -> list[str]:
-        """Make folders and mount points; return pairs of them."""
-        shutil.rmtree(self.folder / "run", ignore_errors=True)  # of a machine before its restart
+        """Create folders and mount points; return pairs of them."""
+        shutil.rmtree(self.folder / "run", ignore_errors=True)  # from before a restart
         pairs = []
         for point, name in _FOLDERS.items():
             folder = self.folder / name
@@ -112,21 +112,21 @@ class Namespaces:
 
 
 def _make_point(point: Path) -> None:
-    """Make a mount point if the machine lacks it, and mark it: nodes may share it."""
+    """Create and mark a mount point if the machine lacks it; nodes may share it."""
     if not point.exists():
         point.mkdir()
         (point / _MARK).touch()
 
 
 def _remove_points() -> None:
-    """Remove the mount points that nodes have made and that none uses: it would lose its mount."""
+    """Remove mount points that nodes created and none uses (a used one would lose its mount)."""
     used = mounts.of_all_processes()
     for point in (Path(point) for point in _FOLDERS):
         if (point / _MARK).exists() and point not in used:
             (point / _MARK).unlink()
             try:
                 point.rmdir()
-            except OSError:  # somebody else uses it now
+            except OSError:  # in use again by now
                 continue
 
 
@@ -134,6 +134,6 @@ def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UnsupportedError(
-            "a real node needs the right to make networks and mounts, which not every container "
-            f"gives to root: {' '.join(command[:4])}: {done.stderr.strip()}"
+            "a real node needs permission to create networks and mounts, which root lacks in some "
+            f"containers: {' '.join(command[:4])}: {done.stderr.strip()}"
         )

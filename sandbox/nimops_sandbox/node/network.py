@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses in a node's network. They are free to choose: nothing leads there or out."""
+"""The addresses in a node's network, which are arbitrary because the network is isolated."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_lease_that_is_renewed(ready, monkeypatch, capsys):
     ("leases", "said"),
     [
         pytest.param([("one", "1")], r"\(last: one\)", id="no longer renewed"),
-        pytest.param([("one", "1"), ("", "2"), ("", "3")], r"\(last: nobody\)", id="given up"),
+        pytest.param([("one", "1"), ("", "2"), ("", "3")], r"\(last: none\)", id="given up"),
     ],
 )
 def test_a_lease_of_nobody(ready, monkeypatch, leases, said):

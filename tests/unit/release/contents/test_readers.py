@@ -116,7 +116,7 @@ def test_rpm_packages(make_image, databases, which):
 
 
 def test_another_database_of_rpm_is_refused(make_image):
-    with pytest.raises(ReleaseError, match="/var/lib/rpm: only rpm's SQLite database"):
+    with pytest.raises(ReleaseError, match="/var/lib/rpm: not an SQLite database"):
         list(rpm.find_packages(make_image({"var/lib/rpm/Packages": "\0"})))
 
 

@@ -70,7 +70,7 @@ def apt_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_packages_are_installed_after_saying_so(apt_get: Path) -> None:
     said: list[str] = []
     host.install(LACKING, 0, said.append)
-    assert said == ["installing Debian's packages buildah containerd"]
+    assert said == ["installing the Debian packages buildah containerd"]
     assert apt_get.read_text().splitlines() == [
         "noninteractive --quiet update",
         "noninteractive --quiet install --yes --no-install-recommends buildah containerd",
