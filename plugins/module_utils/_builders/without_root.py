@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from .._base.types import Manifest
 from .._engine.desired import Child
-from .._engine.kept_lists import has_meaning
+from .._engine.kept_lists import has_equivalent
 from .pod_templates import Path, at, pod_of, replaced, templates_of, with_pod, without_scaling
 
 _NO_ROOT: Manifest = {
@@ -49,7 +49,7 @@ def _change_for(template: Manifest, live: Manifest) -> Change:
         return _kept(pod, running)
 
     before = with_pod(template, keep(pod_of(template)))
-    return keep if running and has_meaning(live, without_scaling(before)) else _hardened
+    return keep if running and has_equivalent(live, without_scaling(before)) else _hardened
 
 
 def _changed(manifest: Manifest, path: Path, change: Change) -> Manifest:

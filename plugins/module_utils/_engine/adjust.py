@@ -15,13 +15,13 @@ from .api_resources import identity
 from .desired import Child, Desired
 
 Adjust: t.TypeAlias = "t.Callable[[Json, Json], Json]"
-"""A child and its custom resource → the child to write instead."""
+"""A function from a child and its custom resource to the child to write instead."""
 
 _FIXED = ("apiVersion", "kind")
 
 
 def adjust_children(desired: Desired, resource: Json, adjust: Adjust) -> Desired:
-    """The same children, each changed; NimError if one has become another object."""
+    """The adjusted children; NimError if an adjustment changes the identity of a child."""
     children = [_adjusted(child, resource, adjust) for child in desired.children]
     return replace(desired, children=children)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Kubernetes kinds that we use: their API version, plural, and API server paths."""
+"""The Kubernetes kinds that we use: API version, plural, and paths on the API server."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from urllib.parse import quote
 from .served_kinds import NEEDED, SERVED
 
 GROUP = "apps.nvidia.com"
-"""The API group of kinds that declare no other."""
+"""The default API group of a kind."""
 
 SERVED_GROUPS = {version.partition("/")[0] for version, *_rest in SERVED.values()}
 
 
 class ApiResource(t.NamedTuple):
-    """How the API server serves a kind.
+    """The resource of a kind on the API server.
 
     ``is_cached``: the operator reads the kind through the runtime's cache, which holds and watches
-    all objects of it. Kinds that are secret or numerous bypass the cache, one object at a time.
+    all of its objects. Kinds that are secret or numerous bypass the cache, one object at a time.
     """
 
     version: str
@@ -42,7 +42,7 @@ class ObjectKey(t.NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        """As text, unique for each object: no name contains a slash."""
+        """The key as text, unique because no name contains a slash."""
         return "/".join(part for part in self if part)
 
 
@@ -119,7 +119,7 @@ def identity(manifest: t.Mapping[str, t.Any]) -> ObjectKey:
 
 
 def object_key(kind: str, namespace: str, name: str) -> str:
-    """The key of an object among the observed answers: its identity as text."""
+    """The key of an object in the observed answers: its identity as text."""
     return str(object_identity(kind, namespace, name))
 
 
@@ -152,6 +152,6 @@ def reference_to(live: t.Mapping[str, t.Any], kind: str) -> dict[str, t.Any]:
 
 
 def identity_of(live: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The uid, which distinguishes later objects of that name; a simulated object may have none."""
+    """The uid, which distinguishes objects with the same name; a simulated object may have none."""
     uid = live["metadata"].get("uid")
     return {"uid": uid} if uid else {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Notices another operator that serves the same custom resources, and reports it."""
+"""Detects and reports another operator that reconciles the same custom resources."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _KEPT_SECONDS = 600
 def report_competing_operator(
     resource: Json, answers: t.Mapping[str, t.Any], assessment: Assessment, now: datetime
 ) -> Assessment:
-    """The assessment with the condition `Contested`, and an event when it begins.
+    """The assessment with the condition `Contested`, and an event when it appears.
 
-    The condition stays for ten minutes, so that operators that take turns do not make it flap.
+    The condition stays for ten minutes, so that it does not flap if operators write in turn.
     """
     conditions = assessment.status.get("conditions") or []
-    told, message = (
+    present, message = (
         find_condition(conditions, CONTESTED),
         find_competing_write(resource, answers, now),
     )
     events = list(assessment.events)
-    if told:
-        since = told.get("lastTransitionTime")
+    if present:
+        since = present.get("lastTransitionTime")
         if message or (since and _age(since, now) < _KEPT_SECONDS):
             return assessment
         conditions = drop_condition(conditions, CONTESTED)
@@ -51,7 +51,7 @@ def report_competing_operator(
 
 
 def find_competing_write(resource: Json, answers: t.Mapping[str, t.Any], now: datetime) -> str:
-    """What another operator has just written that we had applied before; empty if nothing."""
+    """A message about a recent write of another operator to a child of ours; empty if none."""
     for live in answers.values():
         if not isinstance(live, dict) or "metadata" not in live:
             continue
@@ -60,7 +60,7 @@ def find_competing_write(resource: Json, answers: t.Mapping[str, t.Any], now: da
             continue
         since = own.get("time") or ""
         for entry in live["metadata"]["managedFields"]:
-            # Fields that we adopt keep their time: until we apply, the two are the same.
+            # Adopted fields keep their time: until we apply, both times are equal.
             if not is_of_reference(entry) or (entry.get("time") or "") <= since:
                 continue
             if 0 <= _age(entry["time"], now) < _RECENT_SECONDS:

@@ -25,7 +25,7 @@ def condition(kind: str, status: bool, reason: str, message: str = "") -> Condit
 
 
 def find_condition(conditions: t.Sequence[Condition] | None, kind: str) -> Condition | None:
-    """The condition of a type, or None; skips malformed items, which others' objects may have."""
+    """The condition of a type, or None; skips malformed items, which foreign objects may have."""
     items = conditions if isinstance(conditions, (list, tuple)) else ()
     found = (item for item in items if isinstance(item, dict) and item.get("type") == kind)
     return next(found, None)
@@ -50,9 +50,9 @@ def set_progress(
 ) -> list[Condition]:
     """Set the kstatus pair; each is a (reason, message) and is listed only while it is true."""
     kept = drop_condition(conditions, RECONCILING, STALLED)
-    for kind, said in ((RECONCILING, reconciling), (STALLED, stalled)):
-        if said:
-            kept.append(condition(kind, True, *said))
+    for kind, progress in ((RECONCILING, reconciling), (STALLED, stalled)):
+        if progress:
+            kept.append(condition(kind, True, *progress))
     return kept
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a kind wants in the cluster, and the result: the types that the pure functions exchange.
+"""The types that the pure functions of a kind exchange: desired objects, outcome, assessment.
 
 `kind.py` describes these functions.
 """
@@ -21,10 +21,10 @@ from .observed import Observed
 class Child:
     """One desired object.
 
-    ``create_only``: created when absent, then left alone whatever it contains (Job). ``shared``:
+    ``create_only``: created when absent, and never changed (Job). ``shared``:
     belongs to no single custom resource, so it has no owner reference.
-    ``merged``: its content includes what the live object had, so it is written onto that version
-    only, and a later one is a race. ``applied``: the part of the manifest that server-side apply
+    ``merged``: its content includes content of the live object, so it is only written onto that
+    version; a newer version is a race. ``applied``: the part of the manifest that server-side apply
     accepts, if that is not all of it; an existing object that lacks the rest of its spec gets it by
     a merge patch.
     """
@@ -42,10 +42,10 @@ class Child:
 
 
 class FieldPolicy(enum.Enum):
-    """How to treat a field of somebody else's object.
+    """How to treat a field of a foreign object.
 
-    `TAKE_BACK`: remove it when it is no longer wanted, unless somebody else has set it since.
-    `LEAVE`: keep it then. `FILL`: set it only where it is empty, and keep it.
+    `TAKE_BACK`: remove it when it is no longer wanted, unless another manager has set it since.
+    `LEAVE`: keep it when it is no longer wanted. `FILL`: set it only if it is empty, and keep it.
     """
 
     TAKE_BACK = "take back"
@@ -54,12 +54,12 @@ class FieldPolicy(enum.Enum):
 
 
 ABSENT: t.Final = object()
-"""The value of a field to remove, whoever set it."""
+"""The value of a field to remove, regardless of its manager."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of somebody else's object, by path; a ``value`` of None: no longer wanted."""
+    """A field of a foreign object, by path; a ``value`` of None means no longer wanted."""
 
     path: tuple[str, ...]
     value: t.Any
@@ -68,9 +68,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Patch:
-    """Fields to set on an object that is not ours: we never create, adopt or delete it.
+    """Fields to set on a foreign object, which we never create, adopt or delete.
 
-    ``live``: the object as observed; its metadata is enough if no other field is patched.
+    ``live``: the observed object; its metadata is sufficient if no other field is patched.
     """
 
     kind: str
@@ -80,10 +80,10 @@ class Patch:
 
 @dataclass(frozen=True)
 class Eviction:
-    """A pod that is to end, whoever owns it.
+    """A pod to evict, regardless of its owner.
 
-    By the eviction API, which asks PodDisruptionBudgets; ``is_deletion``: it is deleted, for pods
-    that must be replaced, such as those of a DaemonSet with the update strategy OnDelete.
+    The eviction API honors PodDisruptionBudgets. ``is_deletion``: delete the pod instead, because
+    it must be replaced, such as a pod of a DaemonSet with the update strategy OnDelete.
     """
 
     live: Manifest
@@ -92,7 +92,7 @@ class Eviction:
 
 @dataclass(frozen=True)
 class Desired:
-    """The children in the order to write them, and (kind, name) of the unwanted ones.
+    """The children in the order to write them, and (kind, name) of unwanted children.
 
     ``namespace``: the namespace of the unwanted children, by default that of the custom resource's
     children. ``failure``: why the list is incomplete; the children in it are still written.
@@ -114,9 +114,9 @@ class Desired:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An object that was not written: we refused it (a conflict), or the API server did.
+    """An object that was not written: a conflict, or a refusal of the API server.
 
-    ``reason``: `NAME_TAKEN` if it has another owner, or names an object that has; else empty.
+    ``reason``: `NAME_TAKEN` if it has another owner, or refers to such an object; otherwise empty.
     """
 
     kind: str
@@ -133,7 +133,7 @@ class Outcome:
     pruned objects. ``raced``: keys of objects that appeared, vanished or were replaced between the
     read and the write; nothing was written, and the next pass sees the current ones. ``failure``:
     the message of an error that ended the run before or while writing, and ``failure_reason`` the
-    reason it maps to. ``held``: why pods were not evicted now, by key: a budget does not allow it.
+    reason it maps to. ``held``: why a PodDisruptionBudget blocks the eviction of pods, by key.
     """
 
     written: dict[str, Manifest] = field(default_factory=dict)
@@ -146,17 +146,17 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Whether it failed for a reason that retrying cannot fix."""
+        """Whether the pass failed for a reason that retrying cannot fix."""
         return bool(self.failure) and self.failure_reason in FINAL
 
     @property
     def is_contested(self) -> bool:
-        """Whether another owner has an object by a name of ours, which no watch reports."""
+        """Whether a name of ours is taken by another owner, whose changes no watch reports."""
         reasons = {refusal.reason for refusal in self.refusals}
         return NAME_TAKEN in reasons or (self.is_final and self.failure_reason == NAME_TAKEN)
 
     def view(self, observed: Observed) -> Observed:
-        """The observed answers, updated with what was written."""
+        """The observed answers, updated with the written and deleted objects."""
         return Observed({**observed.answers, **self.written, **dict.fromkeys(self.deleted)})
 
 
@@ -173,7 +173,7 @@ class Event:
 class Trigger:
     """An annotation to set on another custom resource, to trigger its reconcile.
 
-    It is in the same namespace as this one, unless ``namespace`` says otherwise.
+    ``namespace``: by default that of the current resource.
     """
 
     kind: str
@@ -185,7 +185,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class StatusPatch:
-    """Fields to set in the status of another custom resource, located as for a `Trigger`.
+    """Fields to set in the status of another custom resource, identified as in a `Trigger`.
 
     They were computed from that resource at ``version`` (its resourceVersion) and are written only
     if it is unchanged, so they never undo what its own reconcile writes. The result is not
@@ -218,11 +218,11 @@ NO_REQUEUE = Requeue()
 
 @dataclass(frozen=True)
 class Assessment:
-    """What to report, and when to reconcile next.
+    """The status and events to report, and when to reconcile next.
 
     ``status``: the whole new status; conditions set in this pass have no times. ``triggers``:
     annotations that trigger the reconcile of other resources. ``error``: the run must fail with
-    this message, so that the runtime retries. ``source``: the component that events name; by
+    this message, so that the runtime retries. ``source``: the source of the events, by
     default the kind's controller.
     """
 

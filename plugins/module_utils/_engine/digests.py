@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Notices that a Secret or a ConfigMap has changed, without knowing what it contains.
+"""Detects changes of a Secret or a ConfigMap by a digest, without storing its content.
 
-The digest is stored where many may read it, so it is slow to compute: it must not help to guess a
-password. Therefore it is computed only if the object's version is not the one that is known.
+Many users can read the digest, so it is slow to compute: it must not help to guess a password.
+Therefore it is computed only if the version of the object is not the known one.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import typing as t
 from .._base.types import Fields
 
 _COST, _BLOCK, _LENGTH = 2**14, 8, 12
-"""Parameters of scrypt: 16 MiB and some 40 ms for each."""
+"""Parameters of scrypt: 16 MiB and about 40 ms per digest."""
 
 ASSUMED = {"version": "", "missing": [], "digest": ""}
 """The answer for an object that is assumed to exist."""
 
 
 def digest_key(kind: str, namespace: str, name: str, keys: t.Iterable[str]) -> str:
-    """The key of a digest among the observed answers."""
+    """The key of a digest in the observed answers."""
     return f"{kind}/{namespace}/{name}#{json.dumps(sorted(set(keys)))}"
 
 

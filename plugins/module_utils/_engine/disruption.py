@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""PodDisruptionBudgets: which one holds a pod, and whether it can ever let one go."""
+"""PodDisruptionBudgets: whether one blocks the eviction of a pod, now or permanently."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def budgets_of(pod: Fields, budgets: t.Iterable[Fields]) -> list[Fields]:
 
 
 def why_held(pod: Fields, budgets: t.Iterable[Fields]) -> str:
-    """Why the API server does not evict a pod now; empty if it would.
+    """Why the API server would not evict a pod now; empty if it would.
 
-    As there: a pod that has ended, or is pending, goes without being asked about.
+    Like the API server, it evicts ended and pending pods without checking budgets.
     """
     phase = (pod.get("status") or {}).get("phase")
     if phase in ("Succeeded", "Failed", "Pending") or pod["metadata"].get("deletionTimestamp"):
@@ -32,7 +32,7 @@ def why_held(pod: Fields, budgets: t.Iterable[Fields]) -> str:
 
 
 def why_never_evicted(pod: Fields, budgets: t.Iterable[Fields]) -> str:
-    """Why waiting does not help a pod that is held, and what would; empty if it may help."""
+    """Why the eviction of a pod can never succeed, with advice; empty if it can."""
     found = budgets_of(pod, budgets)
     if len(found) > 1:
         return f"{_names(found)} select the same pod: let one budget select it"
@@ -40,7 +40,7 @@ def why_never_evicted(pod: Fields, budgets: t.Iterable[Fields]) -> str:
 
 
 def name_of_budget(budget: Fields) -> str:
-    """Kind, namespace and name."""
+    """Kind, namespace and name of a budget, for messages."""
     metadata = budget["metadata"]
     return f"PodDisruptionBudget {metadata.get('namespace', '')}/{metadata['name']}"
 
@@ -64,9 +64,9 @@ def _why_none_allowed(budget: Fields) -> str:
 
 
 def _why_never(budget: Fields) -> str:
-    """A budget whose wish for healthy pods leaves out none of those that there should be.
+    """Why a budget never allows a disruption: it requires all expected pods to be healthy.
 
-    The disruption controller computes both, whatever the fields of the spec.
+    The disruption controller computes both numbers from the spec.
     """
     expected, wanted = _count(budget, "expectedPods"), _count(budget, "desiredHealthy")
     if not expected or wanted < expected:

@@ -4,7 +4,7 @@
 """Whether a live object matches the desired one.
 
 Three things count as drift: a wanted field that differs; a field that we applied before and no
-longer want; a field that somebody else added to an object that is ours alone. Server-side apply
+longer want; a field that another manager added to an object that only we own. Server-side apply
 cannot undo the last unless we own the field: see `field_ownership.py`.
 """
 
@@ -25,8 +25,8 @@ def has_wanted(
 ) -> bool:
     """Whether ``live`` contains everything in ``want``; additional map keys do not matter.
 
-    Built-in types drop empty values and normalize quantities. Custom resources keep every value as
-    given, which is ``is_verbatim``: there, false and {} differ from a missing field.
+    Built-in types drop empty values and normalize quantities. Custom resources keep every value
+    unchanged (``is_verbatim``), so false and {} differ from a missing field.
     """
     if isinstance(want, dict):
         if not isinstance(live, dict):

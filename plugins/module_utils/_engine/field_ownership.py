@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who owns which fields of an object, and how we take over those that we must correct.
+"""Owners of the fields of an object, and adoption of the fields that we must correct.
 
-Server-side apply removes only what its own manager has applied. So before it can remove a field
-that somebody else added, the entry in ``metadata.managedFields`` must move to our field manager.
+Server-side apply removes only fields that its own manager applied. So before it can remove a field
+that another manager added, the entry in ``metadata.managedFields`` must move to our field manager.
 This is also how we adopt the children of the reference operator.
 """
 
@@ -16,18 +16,18 @@ import typing as t
 from .._base.types import Fields, FieldsV1
 from .metadata import FIELD_MANAGER, MANAGED_BY_LABEL
 
-_OTHERS_FIELDS = {"f:metadata", "f:status"}
-_OF_ITS_CONTROLLER: FieldsV1 = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
-"""Fields of a child that its own controller writes: a NIMService of a pipeline has one."""
+_FOREIGN_FIELDS = {"f:metadata", "f:status"}
+_CONTROLLER_FIELDS: FieldsV1 = {"f:status": {}, "f:metadata": {"f:finalizers": {}}}
+"""Fields that the controller of a child writes, such as that of a pipeline's NIMService."""
 _POD_METADATA = {"f:metadata", "f:labels", "f:annotations"}
 _HASHES = {"f:nvidia.com/last-applied-hash", "f:nvidia.com/parent-spec-hash"}
-"""Annotations that the reference operator sets with each write."""
-_FIELDS_OF_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
-"""OpenShift keeps adding its registry's Secrets to every ServiceAccount."""
+"""Annotations that the reference operator sets at each write."""
+_ADDED_BY_CONTROLLERS = {"ServiceAccount": {"f:secrets", "f:imagePullSecrets"}}
+"""OpenShift adds the Secrets of its registry to every ServiceAccount."""
 
 
 def own_entry(live: Fields) -> dict[str, t.Any] | None:
-    """Our entry in the object's managedFields, None if we never applied it."""
+    """Our entry in the managedFields of an object; None if we never applied it."""
     return next(
         (
             entry
@@ -41,9 +41,9 @@ def own_entry(live: Fields) -> dict[str, t.Any] | None:
 
 
 def unwanted_fields(fields: FieldsV1, want: t.Any) -> FieldsV1:
-    """The part of a FieldsV1 set that ``want`` does not have.
+    """The part of a FieldsV1 set that ``want`` lacks.
 
-    A leaf counts; an inner node counts only if nothing below it is kept. List items are found by
+    A leaf counts; an inner node counts only if nothing below it remains. List items are found by
     the keys that the set names (``k:{"name":"x"}``) or by value (``v:"x"``).
     """
     left: FieldsV1 = {}
@@ -59,7 +59,7 @@ def unwanted_fields(fields: FieldsV1, want: t.Any) -> FieldsV1:
 
 
 def _descend(name: str, want: t.Any) -> tuple[bool, t.Any]:
-    """What a FieldsV1 path element points at: (whether it exists, its value)."""
+    """The target of a FieldsV1 path element: (whether it exists, its value)."""
     prefix, _sep, rest = name.partition(":")
     if prefix == "f":
         return (True, want[rest]) if isinstance(want, dict) and rest in want else (False, None)
@@ -78,23 +78,23 @@ def _descend(name: str, want: t.Any) -> tuple[bool, t.Any]:
 
 
 def _key_matches(item: Fields, key: str, value: t.Any) -> bool:
-    """Compare a list key, which the API server may default: a port's protocol is TCP when unset."""
+    """Whether a list key matches; the protocol of a port defaults to TCP."""
     return bool(item.get(key, "TCP" if key == "protocol" else None) == value)
 
 
 def adopt_fields(
     live: Fields, want: Fields, applied: Fields | None = None
 ) -> list[dict[str, t.Any]] | None:
-    """The managedFields that make us own what we must correct; None if there is nothing to adopt.
+    """The managedFields that make us own the fields to correct; None if there are none.
 
-    Fields in ``want`` but not in ``applied`` stay with whoever wrote them: if we owned them,
-    server-side apply would remove them, as we do not apply them.
+    Fields in ``want`` but not in ``applied`` keep their manager: if we owned them, server-side
+    apply would remove them, because we do not apply them.
 
     From an entry with our managed-by label (the reference operator's, or a restored backup's) or
     the reference's hashes (its later updates have no label) we adopt everything but status and
-    finalizers. From others we adopt only what they added below `spec` and the like: never metadata
-    (controllers' annotations, `kubectl rollout restart`), status, or a replica count that we leave
-    to others.
+    finalizers. From other managers we adopt only additions below `spec` and the like: never
+    metadata (annotations of controllers, `kubectl rollout restart`), status, or a replica count
+    that we do not set.
     """
     kept, gained = [], dict[str, t.Any]()
     time = None
@@ -129,7 +129,7 @@ def _entry(want: Fields, fields: FieldsV1, time: str | None) -> dict[str, t.Any]
 
 
 def is_of_reference(entry: Fields) -> bool:
-    """Whether the reference operator has written this entry of managedFields as an update."""
+    """Whether an entry of managedFields is an update by the reference operator."""
     if entry.get("operation") != "Update" or entry.get("subresource"):
         return False
     metadata = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
@@ -143,10 +143,10 @@ def _adoptable(entry: Fields, want: Fields) -> FieldsV1:
         return {}
     metadata = fields.get("f:metadata", {})
     if f"f:{MANAGED_BY_LABEL}" in metadata.get("f:labels", {}) or is_of_reference(entry):
-        return _minus(fields, _OF_ITS_CONTROLLER)
+        return _minus(fields, _CONTROLLER_FIELDS)
     if entry.get("operation") != "Update":
         return {}
-    others = _OTHERS_FIELDS | _FIELDS_OF_CONTROLLERS.get(want["kind"], set())
+    others = _FOREIGN_FIELDS | _ADDED_BY_CONTROLLERS.get(want["kind"], set())
     added = {
         key: below for key, below in unwanted_fields(fields, want).items() if key not in others
     }
@@ -155,7 +155,7 @@ def _adoptable(entry: Fields, want: Fields) -> FieldsV1:
 
 
 def _adoptable_spec(spec: FieldsV1, want: Fields) -> FieldsV1:
-    """The part that we adopt of what somebody added below `spec`.
+    """The part that we adopt of the fields that another manager added below `spec`.
 
     It excludes a pod template's metadata, and the address that a load balancer controller sets on a
     Service.

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps live lists that mean the same as the wanted ones, as writing them would only restart pods.
+"""Keeps live lists that are equivalent to the wanted ones: writing them would only restart pods.
 
-Another operator can order a list differently. Environment variables and pull secrets may also be
-listed twice in an update, but not in a server-side apply.
+Another operator may order a list differently. In an update, unlike in a server-side apply,
+environment variables and pull secrets may also occur twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .list_order import keep_order
 
 @dataclass(frozen=True)
 class _Kept:
-    """A wanted value with the live lists that are kept, and without them."""
+    """A wanted value, with (``manifest``) and without (``applied``) the kept live lists."""
 
     manifest: t.Any
     applied: t.Any
@@ -32,10 +32,10 @@ _OMITTED: t.Final = object()
 
 
 def keep_lists(child: Child, live: Manifest) -> Child:
-    """The child with the lists of ``live`` that mean the same as the wanted ones.
+    """The child with the lists of ``live`` that are equivalent to the wanted ones.
 
-    Lists keep their order, except in custom resources of ours, which their users read. Lists with
-    duplicates are not applied, and remain with their writer, unless we have applied them before.
+    Lists keep their order, except in our own custom resources, which users read. Lists with
+    duplicates are not applied and keep their manager, unless we applied them before.
     """
     if child.applied is not None:
         return child
@@ -52,10 +52,10 @@ def keep_lists(child: Child, live: Manifest) -> Child:
     )
 
 
-def has_meaning(live: t.Any, want: t.Any) -> bool:
-    """Whether ``live`` contains everything in ``want``, in lists that mean the same.
+def has_equivalent(live: t.Any, want: t.Any) -> bool:
+    """Whether ``live`` contains everything in ``want``, in equivalent lists.
 
-    `has_wanted` for the template of a workload, before anything decides what to apply of it.
+    `has_wanted` for the pod template of a workload that is not planned yet.
     """
     ordered = keep_order(want, live)
     kept = _keep(ordered, live, {})
@@ -71,7 +71,7 @@ def _in_order(child: Child, live: Manifest) -> Child:
 
 
 def _keep(want: t.Any, live: t.Any, owned: Fields) -> _Kept | None:
-    """The value with what is kept below it; None if that is nothing."""
+    """The value with the kept lists below it; None if there are none."""
     if isinstance(want, dict) and isinstance(live, dict):
         return _keep_in_fields(want, live, owned)
     if isinstance(want, list) and isinstance(live, list):
@@ -116,9 +116,9 @@ def _keep_in_items(want: list[t.Any], live: list[t.Any], owned: Fields) -> _Kept
 
 
 def _by_name(items: list[t.Any]) -> dict[str, t.Any] | None:
-    """Items by name, the last of each name; None if some have none.
+    """Items by name, the last of each name; None if an item has no name.
 
-    A custom resource may hold anything here, such as a name that is a map.
+    A custom resource may contain any value here, such as a map as the name.
     """
     if not items or not all(isinstance(x, dict) and isinstance(x.get("name"), str) for x in items):
         return None

@@ -1,25 +1,24 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a kind is: three pure functions, and the declaration from which the rest is generated.
+"""Declaration of a kind: pure functions, and the data from which the rest is generated.
 
-A kind is a folder whose `kind.py` has one `KIND = Kind(...)`. Its functions get the context of a
-pass, which `app` builds from the custom resource as the API server returns it and what was
-observed.
+A kind is a folder whose `kind.py` has one `KIND = Kind(...)`. `app` builds the context of a pass
+from the custom resource, as the API server returns it, and the observed answers. The other
+functions get this context.
 
 ``reads(app) -> list[Read]``
-    What to read, given the answers so far; called again until it returns nothing new.
+    The reads, given the answers so far; called again until it returns nothing new.
 ``desired(app) -> Desired``
     The children to have, in order, and the unwanted ones. NimError if none can be built.
 ``assess(app, outcome) -> Assessment``
-    The resulting status, events and wake-ups; also called when `desired` raised, or when the API
+    The resulting status, events and triggers; also called when `desired` raised, or when the API
     server refused something.
 ``refuse(app, error) -> Assessment``
     The same for a resource that is too large: nothing was observed, and it may have no spec.
 
-A custom resource that is being deleted wants nothing, and its children are deleted with it. If more
-must be done, for example for objects without an owner reference, `finalize(app) -> Desired` returns
-it, after the same reads.
+The garbage collector deletes the children of a deleted custom resource. `finalize(app) -> Desired`
+returns any further work, for example for objects without an owner reference, after the same reads.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ class Access:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """Changes of nodes that trigger a reconcile of all resources of a kind, by nimops-apiproxy.
+    """Node metadata whose changes make nimops-apiproxy trigger all resources of a kind.
 
-    A node counts if one of the labels ``devices`` or ``present`` is true, or has one of ``marks``.
-    Of such a node, these and ``labels`` and the annotation ``request`` matter, and of all nodes,
-    whether any has a label that begins with ``prefix``.
+    A node counts if one of the labels ``devices`` or ``present`` is true, or if it has one of
+    ``marks``. Changes of these labels, of ``labels`` and of the annotation ``request`` on such a
+    node trigger, and whether any node has a label that begins with ``prefix``.
     """
 
     prefix: str
@@ -85,15 +84,15 @@ class Rule:
 class Kind(t.Generic[AppT]):
     """The declaration of a kind; `make generate` derives everything else from it.
 
-    ``finalizer_name``: how the finalizer spells the kind, if not in lower case. ``has_finalizer``:
-    false if the reference sets none, and nothing is left to do when a resource goes.
+    ``finalizer_name``: the kind in the name of the finalizer, by default in lower case.
+    ``has_finalizer``: false if the reference sets none and a deletion needs no work.
     ``watches_annotations``: whether a changed annotation triggers a reconcile. ``resources``: API
     resources that it needs and `api_resources.py` lacks. ``assumed``: objects that an unknown
     cluster is assumed to have, used where a list is empty. ``assumed_status``: the status that a
-    simulation assumes when only a cluster could tell, given the app; None while nothing is pending.
-    ``component``: the part of the installation that it belongs to, with watches and permissions of
-    its own; empty for the part that is always there. ``node_facts``: what of nodes its resources
-    depend on, the same for all kinds that have it.
+    simulation assumes where only a cluster could decide; None while nothing is pending.
+    ``component``: the optional part of the installation that contains the kind, with its own
+    watches and permissions; empty for the part that is always installed. ``node_facts``: the node
+    metadata that its resources depend on, the same for all kinds that have it.
     """
 
     name: str
@@ -139,5 +138,5 @@ AnyKind = Kind[t.Any]
 
 
 def with_article(name: str) -> str:
-    """A kind in a sentence: NVIDIA begins like envy, and NIM like nimble."""
+    """A kind with its article: NVIDIA begins with a vowel sound, NIM does not."""
     return f"{'an' if name.startswith(('NVIDIA', *'AEIO')) else 'a'} {name}"

@@ -21,8 +21,6 @@ _EXISTENCE = re.compile(rf"(! ?)?({_KEY})")
 _COMMA = re.compile(r",(?![^()]*\))")
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
-Labels = t.Mapping[str, str]
-
 
 @dataclass(frozen=True)
 class Requirement:
@@ -32,8 +30,8 @@ class Requirement:
     operator: str
     values: tuple[str, ...] = ()
 
-    def holds(self, labels: Labels) -> bool:
-        """Whether these labels meet it; as in Kubernetes, a missing label is `notin` anything."""
+    def holds(self, labels: t.Mapping[str, str]) -> bool:
+        """Whether labels meet the condition; a missing label is `notin` any set."""
         has = self.key in labels
         return {
             "in": has and labels.get(self.key) in self.values,
@@ -49,7 +47,7 @@ class Selector:
 
     requirements: tuple[Requirement, ...] = ()
 
-    def selects(self, labels: Labels | None) -> bool:
+    def selects(self, labels: t.Mapping[str, str] | None) -> bool:
         """Whether an object with these labels is selected."""
         return all(item.holds(labels or {}) for item in self.requirements)
 
@@ -60,7 +58,7 @@ def is_label_value(text: str) -> bool:
 
 
 def parse_selector(text: str, where: str) -> Selector:
-    """A selector from text; NimError, which names the field ``where``, if it is none."""
+    """The selector in a text; NimError, which names the field ``where``, if it is invalid."""
     if len(text) > _MAX_TEXT:
         raise NimError(f"{where}: is longer than {_MAX_TEXT} characters")
     given = " ".join(text.split())
@@ -71,7 +69,7 @@ def parse_selector(text: str, where: str) -> Selector:
 
 
 def selector_of(given: t.Mapping[str, t.Any] | None) -> Selector | None:
-    """A selector from a LabelSelector that an API server has accepted; None selects nothing."""
+    """The selector of a LabelSelector that an API server accepted; None selects nothing."""
     if given is None:
         return None
     equal = [Requirement(key, "in", (value,)) for key, value in _items(given.get("matchLabels"))]

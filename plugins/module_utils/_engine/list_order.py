@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps the order of live lists where the order has no meaning.
+"""Keeps the order of live lists whose order has no meaning.
 
-Releases of the reference operator order environment variables differently. Another order is another
-pod template, which replaces all pods, although the containers get the same.
+Releases of the reference operator order environment variables differently. A different order
+changes the pod template and so replaces all pods, although the containers are equivalent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Identify = t.Callable[[Item], Hashable]
 
 
 def _by(*fields: str) -> Identify:
-    """Identify an item by these fields; KeyError if it has none of them."""
+    """A function that identifies an item by these fields; KeyError if it has none of them."""
 
     def identify(item: Item) -> Hashable:
         if not any(field in item for field in fields):
@@ -47,15 +47,15 @@ _UNORDERED: dict[str, Identify] = {
     "volumeMounts": _by("mountPath"),
     "volumes": _by("name"),
 }
-"""Lists of a pod whose order has no meaning, and what identifies their items. The order of
-containers, arguments and `envFrom` has one."""
+"""Lists of a pod whose order has no meaning, with the identity of their items. The order of
+containers, arguments and `envFrom` matters."""
 
 
 def keep_order(want: t.Any, live: t.Any, name: str = "") -> t.Any:
     """``want`` with its unordered lists in the order of ``live``.
 
-    Items that ``live`` lacks keep their position. Variables whose `$(NAME)` would mean something
-    else in that order keep the wanted one. Returns ``want`` itself if nothing moves.
+    Items that ``live`` lacks keep their position. Environment variables keep the wanted order if
+    the other one would change the meaning of a `$(NAME)`. Returns ``want`` itself if nothing moves.
     """
     if isinstance(want, dict) and isinstance(live, dict):
         return _keep_in_fields(want, live)
@@ -63,7 +63,7 @@ def keep_order(want: t.Any, live: t.Any, name: str = "") -> t.Any:
         return want
     try:
         return _keep_in_list(want, live, name)
-    except (KeyError, TypeError, AttributeError):  # a custom resource may hold anything here
+    except (KeyError, TypeError, AttributeError):  # a custom resource may contain any value here
         return want
 
 

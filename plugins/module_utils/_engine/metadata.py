@@ -13,7 +13,7 @@ FIELD_MANAGER = "nimops.nim"
 MANAGED_BY = "k8s-nim-operator"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 OWNER_ANNOTATION = "nimops.nim/owner-uid"
-"""On children that cannot have an owner reference: cluster-scoped, or in another namespace."""
+"""Annotation on children without an owner reference: cluster-scoped, or in another namespace."""
 
 _HASH_ALPHABET = str.maketrans("0123456789", "456789bcdf")
 
@@ -21,12 +21,12 @@ Labels = dict[str, str]
 
 
 def merge_missing(first: t.Mapping[str, str] | None, second: t.Mapping[str, str] | None) -> Labels:
-    """Every key of ``first``, then those of ``second`` that it lacks: ours win over the user's."""
+    """The keys of both; ``first``, our own, wins over ``second``, the user's."""
     return {**(second or {}), **(first or {})}
 
 
 def hash_name(text: str) -> str:
-    """The reference operator's short hash of a name: FNV-1a, 32 bits, in its own alphabet."""
+    """The short hash that the reference operator uses: FNV-1a, 32 bits, in its own alphabet."""
     value = 0x811C9DC5
     for byte in text.encode():
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -34,7 +34,7 @@ def hash_name(text: str) -> str:
 
 
 def owner_reference(cr: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The controller reference that children of ``cr`` carry."""
+    """The controller reference on children of ``cr``."""
     return {
         "apiVersion": cr["apiVersion"],
         "blockOwnerDeletion": True,
@@ -56,25 +56,25 @@ def owner_metadata(
 ) -> dict[str, t.Any]:
     """The metadata that links a child to its owner.
 
-    An owner reference, by which the garbage collector deletes the child with its owner. Kubernetes
-    does not allow one across namespaces, or from a cluster-scoped child. Such a child gets
+    Normally an owner reference, by which the garbage collector deletes the child with its owner.
+    Kubernetes allows none across namespaces, or from a cluster-scoped child. Such a child gets
     annotations instead, two of which the runtime reads, and the owner's finalizer deletes it.
     """
-    home = cr["metadata"].get("namespace")
-    if not home or (kind.is_namespaced and namespace == home):
+    own_namespace = cr["metadata"].get("namespace")
+    if not own_namespace or (kind.is_namespaced and namespace == own_namespace):
         return {"ownerReferences": [owner_reference(cr)]}
     group = cr["apiVersion"].partition("/")[0]
     return {
         "annotations": {
             OWNER_ANNOTATION: cr["metadata"].get("uid", ""),
-            "operator-sdk/primary-resource": f"{home}/{cr['metadata']['name']}",
+            "operator-sdk/primary-resource": f"{own_namespace}/{cr['metadata']['name']}",
             "operator-sdk/primary-resource-type": f"{cr['kind']}.{group}",
         }
     }
 
 
 def is_controlled_by(live: t.Mapping[str, t.Any], cr: t.Mapping[str, t.Any]) -> bool:
-    """Whether ``cr`` itself, not a resource of the same name, controls the live object."""
+    """Whether ``cr``, identified by its uid, controls the live object."""
     uid = cr["metadata"].get("uid")
     if controller := controller_of(live):
         return bool(controller["uid"] == uid)

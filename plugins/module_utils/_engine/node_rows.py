@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes by what the API server's table shows of them, and by their labels.
+"""Nodes as rows of the API server's table, with their metadata.
 
-A whole node has kilobytes of images and addresses; a thousand of them in each pass would cost more
-than all the rest.
+A whole node has kilobytes of images and addresses; reading a thousand of them in each pass would
+cost more than all other reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN = ("name", "uid", "resourceVersion", "labels", "annotations", "creationTi
 
 
 def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
-    """The nodes of a table, each with metadata, whether it is cordoned, Ready, and its runtime."""
+    """The nodes of a table, each with metadata, unschedulable, Ready, and the container runtime."""
     columns = [str(column.get("name")) for column in table.get("columnDefinitions") or []]
     return [
         _node(row["object"]["metadata"], dict(zip(columns, row.get("cells") or [], strict=False)))
@@ -29,7 +29,7 @@ def nodes_of_table(table: t.Mapping[str, t.Any]) -> list[Manifest]:
 
 
 def row_of_node(node: t.Mapping[str, t.Any]) -> Manifest:
-    """A whole node as a table shows it."""
+    """A whole node, reduced to the content of its table row."""
     status = node.get("status") or {}
     ready = find_condition(status.get("conditions"), "Ready") or {}
     words = ["Ready" if ready.get("status") == "True" else "NotReady"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pass has read.
+"""The answers to the reads of a pass.
 
 `observe` calls `reads` of a kind, stores each answer under its key, and repeats until no read is
 new. Pure code gets the answers as one mapping and accesses them through `Observed`.
@@ -34,15 +34,15 @@ _WAIT_IMAGE = "busybox"
 
 OPERATOR = "operator"
 RESOURCE, PLAN = "resource", "plan"
-"""The custom resource and the plan, which travel with the answers."""
+"""Keys of the custom resource and the plan among the answers."""
 
 _NODES = list_key("Node")
 
 
 def tanzu_reads() -> list[ReadAny]:
-    """Reads of whether the nodes run TKGS, the only orchestrator that some pods depend on.
+    """The reads that detect TKGS, the only orchestrator that some pods depend on.
 
-    The metadata of all nodes would be megabytes in a large cluster, in each pass.
+    In a large cluster, the metadata of all nodes would be megabytes in each pass.
     """
     return [ReadAny("Node", label) for label, name in _ORCHESTRATORS if name == TKGS]
 
@@ -80,7 +80,7 @@ class Observed:
         self.answers = answers
 
     def has(self, key: str) -> bool:
-        """Whether this key was read, whatever the answer."""
+        """Whether this key was read; the answer may be None."""
         return key in self.answers
 
     def get(self, key: str) -> t.Any:
@@ -113,7 +113,7 @@ class Observed:
 
     @property
     def has_child_events(self) -> bool:
-        """Whether a change of a child's status, or of why its pods fail, triggers a pass."""
+        """Whether a change of a child's status, or of its pods' problems, triggers a pass."""
         return bool((self.answers.get(OPERATOR) or {}).get("child_events"))
 
     @property

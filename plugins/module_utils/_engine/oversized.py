@@ -3,9 +3,9 @@
 
 """Custom resources that are too large to be served, and the stubs that stand in for them.
 
-A stub, which nimops-apiproxy makes, has metadata and status, but no spec. It says by an annotation
-what is too large. Without the proxy, or in a command, the whole resource is there and is measured
-here, with the same limits.
+nimops-apiproxy creates stubs with metadata and status, but no spec. An annotation describes the
+excess. Without the proxy, or in a command, the whole resource is available and is measured here,
+with the same limits.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .._base.printable import printable
 from .._base.types import Fields
 
 MAX_BYTES = 256 << 10
-"""The JSON of a resource without what users do not write: its status and managedFields."""
+"""Maximum JSON size of a resource without status and managedFields, which users do not write."""
 MAX_DEPTH = 64
-"""Lists and maps in one another. Some interpreters end at 1,000."""
+"""Maximum nesting of lists and maps. Some interpreters fail at 1,000."""
 ANNOTATION = "nimops.nim/oversized"
 
 _MAX_STEPS = 8
@@ -31,20 +31,20 @@ _MAX_FIELD = 512
 
 
 def is_stub(resource: Fields) -> bool:
-    """Whether this stands in for a resource that is too large.
+    """Whether the resource is a stub for one that is too large.
 
-    The annotation on a resource with a spec means nothing: anyone may set it.
+    On a resource with a spec the annotation means nothing: any user may set it.
     """
     return "spec" not in resource and ANNOTATION in (resource["metadata"].get("annotations") or {})
 
 
 def stub_error(resource: Fields) -> NimError | None:
-    """Why only a stub of a resource is known, None if it is whole: its size does not matter."""
+    """The error of a stub; None for a whole resource of any size."""
     return _explain_stub(resource) if is_stub(resource) else None
 
 
 def find_excess(resource: Fields) -> NimError | None:
-    """Why a custom resource is too large to be served, None if it is not."""
+    """The error of a custom resource that is too large to be served; None otherwise."""
     if is_stub(resource):
         return _explain_stub(resource)
     written = _written(resource)
@@ -57,12 +57,12 @@ def find_excess(resource: Fields) -> NimError | None:
 
 
 def without_spec(resource: Fields) -> dict[str, t.Any]:
-    """The resource with an empty spec, to finalize one that is too large to be read."""
+    """The resource with an empty spec, to finalize one that is too large."""
     return {**resource, "spec": {}}
 
 
 def _written(resource: Fields) -> dict[str, t.Any]:
-    """What users write of a resource."""
+    """The parts of a resource that users write."""
     found = {key: value for key, value in resource.items() if key != "status"}
     metadata = resource["metadata"]
     found["metadata"] = {key: metadata[key] for key in metadata if key != "managedFields"}
@@ -70,7 +70,7 @@ def _written(resource: Fields) -> dict[str, t.Any]:
 
 
 def _explain_stub(resource: Fields) -> NimError:
-    """The proxy's findings; without it, users can write what is read here."""
+    """The error from the proxy's annotation; without the proxy, users can write the annotation."""
     parsed: t.Any = None
     with contextlib.suppress(TypeError, ValueError, RecursionError):
         parsed = json.loads(resource["metadata"]["annotations"][ANNOTATION])
@@ -101,13 +101,13 @@ def _final(message: str) -> NimError:
 
 
 def _excessive_depth(value: t.Any) -> int:
-    """How deep lists and maps are in one another, if that is too deep; else 0."""
+    """The nesting depth if it exceeds the maximum; otherwise 0."""
     depth = _depth_of(value)
     return depth if depth > MAX_DEPTH else 0
 
 
 def _depth_of(value: t.Any) -> int:
-    """Level by level, as a function that calls itself would end with the stack."""
+    """The nesting depth, computed level by level because recursion could exhaust the stack."""
     depth, level = 0, [value] if isinstance(value, (dict, list)) else []
     while level:
         depth += 1
@@ -123,9 +123,9 @@ def _depth_of(value: t.Any) -> int:
 def _find_field(
     resource: Fields, measure: t.Callable[[t.Any], int], share: float
 ) -> tuple[str, int]:
-    """The path to the field of the largest measure, and that.
+    """The path to the field with the largest measure, and the measure.
 
-    It goes down as long as a part has more than this share of the whole.
+    Descends while one part has more than this share of the whole.
     """
     path, value, found = "", t.cast("t.Any", resource), 0
     for _step in range(_MAX_STEPS):

@@ -1,24 +1,23 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether an object of the expected name belongs to this custom resource."""
+"""Ownership of live objects by custom resources."""
 
 from __future__ import annotations
 
 import typing as t
 
 from .._base.errors import NAME_TAKEN, NimError
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .api_resources import is_served
 from .desired import Child, Refusal
 from .metadata import MANAGED_BY, MANAGED_BY_LABEL, controller_of, hash_name, is_controlled_by
 
-Resource = t.Mapping[str, t.Any]
 Ownership = t.Literal["absent", "ours", "leaving", "foreign"]
 
 
-def ownership_of(live: Manifest | None, cr: Resource) -> Ownership:
-    """How a live object relates to a custom resource.
+def ownership_of(live: Manifest | None, cr: Fields) -> Ownership:
+    """The relation of a live object to a custom resource.
 
     ``leaving``: it is being deleted, or belongs to a deleted resource of the same name and will be
     garbage-collected. Without a controller, it is ours if it has the operator's label.
@@ -33,32 +32,33 @@ def ownership_of(live: Manifest | None, cr: Resource) -> Ownership:
 
 
 def is_marked(live: Manifest) -> bool:
-    """Whether an object has the operator's label, which takes the permission to change it."""
+    """Whether an object has the operator's label; setting it requires permission on the object."""
     labels = live["metadata"].get("labels") or {}
     return bool(labels.get(MANAGED_BY_LABEL) == MANAGED_BY)
 
 
-def refuse_foreign(live: Manifest | None, cr: Resource, what: str, field: str = "") -> Ownership:
-    """`ownership_of`; NimError if ``what``, such as Pod x, belongs to another owner.
+def refuse_foreign(live: Manifest | None, cr: Fields, what: str, field: str = "") -> Ownership:
+    """The `ownership_of` an object; NimError if it, described by ``what``, has another owner.
 
-    ``field`` gives it another name; by default it is named after the custom resource.
+    ``field``: the field of the spec that renames the object; by default it has the name of the
+    custom resource.
     """
-    standing = ownership_of(live, cr)
-    if standing == "foreign":
+    ownership = ownership_of(live, cr)
+    if ownership == "foreign":
         advice = f"set {field}" if field else f"recreate the {cr['kind']} under another name"
         raise NimError(
             f"{what} exists and was not created for this {cr['kind']}: delete or rename it, or"
             f" {advice}",
             reason=NAME_TAKEN,
         )
-    return standing
+    return ownership
 
 
-def refusal_of(cr: Resource, child: Child, live: Manifest) -> Refusal | None:
-    """Why a live object is not the child of a custom resource, None if it is.
+def refusal_of(cr: Fields, child: Child, live: Manifest) -> Refusal | None:
+    """The refusal if a live object is not the child of a custom resource; otherwise None.
 
-    It is only a matter of time if the object is being deleted, or belongs to a deleted resource of
-    the same name: then the refusal has no reason.
+    The refusal has no reason if it is temporary: the object is being deleted, or belongs to a
+    deleted resource of the same name.
     """
     controller = controller_of(live)
     if child.shared:
@@ -80,11 +80,11 @@ def refusal_of(cr: Resource, child: Child, live: Manifest) -> Refusal | None:
 
 
 _NAMED_BY = {"PersistentVolumeClaim": ("pvc", "modelPVC"), "Service": ("service",)}
-"""The fields of a spec whose `name` is that of a child of this kind."""
+"""Kind of a child → the fields of a spec that contain its `name`."""
 
 
-def _how_to_rename(cr: Resource, kind: str, name: str) -> str:
-    """How a child gets another name; empty if its name is always the same."""
+def _how_to_rename(cr: Fields, kind: str, name: str) -> str:
+    """Advice on how to rename a child; empty if its name is fixed."""
     if field := _find_name(cr.get("spec"), _NAMED_BY.get(kind, ()), name, "spec"):
         return f"change {field}, or "
     own = str(cr["metadata"]["name"])
@@ -105,7 +105,7 @@ def _find_name(value: t.Any, holders: t.Sequence[str], name: str, path: str) -> 
     return ""
 
 
-def belongs_to_namesake(live: Manifest, cr: Resource) -> bool:
+def belongs_to_namesake(live: Manifest, cr: Fields) -> bool:
     """Whether a deleted custom resource of the same name created this object."""
     controller = controller_of(live)
     if controller is None or is_controlled_by(live, cr):

@@ -1,22 +1,22 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Merge patches for others' objects, such as labels of a node, which we share with its owner.
+"""Merge patches for foreign objects, such as nodes, on which we set a few fields.
 
-We never apply such an object, as server-side apply would claim the fields; a merge patch sets or
-removes the named fields. `metadata.managedFields` shows which of them we have set.
+We never apply such an object, because server-side apply would claim the fields; a merge patch sets
+or removes the named fields. `metadata.managedFields` records which fields we set.
 """
 
 from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Manifest
+from .._base.types import FieldsV1, Manifest
 from .api_resources import reference_to
 from .desired import ABSENT, Field, FieldPolicy, Patch
 from .metadata import FIELD_MANAGER
 
-_AS_IT_IS: t.Final = object()
+_UNCHANGED: t.Final = object()
 
 
 def merge_patch_of(patch: Patch) -> Manifest | None:
@@ -25,7 +25,7 @@ def merge_patch_of(patch: Patch) -> Manifest | None:
     own = _own_fields(patch.live)
     for item in patch.fields:
         have = _value_at(patch.live, item.path)
-        if (value := _new_value(item, have, is_own=_is_in(item.path, own))) is not _AS_IT_IS:
+        if (value := _new_value(item, have, is_own=_is_in(item.path, own))) is not _UNCHANGED:
             _put_at(body, item.path, value)
     if not body:
         return None
@@ -36,17 +36,17 @@ def merge_patch_of(patch: Patch) -> Manifest | None:
 def _new_value(item: Field, have: t.Any, *, is_own: bool) -> t.Any:
     """The new value of a field; None removes it."""
     if item.value is ABSENT:
-        return _AS_IT_IS if have is None else None
+        return _UNCHANGED if have is None else None
     if item.value is None:
         is_taken_back = item.policy is FieldPolicy.TAKE_BACK and is_own and have is not None
-        return None if is_taken_back else _AS_IT_IS
+        return None if is_taken_back else _UNCHANGED
     if item.policy is FieldPolicy.FILL and have not in (None, "", [], {}):
-        return _AS_IT_IS
-    return _AS_IT_IS if have == item.value else item.value
+        return _UNCHANGED
+    return _UNCHANGED if have == item.value else item.value
 
 
-def _own_fields(live: Manifest) -> dict[str, t.Any]:
-    """The FieldsV1 set of what we patched and nobody else has set since."""
+def _own_fields(live: Manifest) -> FieldsV1:
+    """The FieldsV1 set that we patched and no other manager has set since."""
     for entry in live["metadata"].get("managedFields") or []:
         if (entry.get("manager"), entry.get("operation")) == (FIELD_MANAGER, "Update"):
             return entry.get("fieldsV1") or {}

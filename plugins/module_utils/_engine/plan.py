@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares desired children with live objects: what to write, adopt and delete."""
+"""The plan of a pass: objects to write, adopt and delete, from a comparison with live objects."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .patches import merge_patch_of
 from .references import find_blocked
 
 NO_VERSION = "1"
-"""A resourceVersion that no object has. Applied with it, an absent object is created, and one that
-has appeared meanwhile is a conflict: server-side apply has no other "create only"."""
+"""An impossible resourceVersion. Applying with it creates an absent object, and conflicts with an
+existing one: server-side apply has no other "create only"."""
 
 
 Found: t.TypeAlias = "dict[ObjectKey, tuple[Child, Manifest | None]]"
@@ -35,13 +35,12 @@ _WRITES = ("apply", "adopt", "prune", "patch", "evict", "orphan")
 class Plan:
     """``apply``: whole objects; ``adopt``, ``patch``: merge patches; the others: references.
 
-    ``adopt`` is for our own objects, ``patch`` for those of others; ``prune`` deletes, ``orphan``
-    too, but leaves alone what belongs to an object; ``evict`` asks PodDisruptionBudgets first.
-    ``failure``: why the custom resource cannot be served as it is, with its ``failure_reason``;
-    both are empty if it can.
+    ``adopt`` is for our own objects, ``patch`` for foreign ones; ``prune`` deletes, ``orphan``
+    deletes without dependents; ``evict`` honors PodDisruptionBudgets. ``failure``: why the custom
+    resource cannot be served, with its ``failure_reason``; both are empty if it can.
 
-    Each entry carries the uid of the object that was observed, or the expectation that there is
-    none; the API server refuses to write or delete anything else.
+    Each entry has the uid of the observed object, or the expectation that there is none; the API
+    server refuses to write or delete anything else.
     """
 
     apply: list[Manifest] = field(default_factory=list)
@@ -70,10 +69,9 @@ class Plan:
 def compare(cr: Manifest, desired: Desired, observed: Observed) -> Plan:
     """Compare the desired children with the observed objects.
 
-    Children that are being deleted are left alone; objects that are not ours are refused, not
-    overwritten, and children that refer to them also stay as they are. Then nothing is ended, and
-    no object of others is changed. Only objects that this custom resource controls are ever
-    deleted.
+    Children that are being deleted are skipped. Foreign objects are refused, not overwritten, and
+    children that refer to them also stay unchanged; after a refusal nothing is deleted or evicted,
+    and no foreign object is patched. Only objects that this custom resource controls are deleted.
     """
     plan = Plan()
     found: Found = {}
@@ -101,7 +99,7 @@ def _is_leaving(live: Manifest | None) -> bool:
 
 
 def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
-    """The children that are not ours to write, and those that refer to them, directly or not."""
+    """The refused children: foreign ones, and those with a direct or indirect reference to them."""
     foreign = {
         key: refusal
         for key, (child, live) in found.items()
@@ -122,11 +120,11 @@ def _refuse(cr: Manifest, found: Found) -> dict[ObjectKey, Refusal]:
 
 
 def _plan_rest(plan: Plan, cr: Manifest, desired: Desired, observed: Observed) -> None:
-    """What to end, and what to change of others' objects."""
-    home = desired.namespace or cr["metadata"].get("namespace") or observed.operator_namespace
+    """Add deletions, evictions, and patches of foreign objects to the plan."""
+    namespace = desired.namespace or cr["metadata"].get("namespace") or observed.operator_namespace
     for names, way in ((desired.unwanted, plan.prune), (desired.orphaned, plan.orphan)):
         for kind, name in names:
-            live = observed.object(kind, home, name)
+            live = observed.object(kind, namespace, name)
             is_ours = live is not None and is_controlled_by(live, cr)
             if live and is_ours and not _is_leaving(live):
                 way.append(reference_to(live, kind))

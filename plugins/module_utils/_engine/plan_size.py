@@ -13,14 +13,14 @@ from .._base.types import Manifest
 from .plan import Plan
 
 MAX_PLAN_BYTES = 4 << 20
-"""Of all that one pass writes."""
+"""Maximum total size of the objects that one pass writes."""
 
 
 def refuse_large(cr: Manifest, plan: Plan) -> None:
-    """NimError if an object of the plan, or all of them, are too large; names fields of the spec.
+    """NimError if an object of the plan, or their sum, is too large; it names fields of the spec.
 
-    Only what is written counts, so a pass with nothing to do costs nothing. Patches of others'
-    objects do not: there is one for each node of a cluster, and none grows with the spec.
+    Only objects to write count, so a pass without changes costs nothing. Patches of foreign objects
+    do not count: there is one for each node, and none grows with the spec.
     """
     total = 0
     for body in (*plan.apply, *plan.adopt):
@@ -34,9 +34,9 @@ def refuse_large(cr: Manifest, plan: Plan) -> None:
 
 
 def _size(body: Manifest) -> int:
-    """The size as JSON, but texts of a ConfigMap count as they are, as the API server has it.
+    """The size as JSON; values of a ConfigMap count unencoded, as for the API server.
 
-    The managedFields of an adoption are those of the live object.
+    The managedFields of an adoption do not count: they come from the live object.
     """
     if body["kind"] == "ConfigMap":
         return sum(len(str(text).encode(errors="replace")) for text in _data(body).values())

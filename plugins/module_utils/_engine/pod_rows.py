@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pods tell why they are not ready, by what the API server's table shows of them.
+"""Selects unready pods to read, from rows of the API server's table.
 
-Two hundred whole pods are megabytes, and a few tell why. Those that are only starting do not.
+Two hundred whole pods are megabytes, and a few are enough to explain a problem. Pods that are only
+starting do not.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections import Counter
 
 from .conditions import find_condition
 
-MOST = 5
-"""How many are looked at."""
+MAX_PODS = 5
+"""Maximum number of pods to read."""
 _NAME, _READY, _STATUS, _RESTARTS = "Name", "Ready", "Status", "Restarts"
 _STARTING = re.compile(r"Running|ContainerCreating|PodInitializing|Init:\d+/\d+")
 
 
 def unready_names(table: t.Mapping[str, t.Any]) -> list[str]:
-    """The first few: one of each state, then more of the same."""
+    """The names of a few unready pods: one per state first, then more of each state."""
     columns = [str(column.get("name")) for column in table.get("columnDefinitions") or []]
     before: Counter[tuple[str, bool]] = Counter()
     found = []
@@ -34,7 +35,7 @@ def unready_names(table: t.Mapping[str, t.Any]) -> list[str]:
             found.append((before[status, is_new], cells[_NAME]))
             before[status, is_new] += 1
     found.sort(key=lambda item: item[0])
-    return [name for _number, name in found[:MOST]]
+    return [name for _number, name in found[:MAX_PODS]]
 
 
 def is_unready(pod: t.Mapping[str, t.Any]) -> bool:

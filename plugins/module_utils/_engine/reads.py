@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a pass can read: one class for each kind of read, which says how it is answered.
+"""The reads of a pass: one class for each kind of read, with its answer.
 
-A read asks a `Source`. That is a live cluster (`_cluster/reader.py`), or objects in memory
+A read gets its answer from a `Source`: a live cluster (`_cluster/reader.py`), or objects in memory
 (`_cluster/facts.py`).
 """
 
@@ -21,28 +21,28 @@ from .redacted_pods import redact
 from .secret_placeholders import replace_values
 
 LATER = "later"
-"""The registry's answer while it is still pending: draw no conclusion from it."""
+"""Answer while the response of a registry is pending: draw no conclusion from it."""
 
 LOG_LIMIT = 4 << 20
-"""Bytes to read of a pod's log; a manifest of a thousand profiles has some hundred KiB."""
+"""Maximum bytes to read of a log; a manifest of a thousand profiles has some hundred KiB."""
 
 _MAX_PODS = 500
 
 
 class Source(t.Protocol):
-    """What reads ask of a cluster, registries and model servers. May raise `ApiError`."""
+    """Access to a cluster, registries and model servers. Methods may raise `ApiError`."""
 
     def get(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """An object; None if it, or its kind, does not exist."""
 
     def get_presence(self, kind: str, namespace: str, name: str) -> Manifest | None:
-        """{"metadata": …} of an object with its labels and owners, None if there is none."""
+        """{"metadata": …} of an object with labels and owners; None if it does not exist."""
 
     def get_secret(self, namespace: str, name: str) -> Manifest | None:
-        """A Secret. It is the same for all reads of a pass, which do not return its values."""
+        """A Secret, the same for all reads of a pass; they do not return its values."""
 
     def is_assumed(self, _kind: str, _namespace: str, _name: str) -> bool:
-        """Whether an object that is not found is assumed to exist."""
+        """Whether a missing object is assumed to exist."""
         return False
 
     def list_objects(
@@ -54,7 +54,7 @@ class Source(t.Protocol):
         field: str = "",
         limit: int = 0,
     ) -> list[Manifest] | None:
-        """The objects of a namespace, or of all; None if the API server does not serve the kind.
+        """The objects in one or all namespaces; None if the API server does not serve the kind.
 
         ``selector``: a label, or a label and its value. ``field``: a field and its value. With a
         ``limit``, only the first ones, which the runtime's cache may answer.
@@ -64,31 +64,31 @@ class Source(t.Protocol):
         """{"metadata": …} of each node."""
 
     def list_node_rows(self) -> list[Manifest]:
-        """The nodes, as `_engine/node_rows.py` makes them."""
+        """The nodes in the form of `_engine/node_rows.py`."""
 
     def list_unready(self, namespace: str, selector: str) -> list[str]:
-        """The names of the pods with a label that tell why some are not ready."""
+        """The names of a few unready pods with a label."""
 
     def get_log(self, namespace: str, pod: str, container: str) -> str:
-        """The log of a container; empty while there is none."""
+        """The log of a container; empty while it has none."""
 
     def fetch(self, url: str, namespace: str, service: str) -> Manifest:
-        """The answer of a model server, as documented on `ReadHttp`."""
+        """The response of a model server, as documented on `ReadHttp`."""
 
     def find_protocol(self, image: str, namespace: str, pull_secrets: t.Iterable[str]) -> str:
-        """The answer of a registry, as documented on `ReadProtocol`."""
+        """The response of a registry, as documented on `ReadProtocol`."""
 
     def now(self) -> str:
         """The current time in ISO 8601; empty where no time passes."""
 
 
 class Read(ABC):
-    """One thing to read.
+    """One read.
 
-    ``is_child``: the custom resource makes the object for itself. A resource that has never been
-    served has no children. If one exists anyway, its creation is refused.
-    ``is_lasting``: the answer holds for all passes, for a while. ``is_optional``: without
-    permission, the answer is an empty list.
+    ``is_child``: the object is a child of the custom resource. A resource that has never been
+    reconciled has no children yet; if one exists anyway, creating it is refused.
+    ``is_lasting``: all passes share the answer for a while. ``is_optional``: without permission,
+    the answer is an empty list.
     """
 
     is_child: t.ClassVar[bool] = False
@@ -98,16 +98,16 @@ class Read(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """The key of the answer among those of a pass."""
+        """The key of the answer in the answers of a pass."""
 
     @property
     def target(self) -> ObjectKey | None:
-        """The one object that is read; None if it is not one."""
+        """The object that is read; None for other reads."""
         return None
 
     @property
     def listed(self) -> str:
-        """The kind of the objects that are listed; empty if it is no list."""
+        """The kind of the listed objects; empty for other reads."""
         return ""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Read(ABC):
 
 
 def list_key(kind: str, namespace: str = "", selector: str = "") -> str:
-    """The key of a list among the observed answers; no object name contains these characters."""
+    """The key of a list in the observed answers; no object name contains these characters."""
     where = f"{kind}/{namespace}/*" if namespace else f"{kind}/*"
     return f"{where}?{selector}" if selector else where
 
@@ -150,7 +150,7 @@ class ReadChild(ReadObject):
 
 
 class ReadPresence(_ReadOne):
-    """Whether an object exists that may hold secrets.
+    """Whether an object that may contain secrets exists.
 
     Answer: {"metadata": …} with labels and owners, or None.
     """
@@ -169,7 +169,7 @@ class ReadSecretPlaceholders(_ReadOne):
     wanted: tuple[tuple[str, str], ...]
 
     def answer(self, source: Source) -> Manifest | None:
-        """The Secret without its values; the Secrets that these come from stay in the source."""
+        """The Secret without its values; their origins stay in the source."""
         found = source.get(self.kind, self.namespace, self.name)
         find = partial(source.get_secret, self.namespace)
         return found and replace_values(found, dict(self.wanted), find)
@@ -179,8 +179,8 @@ class ReadSecretPlaceholders(_ReadOne):
 class ReadDigest(_ReadOne):
     """Whether a Secret or ConfigMap has ``keys``, and whether their values have changed.
 
-    Without keys, all of its values count. ``known``: the version whose digest is known already.
-    Answer: see `_engine/digests.py`; None if there is no such object.
+    Without keys, all values count. ``known``: the version whose digest is already known.
+    Answer: see `_engine/digests.py`; None if the object does not exist.
     """
 
     keys: tuple[str, ...]
@@ -212,7 +212,7 @@ class _ReadMany(Read):
 
 @dataclass(frozen=True)
 class ReadObjects(_ReadMany):
-    """All objects of a namespace, or of all if it is empty.
+    """All objects of a namespace, or of the cluster if it is empty.
 
     Answer: a list, None if the API server does not serve the kind.
     """
@@ -229,10 +229,10 @@ class ReadObjects(_ReadMany):
 
 @dataclass(frozen=True)
 class ReadRedacted(_ReadMany):
-    """The objects of a namespace, or of all, with a label and a field such as `spec.nodeName=a`.
+    """The objects with a label and a field such as `spec.nodeName=a`, redacted.
 
-    Answer: a list of what `_engine/redacted_pods.py` makes of them, None if the API server does not
-    serve the kind.
+    Answer: a list of objects in the form of `_engine/redacted_pods.py`, None if the API server does
+    not serve the kind.
     """
 
     namespace: str = ""
@@ -252,7 +252,7 @@ class ReadRedacted(_ReadMany):
 
 @dataclass(frozen=True)
 class ReadLabelled(_ReadMany):
-    """The objects of all namespaces with a label. Answer: a list of {"metadata": …}."""
+    """The objects in all namespaces with a label. Answer: a list of {"metadata": …}."""
 
     selector: str
     is_optional = True
@@ -268,9 +268,9 @@ class ReadLabelled(_ReadMany):
 
 
 class ReadAny(ReadLabelled):
-    """One object of all namespaces that has a label; all passes share the answer.
+    """One object in any namespace with a label; all passes share the answer.
 
-    Answer: a list of one {"metadata": …}, or none.
+    Answer: a list of at most one {"metadata": …}.
     """
 
     is_lasting = True
@@ -292,7 +292,7 @@ class _ReadPods(Read):
 
 
 class ReadPods(_ReadPods):
-    """The state of the first hundreds of pods with a label; their specs may hold credentials.
+    """The state of the first hundreds of pods with a label; their specs may contain credentials.
 
     Answer: a list of {"metadata": …, "status": …}.
     """
@@ -306,9 +306,9 @@ class ReadPods(_ReadPods):
 
 
 class ReadUnready(_ReadPods):
-    """A few pods that are not ready, among those with a label: they tell why.
+    """A few unready pods with a label, to explain the problem.
 
-    Answer: a list of their outlines.
+    Answer: a list of pods in the form of `_engine/redacted_pods.py`.
     """
 
     @property
@@ -345,7 +345,7 @@ class ReadNodes(_ReadNodes):
 class ReadNodeRows(_ReadNodes):
     """All nodes: their labels, annotations, state and container runtime.
 
-    Answer: a list of what `_engine/node_rows.py` makes of them.
+    Answer: a list of nodes in the form of `_engine/node_rows.py`.
     """
 
     def answer(self, source: Source) -> list[Manifest]:
@@ -354,7 +354,7 @@ class ReadNodeRows(_ReadNodes):
 
 @dataclass(frozen=True)
 class ReadTime(Read):
-    """The current time, for kinds that limit how long they wait.
+    """The current time, for kinds that limit their waits.
 
     Answer: ISO 8601; empty where no time passes.
     """
@@ -369,7 +369,7 @@ class ReadTime(Read):
 
 @dataclass(frozen=True)
 class ReadLog(Read):
-    """The log of a container, under a ``label``. Answer: text, empty while there is none."""
+    """The log of a container, with the key ``label``. Answer: text, empty while there is none."""
 
     label: str
     namespace: str
@@ -387,7 +387,7 @@ class ReadLog(Read):
 
 @dataclass(frozen=True)
 class ReadHttp(Read):
-    """A GET of ``url``, where a service of ``namespace`` is, behind a Service if that is given.
+    """A GET of ``url`` of a model server in ``namespace``, behind ``service`` if that is given.
 
     Answer: {"status": int, "body": str, "error": str, "late": bool}.
     """
@@ -406,9 +406,9 @@ class ReadHttp(Read):
 
 @dataclass(frozen=True)
 class ReadProtocol(Read):
-    """The model-download protocol of an image, under a ``label``.
+    """The model-download protocol of an image, with the key ``label``.
 
-    Answer: "native", "legacy", "" if the registry gave no answer, or `LATER`.
+    Answer: "native", "legacy", "" if the registry did not answer, or `LATER`.
     """
 
     label: str

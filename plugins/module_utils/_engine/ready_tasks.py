@@ -9,11 +9,11 @@ from .._base.types import Fields, Json
 from .steps import is_deleted
 
 MARK = "nimops.nim/ready-tasks"
-"""The generation of the custom resource for which they have succeeded."""
+"""Annotation with the generation of the custom resource for which the tasks succeeded."""
 
 
 def mark_of(resource: Fields, status: Fields) -> Json:
-    """The merge patch that marks them as done; empty while they are not due."""
+    """The merge patch that marks the tasks as done; empty while they are not due."""
     metadata = resource["metadata"]
     generation = str(metadata.get("generation") or "")
     is_marked = (metadata.get("annotations") or {}).get(MARK) == generation

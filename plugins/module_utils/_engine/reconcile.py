@@ -18,7 +18,7 @@ from .steps import Cluster, Report
 
 @dataclass(frozen=True)
 class Pass:
-    """What was observed, what the kind wants, the plan that follows, and what came of it."""
+    """The answers, desired objects, plan, outcome and report of one pass."""
 
     answers: Json
     desired: Desired
@@ -30,8 +30,8 @@ class Pass:
 def reconcile(kind: AnyKind, resource: Json, cluster: Cluster) -> Pass:
     """Observe, plan, write, and report. Raises ApiError if the API server does not answer.
 
-    A new resource may already have a child, for example after a restore from a backup. Then the
-    creation of the child is refused, and the pass begins again.
+    If a child of a new resource already exists, for example after a restore from a backup, creating
+    it is refused and the pass restarts.
     """
     while True:
         answers = steps.observe(kind, resource, cluster)

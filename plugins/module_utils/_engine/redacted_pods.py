@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pods and nodes without what may hold credentials, and without what is large and of no use.
+"""Pods and nodes without credentials, and without large fields that are not needed.
 
-A pod's environment may hold tokens, and a node's status lists all its images.
+The environment of a pod may contain tokens, and the status of a node lists all its images.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import typing as t
 
 from .._base.types import Manifest
 
-_OF_POD = ("nodeName", "nodeSelector", "resourceClaims", "tolerations")
-_OF_CONTAINER = ("name", "resources")
-_OF_NODE = ("unschedulable", "taints")
-_OF_NODE_STATUS = ("allocatable", "conditions")
+_POD_FIELDS = ("nodeName", "nodeSelector", "resourceClaims", "tolerations")
+_CONTAINER_FIELDS = ("name", "resources")
+_NODE_FIELDS = ("unschedulable", "taints")
+_NODE_STATUS_FIELDS = ("allocatable", "conditions")
 
 
 def redact(kind: str, found: Manifest) -> Manifest:
-    """The outline of an object; objects of other kinds than Pod and Node are left whole."""
+    """The redacted object; only kinds Pod and Node are redacted."""
     spec, status = found.get("spec") or {}, found.get("status") or {}
     if kind == "Pod":
         return {"metadata": found["metadata"], "spec": _redact_pod(spec), "status": status}
     if kind == "Node":
         return {
             "metadata": found["metadata"],
-            "spec": _only(spec, _OF_NODE),
-            "status": _only(status, _OF_NODE_STATUS),
+            "spec": _only(spec, _NODE_FIELDS),
+            "status": _only(status, _NODE_STATUS_FIELDS),
         }
     return found
 
 
 def _redact_pod(spec: Manifest) -> Manifest:
-    kept = _only(spec, _OF_POD)
+    kept = _only(spec, _POD_FIELDS)
     for field in ("initContainers", "containers"):
         if spec.get(field):
-            kept[field] = [_only(item, _OF_CONTAINER) for item in spec[field]]
+            kept[field] = [_only(item, _CONTAINER_FIELDS) for item in spec[field]]
     volumes = [
         {"name": item.get("name"), "emptyDir": {}}
         for item in spec.get("volumes") or []

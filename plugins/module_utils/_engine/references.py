@@ -1,12 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which objects an object names: pods their ServiceAccount, a RoleBinding its Role, and so on.
+"""References between objects: of pods to ServiceAccounts, of RoleBindings to Roles, and so on.
 
-The fields are found by their names wherever they are, so templates of pods need no list of the
-kinds that have some, and custom resources of others are covered as Kubernetes' own types are.
-`tests/unit/plugins/module_utils/test_foreign.py` fails if a child that we render names another
-child by a field that is unknown here.
+Fields are found by their names at any depth, so pod templates need no list of kinds, and foreign
+custom resources are covered like built-in types. `tests/unit/plugins/module_utils/test_foreign.py`
+fails if a rendered child refers to another child by a field that is unknown here.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NAMES = {
     "authSecret": "Secret",
     "pullSecret": "Secret",
 }
-"""Fields whose text is the name of an object."""
+"""Fields whose value is the name of an object."""
 
 _OBJECTS = {
     "backendRef": "Service",
@@ -62,41 +61,41 @@ _OBJECTS = {
     "service": "Service",
     "username": "Secret",
 }
-"""Fields that hold the `name` of an object, or a list of such, and its kind if it says none."""
+"""Fields that contain the `name` of an object, or a list of these, with its default kind."""
 
 _FREE = frozenset(
     ("annotations", "data", "labels", "metadata", "nodeSelector", "selector", "stringData")
 )
-"""Fields whose keys are anybody's, and name nothing; `find_references` treats labels."""
+"""Fields with arbitrary keys, which refer to nothing; `find_references` handles labels."""
 
 _SELECTOR = "spec.selector"
 _TEMPLATES = ("template", "leaderTemplate", "workerTemplate")
 
 
 class Reference(t.NamedTuple):
-    """An object that another one names, and the field that does."""
+    """The target of a reference, and the field that contains it."""
 
     target: ObjectKey
     path: str
 
 
 def references_of(manifest: Fields) -> t.Iterator[Reference]:
-    """All objects that an object names, but for its owners.
+    """All references of an object, except those to its owners.
 
-    An object of the same namespace is meant unless the reference says otherwise.
+    A reference without a namespace is to the namespace of the object.
     """
-    home = identity(manifest).namespace
+    namespace = identity(manifest).namespace
     for key, value in manifest.items():
         if key not in ("apiVersion", "kind") and key not in _FREE:
-            yield from _walk(key, value, key, home)
+            yield from _walk(key, value, key, namespace)
 
 
 def find_references(manifests: t.Sequence[Fields]) -> dict[ObjectKey, dict[ObjectKey, str]]:
-    """Which of these objects each of them refers to, and by which field; one of them is enough.
+    """The references between these objects: object → target → one field that refers to it.
 
-    Also by labels: a Service refers to the workload whose pods it selects, a ServiceMonitor to the
-    Service. A claim template that a ComputeDomain names is made for it, so whatever names the
-    template refers to the ComputeDomain.
+    Label selectors count: a Service refers to the workload whose pods it selects, a ServiceMonitor
+    to the Service. A ComputeDomain creates the claim template that it names, so a reference to the
+    template is one to the ComputeDomain.
     """
     keys = {identity(item): item for item in manifests}
     makers = {
@@ -119,9 +118,9 @@ def find_references(manifests: t.Sequence[Fields]) -> dict[ObjectKey, dict[Objec
 def find_blocked(
     manifests: t.Sequence[Fields], refused: t.Collection[ObjectKey]
 ) -> dict[ObjectKey, tuple[ObjectKey, str]]:
-    """Which of these objects refer to refused ones, directly or not: to which, and by which field.
+    """The objects that refer to refused ones, directly or indirectly, with target and field.
 
-    Each comes after the one that it refers to. What selects pods by labels is harmless while their
+    Each comes after its target. An object that selects pods by labels is harmless while their
     workload is missing, or ours.
     """
     references = find_references(manifests)
@@ -140,10 +139,10 @@ def find_blocked(
 
 
 def find_needed(manifests: t.Sequence[Fields]) -> dict[ObjectKey, list[ObjectKey]]:
-    """Which of these objects must be there before each of them, as it refers to them, or they do.
+    """The objects to write before each object: its direct and indirect references.
 
-    A Service that only the cluster reaches may come before its pods; what shows it to others waits
-    for both, unless the workload has been there before.
+    A Service inside the cluster may precede its pods; objects that expose it wait for both, unless
+    the workload already exists.
     """
     known = {identity(item) for item in manifests if "uid" in item["metadata"]}
     references = {
@@ -165,7 +164,7 @@ def _is_inner_service(manifest: Fields) -> bool:
 def _reach(
     references: t.Mapping[ObjectKey, t.Iterable[ObjectKey]], key: ObjectKey
 ) -> list[ObjectKey]:
-    """What an object refers to, directly or not, the nearest first."""
+    """The direct and indirect references of an object, nearest first."""
     found: list[ObjectKey] = []
     left = list(references[key])
     while left:
@@ -179,7 +178,7 @@ def _reach(
 def in_order(
     manifests: t.Sequence[ManifestT], needed: t.Mapping[ObjectKey, t.Iterable[ObjectKey]]
 ) -> list[ManifestT]:
-    """The objects, each after those that it needs; otherwise in the order given."""
+    """The objects, each after the objects that it needs, otherwise in the given order."""
     left = {identity(item): item for item in manifests}
     ordered: list[ManifestT] = []
 
@@ -195,32 +194,32 @@ def in_order(
     return ordered
 
 
-def _walk(key: str, value: t.Any, path: str, home: str) -> t.Iterator[Reference]:
+def _walk(key: str, value: t.Any, path: str, namespace: str) -> t.Iterator[Reference]:
     if isinstance(value, str):
         kind = "Secret" if key == "pullSecrets" else _NAMES.get(key)
         if value and kind:
-            yield Reference(object_identity(kind, home, value), path)
+            yield Reference(object_identity(kind, namespace, value), path)
     elif isinstance(value, dict):
-        yield from _named(key, value, path, home)
+        yield from _named(key, value, path, namespace)
         for below, item in value.items():
             if below not in _FREE:
-                yield from _walk(below, item, f"{path}.{below}", home)
+                yield from _walk(below, item, f"{path}.{below}", namespace)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk(key, item, f"{path}[{index}]", home)
+            yield from _walk(key, item, f"{path}[{index}]", namespace)
 
 
-def _named(key: str, value: Fields, path: str, home: str) -> t.Iterator[Reference]:
-    """The object that a map names, if it says of which kind, or stands in a field of one kind."""
+def _named(key: str, value: Fields, path: str, namespace: str) -> t.Iterator[Reference]:
+    """The reference in a map with a `name`, if the map or the field determines the kind."""
     name, kind = value.get("name"), value.get("kind") or _OBJECTS.get(key)
     if isinstance(name, str) and name and isinstance(kind, str):
-        space = value.get("namespace")
-        where = space if isinstance(space, str) and space else home
-        yield Reference(object_identity(kind, where, name), f"{path}.name")
+        given = value.get("namespace")
+        target = given if isinstance(given, str) and given else namespace
+        yield Reference(object_identity(kind, target, name), f"{path}.name")
 
 
 def _selected(manifest: Fields, others: t.Sequence[Fields]) -> t.Iterator[Reference]:
-    """The others that an object selects by labels."""
+    """The references of an object by label selectors."""
     is_monitor = manifest["kind"] == "ServiceMonitor"
     if not is_monitor and manifest["kind"] not in ("InferencePool", "Service"):
         return
@@ -234,7 +233,7 @@ def _selected(manifest: Fields, others: t.Sequence[Fields]) -> t.Iterator[Refere
 
 
 def _templates(spec: t.Any) -> list[Fields]:
-    """The templates of the pods of a workload."""
+    """The pod templates of a workload."""
     if not isinstance(spec, dict):
         return []
     holders = (spec, spec.get("leaderWorkerTemplate") or {})

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Annotations of a custom resource that the runtime obeys, and the values that are safe.
+"""Annotations of a custom resource that the runtime reads, and their safe values.
 
-The runtime validates none of them, and anyone who may annotate a resource can set them. The policy
-in config/admission refuses the same values; a test keeps the two equal.
+The runtime validates none of them, and any user who may annotate a resource can set them. The
+policy in config/admission refuses the same values; a test keeps the two equal.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ RANGES = {
 
 
 def out_of_range(annotations: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the unsafe entries of metadata.annotations: name and what is wrong."""
+    """The unsafe entries of metadata.annotations: name → error."""
     found = {name: value for name, value in (annotations or {}).items() if name in RANGES}
     return {
         name: f"must be {RANGES[name]}"

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of Secrets that contain a value of another Secret.
+"""Placeholders for values of Secrets that contain a value of another Secret.
 
-Pure code, plans, diffs and rendered files have a placeholder, which says how the value is made. The
-reader shows a live Secret with placeholders, too, so that the two can be compared, and only the
-writer inserts the value itself.
+Pure code, plans, diffs and rendered files contain a placeholder, which describes the value. The
+reader replaces the values of a live Secret by placeholders, so that the two can be compared, and
+only the writer inserts the value itself.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .._base.types import Fields
 
 _OPEN, _CLOSE = "<", ">"
 OTHER = "<other>"
-"""Shown for a live value that no placeholder stands for. It is not valid base64."""
+"""Stands for a live value that no placeholder describes. It is not valid base64."""
 
 
 @dataclass(frozen=True)
 class SecretPlaceholder:
-    """A text around the percent-encoded value of a ``key`` of a Secret in the same namespace."""
+    """A text with the percent-encoded value of a ``key`` of a Secret in the same namespace."""
 
     secret: str
     key: str
@@ -36,12 +36,12 @@ class SecretPlaceholder:
 
     @property
     def placeholder(self) -> str:
-        """The value in a manifest's `data`. It is not valid base64, so no API server accepts it."""
+        """The text in a manifest's `data`. It is not valid base64, so no API server accepts it."""
         return f"{_OPEN}{json.dumps(asdict(self))}{_CLOSE}"
 
     @classmethod
     def parse(cls, value: t.Any) -> SecretPlaceholder | None:
-        """What a value in a manifest's `data` stands for; None if it is a value as such."""
+        """The placeholder in a manifest's `data`; None if the text is an actual value."""
         text = str(value)
         if not text.startswith(f"{_OPEN}{{") or not text.endswith(_CLOSE):
             return None
@@ -61,7 +61,7 @@ class SecretPlaceholder:
 
 
 def has_placeholders(manifest: Fields) -> bool:
-    """Whether an object has a value that only the writer inserts."""
+    """Whether an object is a Secret with placeholders."""
     return manifest.get("kind") == "Secret" and any(
         SecretPlaceholder.parse(value) for value in (manifest.get("data") or {}).values()
     )
@@ -84,7 +84,7 @@ def insert_values(
 def replace_values(
     live: dict[str, t.Any], wanted: t.Mapping[str, str], find: t.Callable[[str], Fields | None]
 ) -> dict[str, t.Any]:
-    """A live Secret without its values: each is the placeholder that it is made by, or `OTHER`.
+    """A live Secret with each value replaced by the placeholder that describes it, or `OTHER`.
 
     ``wanted``: placeholders by key.
     """

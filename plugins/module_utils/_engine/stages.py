@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A plan in stages, as the tasks of a role write it: most of it with `kubernetes.core.k8s`.
+"""A plan in stages: the tasks of a role write one stage each, most with `kubernetes.core.k8s`.
 
-Each child is in a later stage than what it refers to. `_cluster/writer.py` writes the same in one
-task; there the children of a stage that others refer to need no end of the stage.
+Each child is in a later stage than its references. `_cluster/writer.py` writes the same plan in one
+task, where a child waits only for its references, not for a whole stage.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ STAGES = ("adopt", "own", "first", "second", "third", "rest", "daemonsets", "pru
 """The stages in the order of their tasks.
 
 ``adopt``: merge patches that take ownership of fields. ``own``: Secrets, and children with
-characters that kubernetes.core cannot apply, as far as they refer to no other child. ``first``: the
-others that refer to none; ``second`` and ``third``: those that refer to earlier ones. ``rest``:
-other children with such characters, and what refers to them. ``daemonsets``: after the labels of
-nodes. ``prune``: references to objects to delete; ``evict``: to pods to evict.
+characters that kubernetes.core cannot apply, if they refer to no other child. ``first``: other
+children without references; ``second`` and ``third``: children that refer to earlier ones.
+``rest``: other children with such characters, and children that refer to them. ``daemonsets``:
+after the labels of nodes. ``prune``: references to objects to delete; ``evict``: to pods to evict.
 """
 APPLIED = ("first", "second", "third", "daemonsets")
 """The stages that `kubernetes.core.k8s` applies."""
 OTHERS = "others"
-"""Patches of objects that are not ours, and references to objects to orphan: a part of `rest`."""
+"""Patches of foreign objects, and references to objects to orphan: a part of `rest`."""
 
 Stages = dict[str, list[Json]]
-"""What the task of each stage writes, and `OTHERS`."""
+"""Stage → the objects that its task writes; also `OTHERS`."""
 
 
 def stages_of(plan: Plan, order: t.Iterable[Turn]) -> Stages:
-    """The plan in stages. ``order``: what it applies, as `turns` puts it."""
+    """The plan in stages. ``order``: the objects to apply, from `turns`."""
     stages: Stages = {stage: [] for stage in (*STAGES, OTHERS)}
     stages |= {"adopt": plan.adopt, "prune": plan.prune, "evict": plan.evict}
     stages[OTHERS] = [*plan.orphan, *plan.patch]
@@ -67,7 +67,7 @@ def can_write(manifest: Json) -> bool:
     """Whether `kubernetes.core.k8s` can write an object, and may return it.
 
     The official client escapes characters beyond U+FFFF, such as emoji, as surrogate pairs, which
-    the API server refuses in server-side apply; and the module returns what it has written.
+    the API server refuses in server-side apply; and the module returns the written object.
     """
     text = json.dumps(manifest, ensure_ascii=False)
     return manifest["kind"] != "Secret" and max(text) < _FIRST_ASTRAL

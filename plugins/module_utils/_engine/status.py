@@ -45,11 +45,10 @@ def merge_patch(old: Json, new: Json) -> Json:
 def requeue_period(
     resource: Json, status: Json, now: datetime, *, at_least: int | None = None
 ) -> str:
-    """When to requeue while in transit: soon after a change, then at growing intervals.
+    """The requeue period while something is in progress: short after a change, then growing.
 
-    A stalled resource waits for somebody, so its interval is four times as long. ``at_least``, a
-    minimum in seconds, keeps slow passes to a small share of the time, even if each occupies a
-    worker for seconds.
+    A stalled resource waits for a user, so its period is four times as long. ``at_least``, a
+    minimum in seconds, limits the share of time that slow passes occupy a worker.
     """
     elapsed = _elapsed(resource, status, now)
     if at_least is not None:
@@ -59,9 +58,9 @@ def requeue_period(
 
 
 def wake_period(resource: Json, status: Json, now: datetime, *, is_watched: bool) -> str:
-    """When to requeue although an event ends the wait: hardly ever, as hundreds of models may load.
+    """The requeue period while an event ends the wait: long, as hundreds of models may load.
 
-    ``is_watched``: false if the runtime does not watch the child yet, so the event may be missed.
+    ``is_watched``: false if the runtime does not watch the child yet, so it may miss the event.
     """
     if not is_watched:
         return f"{_UNWATCHED_REQUEUE}s"
@@ -77,5 +76,5 @@ def _elapsed(resource: Json, status: Json, now: datetime) -> float:
 
 
 def format_time(moment: datetime) -> str:
-    """RFC 3339 as the API server writes it."""
+    """The time in RFC 3339, in the format of the API server."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -24,10 +24,10 @@ Progress = tuple[str, str]
 
 @dataclass
 class StatusBuilder:
-    """The status so far, and what else to report.
+    """The status under construction, with events, triggers and the requeue.
 
-    ``requeue``: when to reconcile again. ``requeue_while_reconciling``: requeue also while the
-    resource reports Reconciling; false where events report every change that it waits for.
+    ``requeue_while_reconciling``: requeue also while the resource reports Reconciling; false where
+    events report every awaited change.
     """
 
     status: dict[str, t.Any]
@@ -66,7 +66,7 @@ class StatusBuilder:
             self.status[key] = value
 
     def fail(self, kind: str, subject: str, message: str) -> None:
-        """Report in the condition ``kind`` that the pass failed, and once in an event."""
+        """Report a failed pass in the condition ``kind``, and once in an event."""
         old = find_condition(self.conditions, kind) or {}
         if (old.get("status"), old.get("message")) != ("True", message):
             text = f"{subject} reconcile failed, msg: {message}"
@@ -74,7 +74,7 @@ class StatusBuilder:
         self.set_condition(kind, True, "ReconcileFailed", message)
 
     def recover(self, kind: str) -> None:
-        """Report in the condition ``kind``, if present, that the pass did not fail."""
+        """Report a pass without failure in the condition ``kind``, if present."""
         if find_condition(self.conditions, kind):
             self.set_condition(kind, False, "Reconciled")
 
@@ -84,12 +84,12 @@ class StatusBuilder:
         self.error = message
 
     def requeue_slowly(self) -> None:
-        """Reconcile again after a long while."""
+        """Requeue after a long period."""
         self.requeue = Requeue(after=True, slow=True)
 
     def _requeue(self) -> Requeue:
-        goes_on = self.reconciling is not None and self.requeue_while_reconciling
-        return replace(self.requeue, after=self.requeue.after or goes_on)
+        is_pending = self.reconciling is not None and self.requeue_while_reconciling
+        return replace(self.requeue, after=self.requeue.after or is_pending)
 
     def finish(self) -> Assessment:
         """The assessment, with the kstatus conditions."""

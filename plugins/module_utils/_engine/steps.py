@@ -3,7 +3,7 @@
 
 """The four steps of a reconcile: observe, plan, write, report.
 
-`_engine/reconcile.py` runs them one after the other. Playbooks run tasks of their own in between.
+`_engine/reconcile.py` runs them in sequence. A role runs each in its own task.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _AFTER_RACE = "1s"
 
 
 class Cluster(t.Protocol):
-    """What a pass needs from a cluster. Every method may raise `ApiError`."""
+    """The cluster of a pass. Every method may raise `ApiError`."""
 
     slow_period: int
     """Minimum seconds before the next pass when passes are slow."""
     adjust: Adjust | None
-    """Changes each child before it is compared with what is there."""
+    """Changes each child before the comparison with the live object."""
     is_new: bool
-    """Whether children are assumed to be absent, because the resource has never been served."""
+    """Whether children are assumed absent without reading them, because the resource has never been
+    reconciled."""
 
     def settings(self) -> Json:
         """The operator's configuration: version, namespace, switches."""
@@ -49,18 +50,18 @@ class Cluster(t.Protocol):
         """Execute a plan; a refused write does not stop the rest."""
 
     def write_status(self, resource: Json, status: Json, assessment: Assessment) -> bool:
-        """Write a status, if the resource is still the version that it was computed from.
+        """Write a status onto the version of the resource that it was computed from.
 
-        Also writes events and, after the status, the annotations and status patches for other
+        Also writes events and, after the status, the triggers and status patches for other
         resources. Returns whether the status changed. ApiError 409 if there is a newer version, 404
-        if it is gone; the events may be written in both cases.
+        if the resource is gone; the events may be written in both cases.
         """
 
     def refetch(self, resource: Json) -> Json | None:
         """The resource with its latest status; None if it is gone."""
 
     def watches_child(self, child: Json) -> bool:
-        """Whether changes of the status of a child that was just written trigger a pass."""
+        """Whether status changes of a newly written child trigger a pass."""
 
     def now(self) -> datetime:
         """The current time."""
@@ -95,10 +96,10 @@ def observe(kind: AnyKind, resource: Json, cluster: Cluster) -> Json:
 def plan(
     kind: AnyKind, resource: Json, observed: Observed, adjust: Adjust | None = None
 ) -> tuple[Desired, Plan]:
-    """What the kind wants, and what must be written for it.
+    """The desired objects of a resource, and the plan to reach them.
 
-    A spec that cannot be served is a failure in the plan, not an exception. If the plan is too
-    large, nothing of it is written. ``adjust``: see `_engine/adjust.py`.
+    A spec that cannot be served is a failure in the plan, not an exception. Nothing of a plan that
+    is too large is written. ``adjust``: see `_engine/adjust.py`.
     """
     wanted, found, failure = Desired(), Plan(), None
     try:
@@ -117,7 +118,7 @@ def plan(
 
 
 def _fail_for_names(found: Plan) -> None:
-    """Names that others have are a failure of the whole, whatever else there is."""
+    """Make the plan fail if names are taken by other owners, in addition to any other failure."""
     if any(refusal.reason for refusal in found.refusals):
         others = [found.failure] if found.failure else []
         texts = dict.fromkeys([*(refusal.message for refusal in found.refusals), *others])
@@ -177,7 +178,7 @@ def _assess(kind: AnyKind, app: t.Any, outcome: Outcome, excess: NimError | None
 def _period(
     known: tuple[Json, Json, datetime], requeue: Requeue, outcome: Outcome, cluster: Cluster
 ) -> str:
-    """When to reconcile a resource with this new status again; empty: at the next event."""
+    """The requeue period of a resource with this new status; empty for the default."""
     if outcome.raced:
         return _AFTER_RACE
     if outcome.is_contested:
@@ -191,7 +192,7 @@ def _period(
 
 
 def _is_woken(outcome: Outcome, cluster: Cluster) -> bool:
-    """Whether a change of the workload, the last child to be written, triggers a pass."""
+    """Whether a change of the workload, the last written child, triggers a pass."""
     return not outcome.written or cluster.watches_child(list(outcome.written.values())[-1])
 
 
@@ -201,14 +202,14 @@ def is_deleted(resource: t.Mapping[str, t.Any]) -> bool:
 
 
 def _is_over(kind: AnyKind, resource: Json) -> bool:
-    """Whether nothing is left to do: the garbage collector deletes the children."""
+    """Whether the garbage collector does all that remains to do."""
     return is_deleted(resource) and kind.finalize is None
 
 
 def _subject_of(resource: Json) -> Json | None:
-    """The resource as far as it may be read; None if it is too large.
+    """The resource to read for; None if it is too large.
 
-    To finalize it takes no spec.
+    Finalization needs no spec.
     """
     if not find_excess(resource):
         return resource

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The order in which objects are written: each after what it refers to, and what its kind needs."""
+"""The order of writes: each object after its references, and after kinds that it depends on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INERT = _ROLES | {
     "Service",
     "ServiceAccount",
 }
-"""Neither start nor name anything."""
+"""Kinds that neither start anything nor refer to other objects."""
 _POINTERS = frozenset(
     (
         "GRPCRoute",
@@ -35,7 +35,7 @@ _POINTERS = frozenset(
         "ServiceMonitor",
     )
 )
-"""Start nothing: each needs what it refers to."""
+"""Kinds that start nothing, and depend only on their references."""
 _WORKLOADS = frozenset((ON_NODES, "Deployment", "StatefulSet"))
 """Their controllers retry when a pod is not admitted."""
 _NO_PART_OF_PODS = _BINDINGS | _POINTERS | _WORKLOADS | {"Service"}
@@ -44,7 +44,7 @@ _NO_PART_OF_PODS = _BINDINGS | _POINTERS | _WORKLOADS | {"Service"}
 class Turn(t.NamedTuple):
     """An object to write.
 
-    ``refers``: what it refers to, directly or not. ``waits``: what is written before it.
+    ``refers``: its direct and indirect references. ``waits``: the objects to write before it.
     """
 
     manifest: Json
@@ -67,7 +67,7 @@ def turns(manifests: t.Sequence[Json]) -> list[Turn]:
 
 
 def _needs(kind: str, before: str) -> bool:
-    """Whether an object of a kind is written only when those of another before it are there."""
+    """Whether objects of a kind wait until objects of the kind ``before`` are written."""
     if kind in _INERT or kind in _POINTERS:
         return False
     if kind in _BINDINGS:

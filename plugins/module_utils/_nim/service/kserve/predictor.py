@@ -18,7 +18,7 @@ from ...._builders.nim_metadata import (
 from ...._builders.pod import find_container
 from ...._builders.probes import Handler
 from ...._builders.rollout import ROLLING_UPDATE
-from ...._engine.kept_lists import has_meaning
+from ...._engine.kept_lists import has_equivalent
 from ...._engine.list_order import keep_order
 from ...._engine.metadata import Labels
 from ..app import NIMServiceApp
@@ -125,7 +125,7 @@ def _as_before(app: NIMServiceApp, predictor: Json, live: Json) -> Json:
         for where in ("initContainers", "containers")
     }
     before = predictor | {where: items for where, items in kept.items() if items}
-    return before if has_meaning(live["spec"], before) else predictor
+    return before if has_equivalent(live["spec"], before) else predictor
 
 
 def _with_group_env(app: NIMServiceApp, container: Json, live: Json, where: str) -> Json:

@@ -12,7 +12,7 @@ import typing as t
 from dataclasses import replace
 
 from ...._base.types import Manifest
-from ...._engine.kept_lists import has_meaning
+from ...._engine.kept_lists import has_equivalent
 from ..app import NIMServiceApp
 from ..model_store import Store
 from ..pod.group_env import leader_env, worker_env
@@ -107,7 +107,7 @@ def _as_before(groups: dict[str, t.Any], live: Manifest | None) -> dict[str, t.A
     if not running or any("serviceAccountName" in pod for pod in pods):
         return groups
     lean = groups | {template: _without_additions(groups[template]) for template in _TEMPLATES}
-    return lean if has_meaning(running, lean) else groups
+    return lean if has_equivalent(running, lean) else groups
 
 
 def _without_additions(template: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -8,7 +8,7 @@ import copy
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.desired import Child
 from ansible_collections.nimops.nim.plugins.module_utils._engine.kept_lists import (
-    has_meaning,
+    has_equivalent,
     keep_lists,
 )
 from ansible_collections.nimops.nim.plugins.module_utils._engine.metadata import FIELD_MANAGER
@@ -94,7 +94,7 @@ def test_another_order_is_kept_and_applied():
 def test_a_template_has_the_meaning_of_another(live, same):
     want = deployment([A, B])
     before = copy.deepcopy(want)
-    assert has_meaning(deployment(live), want) is same
+    assert has_equivalent(deployment(live), want) is same
     assert want == before
 
 

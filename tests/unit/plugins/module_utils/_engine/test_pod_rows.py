@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.nimops.nim.plugins.module_utils._engine.pod_rows import (
-    MOST,
+    MAX_PODS,
     is_unready,
     unready_names,
 )
@@ -49,7 +49,7 @@ def test_of_each_state_one_comes_first():
         ("d", "0/1", "Running", "7 (9s ago)"),
     ]
     assert unready_names(table(*starting, *rest)) == ["a0", "b", "c", "a1", "d"]
-    assert len(unready_names(table(*starting))) == MOST
+    assert len(unready_names(table(*starting))) == MAX_PODS
 
 
 def test_a_table_without_such_columns():
