@@ -42,6 +42,11 @@ def drop_env(items: t.Sequence[EnvVar], *names: str) -> list[EnvVar]:
     return [item for item in items if item["name"] not in names]
 
 
+def yield_to(given: t.Sequence[EnvVar], derived: t.Sequence[EnvVar]) -> list[EnvVar]:
+    """The derived variables without those that the user gives: ``spec.env`` wins over each of them."""
+    return drop_env(derived, *(item["name"] for item in given))
+
+
 def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
     """The list as the API server stores it.
 

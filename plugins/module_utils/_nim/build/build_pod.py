@@ -9,7 +9,7 @@ import typing as t
 
 from ..._base.errors import NimError
 from ..._base.types import Json, Manifest
-from ..._builders.env import EnvVar, env, merge_env, normalize_env, secret_env
+from ..._builders.env import EnvVar, env, merge_env, normalize_env, secret_env, yield_to
 from ..._builders.gpu import (
     GPU,
     has_gpus,
@@ -59,7 +59,7 @@ def build_engine_pod(
 
 
 def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.Any]) -> list[EnvVar]:
-    """The user's variables win, except for the adapter folder that a profile with LoRA needs."""
+    """The variables of the build; the user's win."""
     base = env(
         NIM_CACHE_PATH=STORE,
         NIM_SERVER_PORT=str(_PORT),
@@ -72,7 +72,7 @@ def _environment(app: NIMBuildApp, cache: Manifest, profile: t.Mapping[str, t.An
         base.append(secret_env("NGC_API_KEY", source.auth_secret))
     merged = merge_env(base, app.spec.env)
     if (profile.get("config") or {}).get("feat_lora") == "true":
-        merged = merge_env(merged, env(NIM_PEFT_SOURCE="/tmp"))
+        merged = merge_env(merged, yield_to(app.spec.env, env(NIM_PEFT_SOURCE="/tmp")))
     return normalize_env(merged)
 
 

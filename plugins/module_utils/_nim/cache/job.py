@@ -16,7 +16,7 @@ from ..._builders.certificates import (
     ca_volumes,
 )
 from ..._builders.copies import refuse_copies
-from ..._builders.env import EnvVar, env, merge_env, normalize_env
+from ..._builders.env import EnvVar, env, merge_env, normalize_env, yield_to
 from ..._builders.pod import container_security, pod_security, seccomp, without_empty
 from ..._builders.side_container import build_side_container
 from ..cache_spec import Source
@@ -143,10 +143,10 @@ def _hf_env(source: Source) -> list[EnvVar]:
 
 
 def _environment(app: NIMCacheApp, cache_type: str, download: _Download) -> list[EnvVar]:
-    """The variables without the proxy's; the user's win, except over what a native image needs."""
+    """The variables without the proxy's; the user's win."""
     merged = merge_env(download.env, app.spec.env)
     if is_native(app, cache_type):
-        merged = merge_env(merged, _native_env(app))
+        merged = merge_env(merged, yield_to(app.spec.env, _native_env(app)))
     return normalize_env(merged)
 
 
@@ -172,7 +172,7 @@ def _puller(
     container: Json = {
         "name": CONTAINER,
         "image": source.puller,
-        "env": normalize_env(merge_env(own_env, spec.proxy.env)),
+        "env": normalize_env(merge_env(own_env, yield_to(spec.env, spec.proxy.env))),
         "envFrom": [{"secretRef": {"name": source.auth_secret}}],
         "resources": resources_of(app),
         "securityContext": container_security(spec.user, spec.group),
@@ -187,10 +187,13 @@ def _puller(
 
 
 def _init_containers(app: NIMCacheApp, own_env: list[EnvVar], mounts: list[Json]) -> list[Json]:
-    """Ours come first. The puller's environment overrides that of the user's containers."""
+    """The init containers, ours first. A container's own variables win over the puller's."""
     containers = [
         build_side_container(
-            item, normalize_env(merge_env(item.env, own_env)), mounts, item.image.pull_policy
+            item,
+            normalize_env([*yield_to(item.env, own_env), *item.env]),
+            mounts,
+            item.image.pull_policy,
         )
         for item in app.spec.init_containers
     ]

@@ -14,6 +14,7 @@ from ...._builders.env import (
     merge_env,
     normalize_env,
     secret_env,
+    yield_to,
 )
 from ..app import NIMServiceApp
 from ..model_layout import NATIVE_PATH
@@ -28,10 +29,10 @@ _HF_SCHEME = "hf://"
 def base_env(app: NIMServiceApp) -> list[EnvVar]:
     """The variables of all containers: the proxy's, then the user's, then our remaining ones.
 
-    In groups of pods, the variables about the group come last.
+    The user's win. In groups of pods, the variables about the group come last.
     """
     merged = merge_env(_standard_env(app), app.spec.env)
-    merged = merge_env(merged, app.spec.proxy.env)
+    merged = merge_env(merged, yield_to(app.spec.env, app.spec.proxy.env))
     return merge_env(group_env(app), merged) if app.spec.is_multi_node else merged
 
 
@@ -44,17 +45,17 @@ def main_env(
     app: NIMServiceApp, store: Store, *, native: bool, role: t.Sequence[EnvVar] = ()
 ) -> list[EnvVar]:
     """The environment of the model container; ``role`` is what its pod's role in a group adds."""
-    secret = app.spec.auth_secret
+    given = app.spec.env
     merged = merge_env(role, base_env(app))
     if store.is_universal and not native:
         merged = merge_env(_universal_env(store), merged)
     if native:
         cache = (store.cache or {}).get("metadata", {}).get("name", "")
         path = f"{NATIVE_PATH}/{cache}" if cache else NATIVE_PATH
-        merged = merge_env(merged, env(NIM_ENGINE_MODEL_PATH=path))
-        merged = _with_tokens(merged, secret, hf_optional=True)
+        merged = merge_env(merged, yield_to(given, env(NIM_ENGINE_MODEL_PATH=path)))
+        merged = _with_tokens(app, merged, hf_optional=True)
     if _is_hf_model(app, store):
-        merged = _with_tokens(merged, secret, hf_optional=False)
+        merged = _with_tokens(app, merged, hf_optional=False)
     if store.profile:
         merged = [*merged, *drop_env(env(NIM_MODEL_PROFILE=store.profile), *_names(merged))]
     return normalize_env(merged)
@@ -84,15 +85,15 @@ def _universal_env(store: Store) -> list[EnvVar]:
     return items + (env(NIM_MODEL_PATH=store.model_uri) if store.model_uri else [])
 
 
-def _with_tokens(items: list[EnvVar], secret: str, *, hf_optional: bool) -> list[EnvVar]:
-    """NGC_API_KEY and HF_TOKEN from the secret; without one, no NGC_API_KEY at all."""
-    if not secret:
-        return drop_env(items, "NGC_API_KEY")
-    return [
-        secret_env("NGC_API_KEY", secret, optional=True),
-        secret_env("HF_TOKEN", secret, optional=hf_optional),
-        *drop_env(items, "NGC_API_KEY", "HF_TOKEN"),
+def _with_tokens(app: NIMServiceApp, items: list[EnvVar], *, hf_optional: bool) -> list[EnvVar]:
+    """The variables with NGC_API_KEY and HF_TOKEN from ``spec.authSecret``, if there is one."""
+    if not app.spec.auth_secret:
+        return items
+    tokens = [
+        secret_env("NGC_API_KEY", app.spec.auth_secret, optional=True),
+        secret_env("HF_TOKEN", app.spec.auth_secret, optional=hf_optional),
     ]
+    return merge_env(items, yield_to(app.spec.env, tokens))
 
 
 def _is_hf_model(app: NIMServiceApp, store: Store) -> bool:

@@ -135,7 +135,7 @@ def names_and_values(pod: Json) -> list[tuple[str, t.Any]]:
     [
         (None, [("X", "1"), ("NIM_SERVER_PORT", "9")]),
         ("false", [("X", "1"), ("NIM_SERVER_PORT", "9")]),
-        ("true", [("NIM_PEFT_SOURCE", "/tmp"), ("X", "1"), ("NIM_SERVER_PORT", "9")]),
+        ("true", [("X", "1"), ("NIM_SERVER_PORT", "9"), ("NIM_PEFT_SOURCE", "/mine")]),
     ],
 )
 def test_env(build: Make, cache: Make, buildable: Json, lora: str | None, first: t.Any) -> None:

@@ -155,16 +155,16 @@ def test_each_variable_is_listed_once(cache: t.Callable[..., Json]) -> None:
     assert [item for item in main["env"] if item.get("value") == ""] == []
 
 
-def test_variables_of_a_native_image_win_over_the_users(cache: t.Callable[..., Json]) -> None:
+def test_main_env_native_image_yields_to_the_users(cache: t.Callable[..., Json]) -> None:
     cr = cache(
         env=[{"name": "X", "value": "1"}, {"name": "NIM_ENGINE_MODEL_PATH", "value": "/mine"}]
     )
     container = main_of(cr, "native")
-    assert names(container) == ["NIM_ENGINE_MODEL_DOWNLOAD_ONLY", "NIM_ENGINE_MODEL_PATH", "X"]
-    assert container["env"][1]["value"] == "/model/llama"
+    assert names(container) == ["NIM_ENGINE_MODEL_DOWNLOAD_ONLY", "X", "NIM_ENGINE_MODEL_PATH"]
+    assert container["env"][2]["value"] == "/mine"
 
 
-def test_proxy_wins_for_the_main_container_only(cache: t.Callable[..., Json]) -> None:
+def test_env_proxy_yields_to_the_users(cache: t.Callable[..., Json]) -> None:
     cr = cache(
         env=[{"name": "HTTPS_PROXY", "value": "mine"}],
         proxy={"httpsProxy": "https://p:1"},
@@ -174,10 +174,11 @@ def test_proxy_wins_for_the_main_container_only(cache: t.Callable[..., Json]) ->
         ],
     )  # fmt: skip
     pod = pod_of(cr)
-    assert names(pod["containers"][0]) == [*PROXY_NAMES, "NIM_CACHE_PATH"]
-    assert pod["containers"][0]["env"][1]["value"] == "https://p:1"
+    proxied = [name for name in PROXY_NAMES if name != "HTTPS_PROXY"]
+    assert names(pod["containers"][0]) == [*proxied, "HTTPS_PROXY", "NIM_CACHE_PATH"]
+    assert pod["containers"][0]["env"][len(proxied)]["value"] == "mine"
     assert [(item["name"], item["value"]) for item in pod["initContainers"][0]["env"]] == [
-        ("HTTPS_PROXY", "mine"), ("NIM_CACHE_PATH", "/model-store"), ("Y", "2"),
+        ("NIM_CACHE_PATH", "/model-store"), ("Y", "2"), ("HTTPS_PROXY", "own"),
     ]  # fmt: skip
 
 

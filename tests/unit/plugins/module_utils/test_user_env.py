@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The nimops.nim authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A variable of ``spec.env`` wins over each variable that the operator derives, in every pod."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.nimops.nim.plugins.module_utils._builders.pod_templates import (
+    at,
+    pod_of,
+    templates_of,
+)
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.facts import Facts
+from ansible_collections.nimops.nim.plugins.module_utils._cluster.simulated import SimulatedCluster
+from ansible_collections.nimops.nim.plugins.module_utils._commands.render.simulation import simulate
+from ansible_collections.nimops.nim.plugins.module_utils._kinds import assumed_objects
+
+Json = dict[str, t.Any]
+Env = dict[tuple[str, str, str], dict[str, Json]]
+"""The variables of each container, by resource, child and container."""
+
+ROOT = Path(__file__).resolve().parents[4]
+SAMPLES = sorted((ROOT / "config/samples").glob("*_*.yaml"))
+FACTS = [ROOT / "config/samples/nemo-prerequisites.yaml", ROOT / "tests/golden/facts.yaml"]
+WITH_ENV = {
+    *("NIMBuild", "NIMCache", "NIMService"),
+    *("NemoCustomizer", "NemoDatastore", "NemoEntitystore", "NemoEvaluator", "NemoGuardrail"),
+}
+OURS = {*WITH_ENV, "NIMPipeline"}
+MARKER = "GIVEN_BY_THE_USER"
+PROXY = {"httpProxy": "http://proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "svc"}
+
+
+def read(files: t.Iterable[Path]) -> list[Json]:
+    found: list[Json] = []
+    for file in files:
+        for item in yaml.load_all(file.read_text(), yaml.CSafeLoader):
+            if item:
+                found += item["items"] if item["kind"] == "List" else [item]
+    return found
+
+
+def add_proxy(spec: Json) -> None:
+    spec["proxy"] = PROXY
+
+
+def name_hf_model(spec: Json) -> None:
+    spec["env"] = [{"name": "NIM_MODEL_NAME", "value": "hf://org/model"}]
+
+
+def name_hf_model_without_secret(spec: Json) -> None:
+    name_hf_model(spec)
+    spec.pop("authSecret", None)
+
+
+Change = t.Callable[[Json], None]
+CHANGES: dict[str, tuple[str, Change]] = {
+    "samples": ("", lambda spec: None),
+    "services with a proxy": ("NIMService", add_proxy),
+    "caches with a proxy": ("NIMCache", add_proxy),
+    "services of Hugging Face": ("NIMService", name_hf_model),
+    "services of Hugging Face, no secret": ("NIMService", name_hf_model_without_secret),
+}
+
+
+def samples(change: tuple[str, Change]) -> list[Json]:
+    """The samples; those of one kind with a change of their spec."""
+    found = [item for item in read(SAMPLES) if item["kind"] in WITH_ENV]
+    kind, apply = change
+    for item in found:
+        item["metadata"].setdefault("namespace", "nim")
+        if item["kind"] == kind:
+            apply(item["spec"])
+    return found
+
+
+def render(resources: list[Json]) -> Env:
+    """The variables of the containers of all pods that the resources have."""
+    others = [*read(FACTS), *(item for item in read(SAMPLES) if item["kind"] not in OURS)]
+    written: list[Json] = []
+    put = SimulatedCluster.put
+
+    def spy(cluster: SimulatedCluster, manifest: Json) -> None:
+        written.append(manifest)
+        put(cluster, manifest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SimulatedCluster, "put", spy)
+        simulate(resources, Facts(others, assumed=assumed_objects(), namespace="nim").ask)
+    pods = [(item, pod_of(at(item, path))) for item in written for path in templates_of(item)]
+    return {
+        (item["kind"], item["metadata"]["name"], container["name"]): {
+            variable["name"]: variable for variable in container.get("env", [])
+        }
+        for item, pod in pods
+        for container in [*pod.get("initContainers", []), *pod["containers"]]
+    }
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_spec_env_wins(change: tuple[str, Change]) -> None:
+    resources = samples(change)
+    derived = render(resources)
+    names = {variable for variables in derived.values() for variable in variables}
+    for item in resources:
+        own = item["spec"].get("env", [])
+        free = {*names, MARKER} - {variable["name"] for variable in own}
+        given = [{"name": name, "value": "user"} for name in sorted(free)]
+        item["spec"]["env"] = [*own, *given]
+    seen = {place: found for place, found in render(resources).items() if MARKER in found}
+    assert {kind for kind, *_rest in seen} >= {"Deployment", "Job", "LeaderWorkerSet"}
+    own = {variable["name"] for item in samples(change) for variable in item["spec"].get("env", [])}
+    wrong = {
+        (place, name)
+        for place, found in seen.items()
+        for name in found
+        if name not in own and found[name].get("value") != "user"
+    }
+    assert wrong == set()
