@@ -43,7 +43,7 @@ def drop_env(items: t.Sequence[EnvVar], *names: str) -> list[EnvVar]:
 
 
 def yield_to(given: t.Sequence[EnvVar], derived: t.Sequence[EnvVar]) -> list[EnvVar]:
-    """The derived variables without those that the user gives: ``spec.env`` wins over each of them."""
+    """The derived variables without those that the user gives, which win over them."""
     return drop_env(derived, *(item["name"] for item in given))
 
 
