@@ -13,9 +13,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 _skipped: list[str] = []
+
+# safe_load of tests and of what they import parses in C: of the CRDs alone, PyYAML's own parser reads
+# a megabyte and a half in 1.5 s of CPU, libyaml's in 0.3 s, and each test process reads them often.
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @pytest.fixture(scope="session")
