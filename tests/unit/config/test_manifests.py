@@ -38,7 +38,13 @@ def load_all(path: Path) -> list[dict]:
 def build(folder: Path) -> list[dict]:
     command = ["kubectl", "kustomize", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return list(yaml.safe_load_all(done.stdout))
+    return [parse(text) for text in done.stdout.split("\n---\n")]
+
+
+@functools.cache
+def parse(text: str) -> dict:
+    """Parse a document once: the CRDs, most of a build, are the same in all."""
+    return yaml.safe_load(text)
 
 
 def load_manager() -> dict:

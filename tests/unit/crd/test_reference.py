@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -666,9 +668,15 @@ CHECKS |= {
 }
 
 
-def load(folder: Path, plural: str) -> Schema:
+@functools.cache
+def parse(folder: Path, plural: str) -> Schema:
     crd: Schema = yaml.safe_load(next(folder.glob(f"*_{plural}.yaml")).read_text())
     return crd
+
+
+def load(folder: Path, plural: str) -> Schema:
+    """Return a copy to change."""
+    return copy.deepcopy(parse(folder, plural))
 
 
 def pop_schema(crd: Schema) -> Schema:
