@@ -8,15 +8,15 @@ from __future__ import annotations
 FORBIDDEN, NAME_RESERVED, NAME_TAKEN = "Forbidden", "NameReserved", "NameTaken"
 TOO_LARGE = "TooLarge"
 FINAL = {FORBIDDEN, NAME_RESERVED, NAME_TAKEN, TOO_LARGE}
-"""Reasons that retrying cannot fix: only another spec, or another operator configuration, can.
-A resource with `NAME_TAKEN` is reconciled again now and then, as no watch reports a free name."""
+"""Reasons that retrying cannot fix, but only a change of the spec or of the operator configuration.
+A resource with `NAME_TAKEN` is reconciled periodically, because no watch reports a free name."""
 
 
 class NimError(Exception):
     """A custom resource cannot be served as it is.
 
-    The text says what is wrong, where (a field path such as ``spec.storage.pvc.size``) and how to
-    fix it. ``reason`` becomes the reason of the condition that the user sees: a CamelCase word.
+    The message names the problem, its place (a field path such as ``spec.storage.pvc.size``) and
+    the fix. ``reason`` becomes the reason of the condition that the user sees: a CamelCase word.
     """
 
     def __init__(self, message: str, *, reason: str = "Failed") -> None:

@@ -1,20 +1,20 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""JSON whose lists and maps are deeper in one another than an interpreter can parse."""
+"""Limits the nesting of JSON to a depth that every interpreter can parse."""
 
 from __future__ import annotations
 
 import re
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
-"""A string without an end reaches to that of the text, so no part is read twice."""
+"""An unterminated string extends to the end of the text, so no part is scanned twice."""
 
 
 def cut_nesting(text: bytes, depth: int) -> bytes:
-    """The text with `null` instead of all lists and maps below ``depth``.
+    """The text with `null` in place of all lists and maps below ``depth``.
 
-    Of a text that is cut off there, that part is left out.
+    If the text ends within such a part, the part is omitted.
     """
     kept, level, start = list[bytes](), 0, 0
     for token in _TOKEN.finditer(text):

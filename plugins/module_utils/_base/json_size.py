@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How large data is as JSON, and how large an object may be."""
+"""Sizes of data as JSON, and the maximum size of an object."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import json
 import typing as t
 
 MAX_OBJECT_BYTES = 1 << 20
-"""Of one object that we write. etcd stores 1.5 MiB, which includes its status and managedFields."""
+"""Maximum size of an object to write. etcd stores 1.5 MiB including status and managedFields."""
 
 
 def json_size(value: t.Any) -> int:
-    """The bytes of data as compact JSON."""
+    """The size of data as compact JSON, in bytes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def show_size(size: int) -> str:
-    """A number of bytes as a person writes it."""
+    """A number of bytes for messages, such as 1.5 MiB."""
     return f"{round(size / (1 << 20), 1):g} MiB" if size >= 1 << 20 else f"{max(1, size >> 10)} KiB"
 
 
 def name_largest(sizes: t.Mapping[str, int]) -> str:
-    """The largest of some fields, with their sizes: those with a fourth of the sum or more."""
+    """The largest fields with their sizes: those with at least a quarter of the sum."""
     share = sum(sizes.values()) / 4
     largest = sorted(
         (item for item in sizes.items() if item[1] >= share), key=lambda item: -item[1]

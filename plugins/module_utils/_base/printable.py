@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes text from outside safe to show: no control characters, and not too long."""
+"""Makes untrusted text safe to show: bounded, and without control characters."""
 
 from __future__ import annotations
 

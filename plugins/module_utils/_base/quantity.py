@@ -24,7 +24,8 @@ _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _BILLION = 10**9
 _MAX_DIGITS = 24
-"""Before the decimal point: Kubernetes goes up to 2^63. A short exponent may expand to many."""
+"""Maximum digits before the decimal point. Kubernetes stores up to 2^63, but a short exponent may
+expand to many digits."""
 _MAXIMUM = 2**63 - 1
 _MAX_SHOWN = 40
 
@@ -35,7 +36,7 @@ def is_count_or_percentage(text: str) -> bool:
 
 
 class _OutOfRangeError(ValueError):
-    """A valid quantity, but larger than any real one."""
+    """A valid quantity that is larger than any real one."""
 
 
 def parse_quantity(text: str | float) -> Decimal:
@@ -63,9 +64,9 @@ def _show(text: str | float) -> str:
 
 
 def canonical_quantity(text: str | float) -> str:
-    """The quantity as Kubernetes writes it: ``0.5Gi`` is ``512Mi``; ValueError if it is invalid.
+    """The canonical form of a quantity: ``0.5Gi`` is ``512Mi``; ValueError if it is invalid.
 
-    The family of the suffix stays: powers of 1024, powers of 1000, or an exponent.
+    The suffix keeps its family: powers of 1024, powers of 1000, or an exponent.
     """
     _number, exponent, suffix = _split(text)
     nanos = int((parse_quantity(text) * _BILLION).to_integral_value(ROUND_UP))
@@ -81,7 +82,7 @@ def canonical_quantity(text: str | float) -> str:
 
 
 def _shorten(number: int, base: int, names: int) -> tuple[int, int]:
-    """The number without its factors of ``base``, and their count, as far as it has a suffix."""
+    """The number without factors of ``base``, and their count, up to the largest suffix."""
     power = 0
     while number % base == 0 and power + 1 < names:
         number, power = number // base, power + 1

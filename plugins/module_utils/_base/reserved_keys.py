@@ -3,9 +3,9 @@
 
 """Keys that ansible-core reserves to mark values in JSON: no external document may contain one.
 
-What ansible-core makes of ``{"__ansible_unsafe": …}`` and the like depends on which decoder reads
-it: it loses text, fails, or falls back to a parser that trusts all text as templates. So we remove
-or refuse such keys before Ansible sees a document.
+The effect of ``{"__ansible_unsafe": …}`` and the like depends on the decoder: ansible-core loses
+text, fails, or falls back to a parser that trusts all text as templates. So we remove or refuse
+such keys before Ansible reads a document.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_reserved_key(key: t.Any) -> bool:
 
 
 def find_reserved_keys(document: t.Any) -> list[str]:
-    """The paths of reserved keys in JSON data, such as `.spec.labels.__ansible_x`."""
+    """The paths of reserved keys in a document, such as `.spec.labels.__ansible_x`."""
     return sorted(path for path, _holder, _key in _walk(document))
 
 
@@ -55,7 +55,7 @@ def _walk(document: t.Any) -> t.Iterator[tuple[str, dict[str, t.Any], str]]:
 
 
 def refuse_reserved_keys(document: t.Any) -> None:
-    """NimError that names the reserved keys, if there are any."""
+    """NimError if a document contains reserved keys."""
     if found := find_reserved_keys(document):
         raise NimError(explain_reserved_keys(found))
 

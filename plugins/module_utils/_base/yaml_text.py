@@ -30,16 +30,16 @@ _TYPED_ELSEWHERE = re.compile(
 )
 _BREAKS_FOR_SOME = ("\x85", "\u2028", "\u2029")
 _MAX_TEXT, _MAX_DEPTH = 2**18, 32
-"""Ten times what is usual; more would occupy a worker for seconds."""
+"""Ten times the usual size; more would occupy a worker for seconds."""
 _MAX_NUMBER = 64
 """Characters of a scalar that may be a number."""
 _MAX_EXACT = 2**53
-"""Up to here, a float is written as an integer if it is one."""
+"""Maximum integral value of a float that is written as an integer."""
 _TYPE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null")}
 
 
 def _spelled(*words: str) -> set[str]:
-    return {said for word in words for said in (word, word.capitalize(), word.upper())}
+    return {form for word in words for form in (word, word.capitalize(), word.upper())}
 
 
 _WORDS: dict[str, bool | None] = {
@@ -56,18 +56,18 @@ _DIGITS = re.compile("([0-9]+)")
 
 
 class _Dumper(_DUMPER):  # type: ignore[misc]
-    """Writes no anchors, and quotes strings that only some readers parse as something else.
+    """Writes no anchors, and quotes strings that some readers parse as another type.
 
-    Examples are `1e3`, a number of YAML 1.2, and `y`, true in YAML 1.1.
+    Examples are `1e3`, a number in YAML 1.2, and `y`, true in YAML 1.1.
     """
 
     def ignore_aliases(self, _data: t.Any) -> bool:
-        """Equal parts are written out, as Kubernetes' own tools do."""
+        """Write equal parts in full, like Kubernetes' own tools."""
         return True
 
 
 class _LineDumper(_Dumper):
-    """The same, for people: a text of several lines has a line for each, where YAML allows it."""
+    """A dumper for users that writes multi-line text as a block, where YAML allows it."""
 
 
 def _write_text(dumper: t.Any, text: str) -> t.Any:
@@ -86,7 +86,7 @@ if _DUMPER is not object:
 def dump_yaml(data: t.Any, *, sort_keys: bool = True, by_line: bool = False) -> str:
     """The data as YAML, keys sorted at every level or in their given order.
 
-    ``by_line``: people can compare texts of several lines, such as files of a ConfigMap.
+    ``by_line``: write multi-line text, such as files of a ConfigMap, as comparable blocks.
     """
     return str(
         yaml.dump(
@@ -100,19 +100,19 @@ def dump_yaml(data: t.Any, *, sort_keys: bool = True, by_line: bool = False) -> 
 
 
 def load_yaml(text: str) -> list[t.Any]:
-    """All documents of a stream; ValueError says where it is invalid."""
+    """All documents of a stream; ValueError with the position if it is invalid."""
     try:
         return list(yaml.load_all(text, Loader=_LOADER))
     except yaml.YAMLError as error:
         problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
         if problem and mark:
-            said = f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
-            raise ValueError(said) from error
+            message = f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+            raise ValueError(message) from error
         raise ValueError(" ".join(str(error).split())) from error
 
 
 def read_bounded(text: str, *, depth: int, typed: t.Container[str] = ()) -> t.Any:
-    """The single document of a text of bounded size; ValueError says what is wrong.
+    """The single document of a text of bounded size; ValueError if it is invalid.
 
     Scalars are strings as written, except for booleans, numbers and nulls below the top-level keys
     ``typed``. Tags are ignored.
@@ -121,10 +121,10 @@ def read_bounded(text: str, *, depth: int, typed: t.Container[str] = ()) -> t.An
 
 
 def read_json_yaml(text: str) -> t.Any:
-    """What a text says as JSON, as tools of Kubernetes read it; ValueError says what is wrong.
+    """The data of a text as Kubernetes' tools convert it to JSON; ValueError if it is invalid.
 
     Plain `yes` and `off` are booleans, `0o17` and `1_000` integers, `1e-4` is a number, a date is
-    text, and keys are strings. Other than there, integers keep all their digits.
+    text, and keys are strings. Unlike in these tools, integers keep all digits.
     """
     if len(text) > _MAX_TEXT:
         raise ValueError(f"it has more than {_MAX_TEXT} characters")
@@ -132,7 +132,7 @@ def read_json_yaml(text: str) -> t.Any:
 
 
 def is_same_data(one: str, other: str) -> bool:
-    """Whether two texts say the same; False if one is invalid."""
+    """Whether two texts contain the same data; False if one is invalid."""
     try:
         found = [json.dumps(read_json_yaml(text), sort_keys=True) for text in (one, other)]
     except ValueError:
@@ -141,14 +141,14 @@ def is_same_data(one: str, other: str) -> bool:
 
 
 def sort_keys(data: t.Any) -> t.Any:
-    """The data with sorted keys at every level; `a-8` comes before `a-70`."""
+    """The data with keys sorted at every level; `a-8` sorts before `a-70`."""
     if isinstance(data, dict):
         return {key: sort_keys(data[key]) for key in sorted(data, key=_order)}
     return [sort_keys(item) for item in data] if isinstance(data, list) else data
 
 
 def _order(key: str) -> list[tuple[int, str]]:
-    """Text and digits take turns; a number is larger if it has more digits."""
+    """The sort key: text and numbers alternate, and a number with more digits is larger."""
     parts = _DIGITS.split(key)
     parts[1::2] = [digits.lstrip("0") for digits in parts[1::2]]
     return [(len(part) if index % 2 else 0, part) for index, part in enumerate(parts)]
@@ -163,7 +163,7 @@ class _Level:
 
 
 class _Builder:
-    """Builds a document whose scalars are text, but for plain ones below the keys ``typed``."""
+    """Builds a document whose scalars are text, except plain ones below the keys ``typed``."""
 
     def __init__(self, depth: int, typed: t.Container[str] = ()) -> None:
         self.document: t.Any = None
@@ -222,7 +222,7 @@ class _Builder:
         return level.key is None and isinstance(level.items, dict)
 
     def _read(self, event: yaml.ScalarEvent) -> t.Any:
-        """What a scalar is."""
+        """The value of a scalar."""
         value = str(event.value)
         is_plain = event.implicit[0] and len(value) <= _MAX_NUMBER
         if not is_plain or not self._levels or self._is_key_next() or not self._is_typed():
@@ -235,7 +235,7 @@ class _Builder:
 
 
 class _JsonBuilder(_Builder):
-    """Builds a document whose plain scalars are what tools of Kubernetes make of them."""
+    """Builds a document whose plain scalars have the types that Kubernetes' tools give them."""
 
     def _read(self, event: yaml.ScalarEvent) -> t.Any:
         text = str(event.value)

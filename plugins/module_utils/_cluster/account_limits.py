@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the policy of config/admission limits the account that we use.
+"""Checks that the policy of config/admission limits the operator's account.
 
-Some ways of installing cannot include it, and an administrator may remove it. It is asked what it
-must refuse, as a dry run: this shows that it is in effect, and needs no permission to read it.
+Some installation methods cannot include the policy, and an administrator may remove it. A dry run
+of a forbidden write shows whether it is in effect, without permission to read the policy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .client import Client
 _NAME = "nimops-account-check"
 _ACCOUNT = {"kubernetes.io/service-account.name": "default"}
 _UNKNOWN = (403, 404)
-"""Refused, by the policy or as RBAC does not allow it either; or there is no such namespace."""
+"""Statuses of a refusal, by the policy or by RBAC, and of a missing namespace."""
 
 
 def find_missing_limits(client: Client, namespace: str) -> t.Iterator[str]:
-    """A warning if the API server accepts a Secret that mints a token of another account.
+    """A warning if the API server accepts a Secret that creates a token of another account.
 
-    ``namespace``: one in which the account may create Secrets. Nothing is stored. ApiError if the
-    API server does not answer.
+    ``namespace``: a namespace in which the account may create Secrets. Nothing is stored. ApiError
+    if the API server does not answer.
     """
     secret = manifest(
         "Secret",

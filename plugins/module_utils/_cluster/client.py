@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API server, by paths and plain JSON.
+"""A client of the API server for paths and plain JSON.
 
-All paths are known, so this uses the official client's configuration, authentication and connection
-pool, but neither its discovery (extra requests in each run) nor its call signatures (they differ
-between its major versions).
+All paths are known, so the client uses configuration, authentication and connection pool of the
+official client, but neither its discovery (extra requests in each run) nor its call signatures
+(which differ between major versions).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _NO_NAME = re.compile(r"%2F|%25|/\.{1,2}(?=/|$)")
 _CONNECT_SECONDS, _READ_SECONDS = 5, 30
 _MAX_PLAIN_ERROR = 300
 _MAX_REPEATED = 256 << 10
-"""Bytes of a body that is sent once more. The API server closes the connection if one is too large
-for it, often before its answer can be read."""
+"""Maximum size of a body that is sent again. The API server closes the connection if a body is too
+large, often before the client can read the answer."""
 _BODY_TOO_LARGE = 413
 _BUSY = (429, 500, 502, 503, 504)
-"""Statuses after which a request is repeated if the answer has a Retry-After, as client-go does:
-while the API server limits its load, or changes the storage of a CRD."""
+"""Statuses after which a request is repeated if the answer has a Retry-After, like in client-go:
+the API server limits its load, or changes the storage of a CRD."""
 _REPEATS = 5
 _MAX_WAIT_SECONDS = 2
 _MAX_DEPTH = 100
@@ -73,7 +73,7 @@ class _Server:
 
 
 class Client:
-    """Reads and patches by path over one connection, opened on first use. Raises `ApiError`."""
+    """Sends requests over one connection, opened on first use. Raises `ApiError`."""
 
     def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
         """Use ``kubeconfig``, else K8S_AUTH_KUBECONFIG, KUBECONFIG, or the pod's credentials."""
@@ -90,7 +90,7 @@ class Client:
     def source(self) -> tuple[t.Any, ...] | None:
         """A key that clients with the same connection share; None if it cannot be determined.
 
-        A connection belongs to one process. In a pod the credentials are renewed from time to time.
+        A connection belongs to one process. In a pod the credentials are renewed periodically.
         """
         if _is_of_pod(self._path):
             return None
@@ -102,7 +102,7 @@ class Client:
 
     @cached_property
     def namespace(self) -> str:
-        """The namespace of the kubeconfig's context, or of the pod; `default` if it names none."""
+        """The namespace of the kubeconfig's context, or of the pod; by default `default`."""
         if _is_of_pod(self._path):
             file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
             return file.read_text().strip() if file.is_file() else "default"
@@ -147,7 +147,7 @@ class Client:
         return self._get(path, whole=True)
 
     def get_presence(self, path: str) -> Json | None:
-        """{"metadata": …} of the object at a path, None if there is none; never its contents."""
+        """{"metadata": …} of the object at a path, never its contents; None if there is none."""
         found = self._get(path, accept=_ACCEPT_METADATA % "")
         if found is None:
             return None
@@ -155,7 +155,7 @@ class Client:
         return {"metadata": {key: metadata[key] for key in _SHOWN_METADATA if key in metadata}}
 
     def is_cached(self, path: str) -> bool:
-        """Whether the runtime's cache has the object; the runtime then watches it from now on."""
+        """Whether the runtime's cache contains the object; the runtime then watches it."""
         try:
             _data, headers = self._exchange("GET", path)
         except ApiError as error:
@@ -180,7 +180,7 @@ class Client:
             query["continue"] = token
 
     def list_table(self, path: str, **query: str) -> Json:
-        """The table that the API server makes of a collection: columns, and rows with metadata."""
+        """A collection as a table: columns, and rows with metadata."""
         table: Json = {}
         query["limit"] = "500"
         while True:
@@ -205,14 +205,14 @@ class Client:
         return self._call_json("PATCH", path, body, "application/merge-patch+json", query=query)
 
     def apply(self, path: str, body: Json, field_manager: str, *, dry: bool = False) -> Json:
-        """Forced server-side apply; returns the resulting object, hypothetical if ``dry``."""
+        """Forced server-side apply; returns the resulting object. ``dry``: as a dry run."""
         query = {"fieldManager": field_manager, "force": "true"}
         if dry:
             query["dryRun"] = "All"
         return self._call_json("PATCH", path, body, "application/apply-patch+yaml", query=query)
 
     def delete(self, path: str, uid: str = "", *, leave_dependents: bool = False) -> Json:
-        """Delete an object, with ``uid`` only that one, and its dependents in the background."""
+        """Delete an object, ``uid`` if given, and its dependents in the background."""
         options: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
         options["propagationPolicy"] = "Orphan" if leave_dependents else "Background"
         if uid:
@@ -220,10 +220,10 @@ class Client:
         return self._call_json("DELETE", path, options, "application/json")
 
     def evict(self, path: str, name: str, namespace: str, uid: str = "") -> Json:
-        """Evict the pod at ``path``, with ``uid`` only that one.
+        """Evict the pod at ``path``, with the ``uid`` if given.
 
-        ApiError 429 while a PodDisruptionBudget does not allow it. The runtime's proxy leaves a
-        POST to a subresource as it is.
+        ApiError 429 while a PodDisruptionBudget does not allow it. The runtime's proxy does not
+        change a POST to a subresource.
         """
         body: Json = {"apiVersion": "policy/v1", "kind": "Eviction"}
         body["metadata"] = {"name": name, "namespace": namespace}
@@ -305,7 +305,7 @@ class Client:
 
 
 def _send(request: t.Callable[[], t.Any], limit: int | None, size: int) -> tuple[t.Any, bytes]:
-    """The response to a request with a body of ``size`` bytes, and at most ``limit`` of its own."""
+    """The response to a request with a body of ``size`` bytes, and up to ``limit`` bytes of it."""
     try:
         return _read(request(), limit)
     except urllib3.exceptions.ProtocolError as error:
@@ -315,8 +315,8 @@ def _send(request: t.Callable[[], t.Any], limit: int | None, size: int) -> tuple
                 f"the connection broke while {show_size(size)} were sent, which may be too large:"
                 f" {explain(error)}",
             ) from error
-        # The runtime's proxy breaks a connection now and then. All requests are the same when
-        # repeated: a write names the version, or the object, that it is about.
+        # The runtime's proxy occasionally breaks a connection. All requests are idempotent: a write
+        # names the version, or the uid, of its object.
         return _read(request(), limit)
 
 
@@ -328,9 +328,9 @@ def _read(response: t.Any, limit: int | None) -> tuple[t.Any, bytes]:
 
 
 def _retry_after(response: t.Any, path: str) -> int | None:
-    """Seconds after which the API server wants the request again; None if it does not.
+    """Seconds after which to repeat the request; None if the API server does not ask for it.
 
-    A PodDisruptionBudget can hold an eviction for minutes: the next pass repeats that.
+    A PodDisruptionBudget can block an eviction for minutes: the next pass repeats it.
     """
     after = response.headers.get("Retry-After") or ""
     if response.status not in _BUSY or path.endswith("/eviction"):
@@ -345,7 +345,7 @@ def _encode(body: Json) -> bytes:
 
 
 def _is_of_pod(path: str | None) -> bool:
-    """Whether the credentials are those of the pod."""
+    """Whether to use the credentials of the pod."""
     return not path and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
@@ -364,7 +364,7 @@ def _load_configuration(path: str | None, context: str | None, folder: str) -> t
 
 
 def _read_kubeconfig(path: str) -> tuple[t.Any, str | None]:
-    """The contents of a kubeconfig, and the folder that its relative paths start from.
+    """The contents of a kubeconfig, and the base folder of its relative paths.
 
     Reads a single file with libyaml, which is ten times faster than the library's merger of several
     files.
@@ -385,8 +385,8 @@ def _read_kubeconfig(path: str) -> tuple[t.Any, str | None]:
 def _make_pool(configuration: t.Any) -> t.Any:
     """The official client's connection pool, with the certificates already loaded.
 
-    The pool would read the files for each connection, so they would have to outlive it, and nothing
-    would delete them: Ansible's workers end without running exit handlers.
+    Otherwise the pool would read the files for each connection, so they would have to remain, and
+    nothing would delete them: Ansible's workers exit without running exit handlers.
     """
     pool = kubernetes.client.rest.RESTClientObject(configuration).pool_manager
     if not configuration.host.startswith("https:"):
@@ -418,7 +418,7 @@ def _explain(status: int, body: bytes) -> str:
 
 
 def _parse(data: bytes) -> t.Any:
-    """The answer; of one that no interpreter can parse, what `oversized.py` needs to report it."""
+    """The parsed answer; if it is nested too deeply, the part that `oversized.py` needs."""
     try:
         return json.loads(data)
     except RecursionError:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A cluster of which only some facts are known, to render without a real one."""
+"""A cluster described by a few objects, to render without a real one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .._engine.pod_rows import is_unready
 from .._engine.reads import Read, Source
 
 Assumed = tuple[Read, Json]
-"""An object that is assumed to exist if a list is empty."""
+"""A read, and the object that is assumed to exist if its answer is empty."""
 
 
 class Objects(Source):
-    """These objects only; None instead of one says that there is none."""
+    """A source that contains only these objects; None stands for an absent object."""
 
     def __init__(self, objects: t.Mapping[ObjectKey, Json | None]) -> None:
         self._objects = objects
 
     def ask(self, read: Read) -> t.Any:
-        """The answer to a read, which is the caller's."""
+        """The answer to a read; the caller may modify it."""
         return copy.deepcopy(read.answer(self))
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
@@ -84,10 +84,10 @@ class Objects(Source):
 
 
 class Facts(Objects):
-    """A cluster of which only these objects are known. It serves every kind.
+    """A cluster with these objects that serves every kind.
 
-    ``native_images``: images that hold a single model in the native layout. ``assumed``: objects
-    that exist unless the given ones say otherwise. ``namespace``: of objects that name none.
+    ``native_images``: images with a single model in the native layout. ``assumed``: objects that
+    exist unless the given ones answer their read. ``namespace``: the default namespace of objects.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Facts(Objects):
 
 
 def _as_stored(manifest: Json, namespace: str) -> Json:
-    """An object of a file as an API server has it: in a namespace, `stringData` as `data`."""
+    """An object from a file in its stored form: in a namespace, with `stringData` in `data`."""
     metadata = dict(manifest["metadata"])
     given = metadata.get("namespace") or namespace
     if given := object_identity(manifest["kind"], given, metadata["name"]).namespace:
@@ -134,14 +134,14 @@ def _values_of(secret: Json, field: str) -> Json:
 
 
 def _has_label(manifest: Json, selector: str) -> bool:
-    """Whether an object has a label, and its value if the selector has one."""
+    """Whether an object matches a selector: a label, or a label and its value."""
     label, sign, value = selector.partition("=")
     labels = manifest["metadata"].get("labels") or {}
     return labels.get(label) == value if sign else not label or label in labels
 
 
 def _has_field(manifest: Json, field: str) -> bool:
-    """Whether an object has a field selector's value, such as `spec.nodeName=a`."""
+    """Whether an object matches a field selector such as `spec.nodeName=a`."""
     path, _sign, value = field.partition("=")
     found: t.Any = manifest
     for name in path.split("."):

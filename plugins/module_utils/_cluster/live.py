@@ -30,15 +30,15 @@ from .status_writer import refetch, write_report
 from .writer import execute_plan
 
 SLOW_REQUEUE_VARIABLE = "NIMOPS_SLOW_PAUSE"
-"""Overrides the minimum interval in seconds, for clusters where a run costs more."""
+"""Overrides the minimum requeue period of slow passes in seconds, where a run costs more."""
 
 
 class LiveCluster:
     """The answers of an API server, registries and model servers, for one pass.
 
-    ``is_dry``: nothing is written. ``is_shared``: others need the same workers, so the wait for
-    slow servers is limited. ``is_new``: the custom resource has never been served, so it has no
-    children yet, and no child is read. ``adjust``: see `_engine/adjust.py`.
+    ``is_dry``: nothing is written. ``is_shared``: other passes need the worker, so the wait for
+    slow servers is limited. ``is_new``: the custom resource has never been reconciled, so children
+    are assumed absent without reading them. ``adjust``: see `_engine/adjust.py`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LiveCluster:
         return read_settings()
 
     def answer(self, read: Read) -> t.Any:
-        """The answer; empty for a read across namespaces if we have rights in some of them only."""
+        """The answer; empty for an optional read without permission."""
         if read.is_child and self.is_new:
             return None
         return shared_answer(read, self._answer)
@@ -92,8 +92,8 @@ class LiveCluster:
     def write(self, plan: Plan) -> Outcome:
         """Execute a plan; in a dry run, only the planned refusals are known.
 
-        Raises NimError for keys that Ansible reserves, from whatever source: they are removed from
-        all that is read, so a child with one would be written in each pass.
+        Raises NimError for keys that Ansible reserves: they are removed from every answer, so a
+        child with one would be written in each pass.
         """
         if not plan.is_empty:
             refuse_reserved_keys({item.name: getattr(plan, item.name) for item in fields(plan)})
@@ -106,18 +106,18 @@ class LiveCluster:
         )
 
     def write_status(self, resource: Json, status: Json, assessment: Assessment) -> bool:
-        """Write what differs of the status, events, and annotations of other resources."""
+        """Write the changes of the status, events, and triggers and patches of other resources."""
         patch = merge_patch(resource.get("status") or {}, status)
         if not self._is_dry:
             write_report(self.client, resource, patch, assessment, self.now())
         return bool(patch)
 
     def refetch(self, resource: Json) -> Json | None:
-        """The resource with its latest status, None if it is gone or was recreated."""
+        """The resource with its latest status; None if it was deleted or recreated."""
         return refetch(self.client, resource)
 
     def watches_child(self, child: Json) -> bool:
-        """Whether the runtime has seen the child; from then on it watches such children."""
+        """Whether the runtime watches such children, because its cache contains this one."""
         metadata = child["metadata"]
         path = api_path(child["kind"], metadata.get("namespace", ""), metadata["name"])
         owners = " ".join(sorted(item["kind"] for item in metadata.get("ownerReferences") or []))

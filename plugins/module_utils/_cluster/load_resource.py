@@ -20,14 +20,14 @@ from .client import Client
 
 
 def load_resource(client: Client, given: Json, *, strict: bool = True) -> Json | None:
-    """The whole custom resource, None if it is gone; raises ApiError, NimError.
+    """The whole custom resource; None if it was deleted. Raises ApiError, NimError.
 
     Without a ``spec``, ``given`` is a reference (``kind``, ``metadata`` with name and namespace).
-    The operator's playbooks pass one, so no text of a resource goes through Ansible's variables.
+    The operator's playbooks pass references, so no text of a resource is in Ansible's variables.
 
-    Keys that Ansible reserves are refused in ``given``. In an object from the API server they are
-    removed, so that objects from before we refused them keep working. Where the API server cannot
-    refuse them (`OPEN_FIELD`), we do, if this is ``strict`` and the resource is not being deleted.
+    Keys that Ansible reserves are refused in ``given``. From an object of the API server they are
+    removed, so that existing objects keep working. Where the API server cannot refuse them
+    (`OPEN_FIELD`), we do if ``strict``, unless the resource is being deleted.
     """
     if "spec" in given:
         refuse_reserved_keys(given)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generates the private keys of Secrets that ask for one."""
+"""Generates private keys for Secrets with the placeholder `GENERATED_KEY`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BITS = 2048
 
 
 def generate_keys(manifests: t.Sequence[Json]) -> list[Json]:
-    """The same objects, each `GENERATED_KEY` in a Secret replaced by a new key in base64.
+    """The objects with each `GENERATED_KEY` in a Secret replaced by a new key in base64.
 
     Raises NimError if a key is needed and the package cryptography is missing.
     """

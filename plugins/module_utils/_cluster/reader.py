@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What reads ask of a live cluster."""
+"""The source of answers from a live cluster."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .client import Client
 FindSecret = t.Callable[[str, str], "Json | None"]
 
 _UNCACHED = "metadata.name!=-"
-"""Matches all objects, but the runtime's cache knows no such selector, so the API server answers.
+"""A selector that matches all objects, but is unknown to the cache, so the API server answers.
 
-The cache has of most kinds only what is ours, and of ours, after a start, not all at once.
+The runtime's cache contains only our objects of most kinds, and not all of them after a start.
 """
 
 
 class Reader(Source):
-    """An API server, registries and model servers.
+    """A source that queries an API server, registries and model servers.
 
-    Of Secrets, only those of `get_secret` stay in memory, for as long as the reader does.
+    Only Secrets from `get_secret` stay in memory, for the lifetime of the reader.
     """
 
     def __init__(self, client: Client, patience: Patience | None = None) -> None:
@@ -75,13 +75,13 @@ class Reader(Source):
         return nodes_of_table(self.client.list_table(api_path("Node")))
 
     def list_unready(self, namespace: str, selector: str) -> list[str]:
-        """Those that a table without objects shows not to be ready."""
+        """The unready pods in a table without objects."""
         path = api_path("Pod", namespace)
         table = self.client.list_table(path, includeObject="None", labelSelector=selector)
         return unready_names(table)
 
     def get_log(self, namespace: str, pod: str, container: str) -> str:
-        """Empty while the container has no log: it may be starting."""
+        """The log; empty while a starting container has none."""
         path = f"{api_path('Pod', namespace, pod)}/log"
         query = {"container": container, "limitBytes": str(LOG_LIMIT)}
         try:
@@ -95,7 +95,7 @@ class Reader(Source):
         return fetch(url, namespace=namespace, patience=self._patience)
 
     def find_protocol(self, image: str, namespace: str, pull_secrets: t.Iterable[str]) -> str:
-        """The answer of a registry; the credentials stay here."""
+        """The protocol, from the registry; the credentials stay in the reader."""
         if not may_ask_about(image):
             return ""
         configs = [self._docker_config(namespace, name) for name in pull_secrets]
@@ -105,11 +105,11 @@ class Reader(Source):
         return datetime.now(UTC).isoformat(timespec="seconds")
 
     def _docker_config(self, namespace: str, name: str) -> str | None:
-        """A nameless Secret would be the list of all."""
+        """The credentials in a Secret; None without a name, whose path would list all Secrets."""
         secret = self.client.get(api_path("Secret", namespace, name)) if name else None
         return ((secret or {}).get("data") or {}).get(".dockerconfigjson")
 
 
 def secret_finder(client: Client) -> FindSecret:
-    """Gets a Secret by its namespace and name, each once."""
+    """A function that gets each Secret once, by namespace and name."""
     return cache(lambda namespace, name: client.get(api_path("Secret", namespace, name)))

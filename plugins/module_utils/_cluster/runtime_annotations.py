@@ -3,8 +3,8 @@
 
 """Removes annotations that would break the runtime from our resources.
 
-The API server refuses them where the policy of config/admission is installed. Where it is not, or
-was not when they were set, one of them stops the operator for everybody.
+The API server refuses them if the policy of config/admission is installed. Without it, or if they
+were set before, one of them stops the operator for all resources.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def remove_harmful_annotations(
     """Remove out-of-range values, with an Event; yields a message for each resource.
 
     ``namespaces``: the watched ones; a single empty name means all. Errors of one resource or kind
-    are yielded as messages too, and do not stop the others; ApiError if the API server does not
+    are also yielded as messages and do not stop the others; ApiError if the API server does not
     answer.
     """
     for kind in kinds:
@@ -48,16 +48,16 @@ def remove_harmful_annotations(
 
 def _remove(client: Client, kind: str, metadata: Json, wrong: t.Mapping[str, str]) -> str:
     name, namespace = metadata["name"], metadata.get("namespace", "")
-    who = f"{kind} {namespace}/{name}".replace(" /", " ")
+    title = f"{kind} {namespace}/{name}".replace(" /", " ")
     why = "; ".join(f"annotation {key} {reason}" for key, reason in wrong.items())
     subject = {"apiVersion": KINDS[kind].version, "kind": kind, "metadata": metadata}
-    said = Event("Warning", "AnnotationRemoved", f"{why}: removed")
-    event = event_of(subject, said, datetime.now(UTC))
+    removed = Event("Warning", "AnnotationRemoved", f"{why}: removed")
+    event = event_of(subject, removed, datetime.now(UTC))
     try:
         body = {"metadata": {"annotations": dict.fromkeys(wrong)}}
         client.patch(api_path(kind, namespace, name), body)
-        where = event["metadata"]
-        client.apply(api_path("Event", where["namespace"], where["name"]), event, FIELD_MANAGER)
+        written = event["metadata"]
+        client.apply(api_path("Event", written["namespace"], written["name"]), event, FIELD_MANAGER)
     except ApiError as error:
-        return f"{who}: {why}: {error}"
-    return f"{who}: {why}: removed"
+        return f"{title}: {why}: {error}"
+    return f"{title}: {why}: removed"

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Answers about the cluster as a whole, which hold for a while and for all passes.
+"""A cache of answers about the whole cluster, which all passes share for a while.
 
-What nodes the cluster has decides what some pods look like. It is the same for thousands of passes,
-and a list of nodes costs as much as all reads of children together. Passes are processes of their
-own, so the answers are in files of a folder that the supervisor makes for one life of the operator.
+The content of some pods depends on the nodes of the cluster. Nodes rarely change, and a list of
+nodes costs as much as all reads of children together. Each pass is a process, so the answers are in
+files, in a folder that the supervisor creates at each start of the operator.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .._engine.reads import Read
 
 FOLDER_VARIABLE = "NIMOPS_SHARED_ANSWERS"
 SECONDS = 600
-"""How long an answer holds."""
+"""Lifetime of an answer."""
 _SETTLED = 5
-"""Seconds after which a fact holds for what was written meanwhile: a pass takes less."""
+"""Seconds after which a fact is returned; longer than a pass takes."""
 _LIMIT = 1 << 16
 
 
 def shared_fact(name: str, ask: t.Callable[[], bool]) -> bool:
-    """Whether something has been so for some seconds; it then stays so while the runtime runs.
+    """Whether a fact has been true for some seconds; it then stays true while the runtime runs.
 
-    A child that was written while the runtime began to watch its kind may have changed before that:
-    the runtime takes what it lists at first for no change.
+    A child that was written while the runtime began to watch its kind may have changed before: the
+    runtime does not treat the first list as changes.
     """
     folder = os.environ.get(FOLDER_VARIABLE, "")
     if not folder:
@@ -48,7 +48,7 @@ def shared_fact(name: str, ask: t.Callable[[], bool]) -> bool:
 
 
 def shared_answer(read: Read, ask: t.Callable[[Read], t.Any]) -> t.Any:
-    """The answer that an earlier pass was given, or a new one; kept if it holds for all passes."""
+    """The cached answer of an earlier pass, or a new one, cached if the read is lasting."""
     folder = os.environ.get(FOLDER_VARIABLE, "")
     if not read.is_lasting or not folder:
         return ask(read)
@@ -67,7 +67,7 @@ def _file(folder: str, key: str) -> Path:
 
 
 def _keep(file: Path, text: str) -> None:
-    """Replace a file as a whole; only this user may read it."""
+    """Replace a file atomically; only this user may read it."""
     handle, fresh = tempfile.mkstemp(prefix=".", dir=file.parent)
     try:
         with os.fdopen(handle, "w") as stream:

@@ -3,9 +3,9 @@
 
 """An in-memory cluster on top of a read-only one.
 
-It stores what a pass writes and answers from that. A created Job has succeeded at the next look,
-and an evicted pod is gone, unless its PodDisruptionBudget holds it. Nothing else that a cluster
-does by itself is simulated.
+It stores the writes of a pass and answers from them. A created Job succeeds by the next read, and
+an evicted pod disappears, unless a PodDisruptionBudget blocks the eviction. No other controller is
+simulated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SUCCEEDED = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "Tru
 
 
 class SimulatedCluster:
-    """The answers of ``base``, overridden by what was written; ``has_moved``: anything changed.
+    """The answers of ``base``, overridden by writes; ``has_moved``: whether anything changed.
 
     ``adjust``: see `_engine/adjust.py`.
     """
@@ -48,7 +48,7 @@ class SimulatedCluster:
         self._changes = Objects(self._changed)
 
     def put(self, manifest: Json) -> None:
-        """Add this object, or replace that of the base."""
+        """Add this object, or replace the one of the base."""
         key = identity(manifest)
         if self.find(key) != manifest:
             self.has_moved = True
@@ -111,7 +111,7 @@ class SimulatedCluster:
         )
 
     def _orphan_dependents(self, uid: str | None) -> None:
-        """Take an owner from all objects that were put here."""
+        """Remove an owner from all objects that were put here."""
         for item in list(self._changed.values()):
             owners = (item or {}).get("metadata", {}).get("ownerReferences") or []
             left = [owner for owner in owners if owner.get("uid") != uid]
@@ -119,13 +119,13 @@ class SimulatedCluster:
                 self.put({**item, "metadata": {**item["metadata"], "ownerReferences": left}})
 
     def _why_held(self, key: ObjectKey) -> str:
-        """Why a pod is not evicted."""
+        """Why the eviction of a pod is blocked; empty if it is not."""
         pod = self.find(key)
         budgets = self.answer(ReadObjects("PodDisruptionBudget", key.namespace))
         return why_held(pod, budgets or []) if pod else ""
 
     def write_status(self, resource: Json, status: Json, _assessment: Assessment) -> bool:
-        """Store this status; returns whether it differs. There is nobody else to tell."""
+        """Store this status; returns whether it differs. Triggers have no effect."""
         self.put({**resource, "status": status})
         return bool(status != resource.get("status"))
 
@@ -134,7 +134,7 @@ class SimulatedCluster:
         return self.find(identity(resource))
 
     def watches_child(self, _child: Json) -> bool:
-        """Nothing happens behind the back of a simulation."""
+        """Always true: nothing changes outside of the simulation."""
         return True
 
     def now(self) -> datetime:
@@ -154,7 +154,7 @@ class SimulatedCluster:
             self.put(apply_merge_patch(live, wanted))
 
     def _amend(self, found: list[Json] | None, read: Read) -> list[Json] | None:
-        """A list of the base, updated with the changes made here."""
+        """A list of the base, updated with the changes in this cluster."""
         changed: list[Json] = self._changes.ask(read)
         if found is None and not changed:
             return None

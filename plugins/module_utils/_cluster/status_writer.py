@@ -19,8 +19,8 @@ from .._engine.status import format_time
 from .client import Client
 
 MAX_EVENT_MESSAGE = 1024
-_HOME_OF_EVENTS = "default"
-"""The namespace for events of cluster-scoped objects: kubectl looks for them there."""
+_EVENT_NAMESPACE = "default"
+"""The namespace of events of cluster-scoped objects, where kubectl searches for them."""
 _MAX_EVENT_PREFIX = 253 - 1 - 16
 """An object name has at most 253 characters; a dot and a digest follow the prefix."""
 
@@ -28,10 +28,10 @@ _MAX_EVENT_PREFIX = 253 - 1 - 16
 def write_report(
     client: Client, resource: Json, patch: Json, assessment: Assessment, now: datetime
 ) -> None:
-    """Patch the status, write events, and then what other resources are told.
+    """Patch the status, write events, and then triggers and patches of other resources.
 
     The status is one merge patch, with the resourceVersion that it was computed from. Events are
-    written at the same time. An event that the API server refuses is lost: it is not worth a failed
+    written in parallel. An event that the API server refuses is dropped: it is not worth a failed
     run.
     """
     if patch and assessment.events:
@@ -43,7 +43,7 @@ def write_report(
         _write_status(client, resource, patch)
     else:
         _write_events(client, resource, assessment, now)
-    _write_annotations(client, resource, assessment)
+    _write_triggers(client, resource, assessment)
     _write_patches(client, resource, assessment)
 
 
@@ -55,12 +55,10 @@ def _write_status(client: Client, resource: Json, patch: Json) -> None:
 
 
 def refetch(client: Client, resource: Json) -> Json | None:
-    """The resource with its latest status, None if it is gone or was recreated.
+    """The resource with its latest status; None if it was deleted or recreated.
 
-    Spec and generation stay those that were reconciled.
-
-    Lists by field selector, because the operator's cache, which was stale, would answer a GET by
-    name.
+    Spec and generation stay those that were reconciled. Lists by field selector, because a GET by
+    name would be answered by the stale cache.
     """
     meta = resource["metadata"]
     path = api_path(resource["kind"], meta.get("namespace"))
@@ -85,19 +83,19 @@ def _write_events(client: Client, resource: Json, assessment: Assessment, now: d
 def event_of(resource: Json, event: Event, now: datetime, source: str = "") -> Json:
     """The Event object; ``source`` is by default the kind's controller.
 
-    It is applied, not posted: the operator's proxy would make the custom resource the owner of a
-    posted object, and watch all Events because of it.
+    It is applied, not posted: the runtime's proxy would make the custom resource the owner of a
+    posted object, and then watch all Events.
     """
     meta = resource["metadata"]
     text = f"{event.reason}\0{event.message}\0{now.timestamp()}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     prefix = meta["name"][:_MAX_EVENT_PREFIX].rstrip("-.")
     component = source or f"{resource['kind'].lower()}-controller"
-    home = meta.get("namespace") or _HOME_OF_EVENTS
+    namespace = meta.get("namespace") or _EVENT_NAMESPACE
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{prefix}.{digest}", "namespace": home},
+        "metadata": {"name": f"{prefix}.{digest}", "namespace": namespace},
         "involvedObject": {
             "apiVersion": resource["apiVersion"],
             "kind": resource["kind"],
@@ -118,24 +116,26 @@ def event_of(resource: Json, event: Event, now: datetime, source: str = "") -> J
     }
 
 
-def _write_annotations(client: Client, resource: Json, assessment: Assessment) -> None:
-    home = resource["metadata"].get("namespace")
+def _write_triggers(client: Client, resource: Json, assessment: Assessment) -> None:
+    namespace = resource["metadata"].get("namespace")
     for item in assessment.triggers:
         body = {"metadata": {"annotations": {item.key: item.value}}}
         try:
-            client.patch(api_path(item.kind, item.namespace or home, item.name), body)
+            client.patch(api_path(item.kind, item.namespace or namespace, item.name), body)
         except ApiError as error:
             if error.status != 404:
                 raise
 
 
 def _write_patches(client: Client, resource: Json, assessment: Assessment) -> None:
-    """Ignores a conflict or a missing object: the observation is stale; the next pass decides."""
-    home = resource["metadata"].get("namespace")
+    """Write the status patches; a conflict or a missing object is left to the next pass."""
+    namespace = resource["metadata"].get("namespace")
     for item in assessment.patches:
         body = {"metadata": {"resourceVersion": item.version}, "status": item.status}
         try:
-            client.patch(f"{api_path(item.kind, item.namespace or home, item.name)}/status", body)
+            client.patch(
+                f"{api_path(item.kind, item.namespace or namespace, item.name)}/status", body
+            )
         except ApiError as error:
             if error.status not in (404, 409):
                 raise

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Converts what the tasks of a role registered to the outcome of a plan.
+"""Converts the registered results of a role's tasks to the outcome of a plan.
 
-Most of these tasks are `kubernetes.core.k8s`.
+Most of these tasks run `kubernetes.core.k8s`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _FIXED = re.compile(r"metadata\.uid: Invalid value: .*: field is immutable")
 
 
 Results = t.Mapping[str, Json]
-"""What the task of each stage registered; {}, or marked as skipped, if it did not run."""
+"""Stage → the registered result of its task; empty or marked as skipped if it did not run."""
 
 
 def writable(plan: Plan, stage: str, results: Results) -> list[Json]:
-    """The children of a stage that refer to none that an earlier stage failed to write."""
+    """The children of a stage, except those that refer to a child that was not written."""
     tally = _Tally(plan, results)
     tally.count(until=stage)
     return tally.unblocked(tally.stages[stage])
@@ -42,9 +42,8 @@ def writable(plan: Plan, stage: str, results: Results) -> list[Json]:
 def make_outcome(plan: Plan, results: Results, failure: str, *, dry: bool) -> Outcome:
     """The outcome of a plan, from the results of the tasks that executed it.
 
-    ``failure`` is why the run ended early, if it did. After a ``dry`` run nothing counts as
-    written. An adoption that was refused for another reason than a race is tried again by the next
-    pass, whenever that is.
+    ``failure``: why the run ended early, if it did. After a ``dry`` run nothing counts as written.
+    The next pass repeats an adoption that was refused for another reason than a race.
     """
     tally = _Tally(plan, results)
     tally.count()
@@ -60,7 +59,7 @@ def make_outcome(plan: Plan, results: Results, failure: str, *, dry: bool) -> Ou
 
 
 class _Tally:
-    """What has been written, stage by stage."""
+    """The results so far, counted stage by stage."""
 
     def __init__(self, plan: Plan, results: Results) -> None:
         order = turns(plan.apply)
@@ -70,14 +69,14 @@ class _Tally:
         self.raced: list[str] = []
         self.refusals: list[Refusal] = []
         self.waiting: list[Refusal] = []
-        """Of children that refer to others that were not written: the root cause comes first."""
+        """Refusals of children whose references were not written; listed after the root cause."""
         self.held: dict[str, str] = {}
         self._results = results
         self._turns = {identity(turn.manifest): turn for turn in order}
         self._failed: set[ObjectKey] = set()
 
     def count(self, until: str = "") -> None:
-        """Count the results of all stages before one, or of all."""
+        """Count the results of the stages before ``until``, or of all stages."""
         for name in STAGES:
             if name == until:
                 return
@@ -92,7 +91,7 @@ class _Tally:
                 self._count_ours(self.unblocked(items), result.get("outcome") or {})
 
     def unblocked(self, items: t.Iterable[Json]) -> list[Json]:
-        """Those that refer to no child that was not written; what is left out counts as failed."""
+        """The items whose references were written; the others count as failed."""
         return [item for item in items if not self._is_blocked(item)]
 
     def _is_blocked(self, item: Json) -> bool:
@@ -145,9 +144,9 @@ class _Tally:
 
 
 def _results(result: Json) -> list[Json]:
-    """One result for each object: the module unwraps a list of one, and a skipped task has none.
+    """One result for each object: a loop has one per iteration, and a skipped task has none.
 
-    A loop has one for each iteration.
+    The module unwraps a list of one.
     """
     if "results" in result:
         return list(result["results"])
@@ -167,7 +166,7 @@ def _sort_error(manifest: Json, error: Json, raced: list[str], refusals: list[Re
 
 
 def is_race(status: int, message: str) -> bool:
-    """Whether the API server refused because the object is not the one that was observed."""
+    """Whether the API server refused because the object is not the observed one."""
     return status == 409 or (status == 422 and bool(_FIXED.search(message)))
 
 
@@ -198,7 +197,7 @@ def status_code(text: str) -> int:
 
 
 def _body_of(text: str) -> tuple[str, str]:
-    """(the module's words, the body), which the module prints as a Python bytes literal."""
+    """(the module's introduction, the body), which the module prints as a Python bytes literal."""
     intro, found, body = text.partition(": ")
     if not found or not intro.startswith("Failed to "):
         return "", text

@@ -3,10 +3,10 @@
 
 """Executes a plan.
 
-By our own client, in the process that made the plan. `kubernetes.core.k8s` would be a process, a
-discovery and a second look at the result of a task for what are five requests; and the official
-client escapes characters beyond U+FFFF, such as emoji, as surrogate pairs, which the API server
-refuses in server-side apply.
+Uses our own client, in the process that computed the plan. `kubernetes.core.k8s` would need a
+process, a discovery and a conversion of its result for about five requests; and the official client
+escapes characters beyond U+FFFF, such as emoji, as surrogate pairs, which the API server refuses in
+server-side apply.
 """
 
 from __future__ import annotations
@@ -29,35 +29,34 @@ from .reader import secret_finder
 from .task_results import is_race, refusal_text
 
 Tried: t.TypeAlias = "tuple[Json, Json, ApiError | None]"
-"""A manifest, and what the API server has made of it, or its refusal."""
+"""A manifest, the resulting object, and the error if the API server refused it."""
 
-_SIDE_BY_SIDE = 4
+_MAX_PARALLEL = 4
 _CONFLICT = 409
 _HELD = 429
-"""What the API server answers to an eviction that a PodDisruptionBudget does not allow."""
+"""Status of an eviction that a PodDisruptionBudget does not allow."""
 
 
 def execute_plan(client: Client, plan: Plan) -> Outcome:
-    """Adopt, apply, orphan, patch, apply what runs on nodes, delete and evict.
+    """Adopt, apply, orphan, patch, apply DaemonSets, delete and evict.
 
-    A refused write does not stop the rest, but for what refers to that object. Nodes have their
-    labels, and the namespace allows pods, when DaemonSets are written, and these are the last:
-    while hundreds of pods start, each write takes a tenth of a second.
-    Raises ApiError if the API server does not answer.
+    A refused write only stops writes of objects that refer to the refused one. DaemonSets come
+    after the patches of nodes and namespaces, and are applied last: while hundreds of pods start,
+    each write takes a tenth of a second. Raises ApiError if the API server does not answer.
     """
     refusals = list(plan.refusals)
     raced: list[str] = []
     written = {}
     for patch in plan.adopt:
-        # If adopting fails now, the next pass retries it; apply the rest meanwhile.
+        # The next pass retries a failed adoption; the rest is applied anyway.
         _found, error = _try(client.patch, _path(patch), patch)
         if error and is_race(error.status, ""):
             raced.append(key_of(patch))
     manifests = list(generate_keys(plan.apply))
     writes = _Writes(client, manifests)
     done = writes.apply([item for item in manifests if item["kind"] != ON_NODES])
-    orphaned = _end_all(_orphan, client, plan.orphan, raced, refusals)
-    # A label that a node loses ends the pods of whatever has not been orphaned.
+    orphaned = _remove_all(_orphan, client, plan.orphan, raced, refusals)
+    # Removing a label of a node would delete the pods of a DaemonSet that is not orphaned.
     patches = plan.patch if len(orphaned) == len(plan.orphan) else []
     for patch, error in _patch_all(client, patches):
         if error:
@@ -69,7 +68,7 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
             _sort_error(manifest, error, raced, refusals)
         else:
             written[key_of(manifest)] = {**found, "kind": manifest["kind"]}
-    deleted = _end_all(_delete, client, plan.prune, raced, refusals) + orphaned
+    deleted = _remove_all(_delete, client, plan.prune, raced, refusals) + orphaned
     evicted, held = _evict_all(client, plan.evict, raced, refusals)
     return Outcome(
         written=written,
@@ -83,10 +82,10 @@ def execute_plan(client: Client, plan: Plan) -> Outcome:
 
 
 def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError | None]]:
-    """Patch objects side by side; the patches of one object, in order.
+    """Patch objects in parallel; the patches of one object in order.
 
-    Those that change more than metadata go first, one after the other: nodes are cordoned in the
-    order that an upgrade plans.
+    Patches of more than metadata come first, one after the other: nodes are cordoned in the order
+    of the upgrade.
     """
     by_object: dict[str, list[Json]] = {}
     for patch in patches:
@@ -105,17 +104,17 @@ def _patch_all(client: Client, patches: list[Json]) -> list[tuple[Json, ApiError
     if len(others) < 2:
         done += [write(group) for group in others]
     else:
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
             done += pool.map(write, others)
     return [item for group in done for item in group]
 
 
 class _WaitsError(ApiError):
-    """An object was not written as another one was not, for the same kind of reason."""
+    """An object was not written because it refers to one that was not written."""
 
 
 class _Writes:
-    """Applies objects, but none that refers to one that was refused, or changed by others."""
+    """Applies objects, except those that refer to an object that was refused or raced."""
 
     def __init__(self, client: Client, manifests: list[Json]) -> None:
         self._client = client
@@ -123,16 +122,16 @@ class _Writes:
         self._failed: dict[ObjectKey, ApiError] = {}
 
     def apply(self, manifests: list[Json]) -> list[Tried]:
-        """Apply them side by side, each after those that it refers to, and that its kind needs.
+        """Apply objects in parallel, each after its references, and after kinds that it depends on.
 
-        A first reconcile of five children is over after the longest two, not after all.
+        The first reconcile of five children takes as long as two writes, not five.
         """
         if len(manifests) < 2:
             return [self._apply(item, ()) for item in manifests]
         given = {identity(item) for item in manifests}
         started: dict[ObjectKey, Future[Tried]] = {}
-        # A write waits for earlier ones only, which have a thread before it: some can always go on.
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+        # A write only waits for earlier ones, which get a thread first: no deadlock.
+        with ThreadPoolExecutor(_MAX_PARALLEL) as pool:
             for key, turn in self._turns.items():
                 if key in given:
                     waits = [started[before] for before in turn.waits if before in started]
@@ -152,7 +151,7 @@ class _Writes:
         return manifest, found, error
 
     def _why_not(self, key: ObjectKey) -> ApiError | None:
-        """An error as long as an object that is needed was not written."""
+        """An error if a reference of the object was not written."""
         for target in self._turns[key].refers:
             if cause := self._failed.get(target):
                 status = _CONFLICT if is_race(cause.status, str(cause)) else cause.status
@@ -172,10 +171,10 @@ def _orphan(client: Client, reference: Json) -> Json:
 def _evict_all(
     client: Client, references: t.Iterable[Json], raced: list[str], refusals: list[Refusal]
 ) -> tuple[list[str], dict[str, str]]:
-    """Evict pods; the keys of those that go, and why others are held."""
+    """Evict pods; returns the keys of evicted ones, and why others are blocked."""
     evicted, held = [], {}
     for reference in references:
-        error = _end(_evict, client, reference, raced, refusals)
+        error = _remove(_evict, client, reference, raced, refusals)
         if error is None:
             evicted.append(key_of(reference))
         elif error.status == _HELD:
@@ -183,25 +182,25 @@ def _evict_all(
     return evicted, held
 
 
-def _end_all(
+def _remove_all(
     call: t.Callable[[Client, Json], Json],
     client: Client,
     references: t.Iterable[Json],
     raced: list[str],
     refusals: list[Refusal],
 ) -> list[str]:
-    """Delete objects; the keys of those that go."""
-    return [key_of(item) for item in references if not _end(call, client, item, raced, refusals)]
+    """Delete objects; returns the keys of deleted ones."""
+    return [key_of(item) for item in references if not _remove(call, client, item, raced, refusals)]
 
 
-def _end(
+def _remove(
     call: t.Callable[[Client, Json], Json],
     client: Client,
     reference: Json,
     raced: list[str],
     refusals: list[Refusal],
 ) -> ApiError | None:
-    """Delete or evict an object; None if it goes, or has gone."""
+    """Delete or evict an object; returns None on success, also if it does not exist."""
     _found, error = _try(call, client, reference)
     if error is None or error.status == 404:
         return None
@@ -217,7 +216,7 @@ def _evict(client: Client, reference: Json) -> Json:
 
 
 def _apply(client: Client, manifest: Json) -> Json:
-    """Apply an object; what is returned of a Secret with others' values has placeholders."""
+    """Apply an object; a returned Secret has placeholders in place of values of other Secrets."""
     if not has_placeholders(manifest):
         return client.apply(_path(manifest), manifest, FIELD_MANAGER)
     find = partial(secret_finder(client), manifest["metadata"]["namespace"])

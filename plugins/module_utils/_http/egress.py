@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""GETs for an untrusted image, limited to where its registry may lead.
+"""GETs for an untrusted image, limited to hosts and addresses that are safe.
 
-An image names its registry, which names other hosts by redirects and token services. Each request
+An image names its registry, which names other hosts in redirects and token services. Each request
 uses https, an allowed host, and an address that is resolved once, checked, and then connected to
 directly. Loopback, link-local and other special addresses are always refused; private ones are
 allowed only if the image's own registry is at one, and never if a public host refers to them.
@@ -12,7 +12,7 @@ Behind a proxy from the environment, the proxy resolves names, and its rules mus
 addresses; literal addresses are still checked.
 
 ``NIMOPS_TEST_REGISTRIES`` lists hosts with ports on this machine that are accessed over http. It is
-for tests, and ignored in a pod: there, the runtime's proxy is on loopback.
+only for tests, and ignored in a pod, where the runtime's proxy is on loopback.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .transport import connect_to, look_up, target_of
 
 try:
     import urllib3
-except ImportError:  # every file must import on a bare Python; Client tells what is missing
+except ImportError:  # every file must import on a bare Python; Client reports the missing package
     urllib3 = None  # type: ignore[assignment]
 
 LIMIT_BYTES = 256 << 10
@@ -59,8 +59,8 @@ class Answer(t.NamedTuple):
     location: str = ""
 
 
-class _Place(t.NamedTuple):
-    """Where to connect: addresses, or a proxy that resolves the name."""
+class _Peer(t.NamedTuple):
+    """The peer of a request: addresses, or a proxy that resolves the name."""
 
     url: SplitResult
     port: int
@@ -92,47 +92,47 @@ def _test_hosts() -> set[str]:
 
 
 class Egress:
-    """The requests for one image, limited to ``seconds`` altogether.
+    """The requests for one image, limited to ``seconds`` in total.
 
-    ``home``: its registry. ``is_allowed``: whether a host, with its port if it has one, may be
+    ``registry``: its registry. ``is_allowed``: whether a host, with its port if it has one, may be
     contacted. ``find``: resolves a host to addresses.
     """
 
     def __init__(
         self,
-        home: str,
+        registry: str,
         is_allowed: t.Callable[[str], bool],
         seconds: float,
         find: t.Callable[[str, int], list[str]] = look_up,
     ) -> None:
-        self._home, self._is_allowed = home.lower(), is_allowed
+        self._registry, self._is_allowed = registry.lower(), is_allowed
         self._look_up = find
-        self._is_home_private = False
+        self._is_registry_private = False
         self._left = TOTAL_BYTES
         self._pools: dict[t.Any, t.Any] = {}
         self._deadline = time.monotonic() + seconds
 
     def get(self, url: str, headers: t.Mapping[str, str], authorization: str = "") -> Answer:
-        """The answer after redirects. ``authorization`` is sent to the URL's own host only."""
-        is_home = urlsplit(url).netloc.lower() == self._home
-        is_private_taken = is_home or self._is_home_private
+        """The answer after redirects. ``authorization`` is only sent to the host of the URL."""
+        is_registry = urlsplit(url).netloc.lower() == self._registry
+        allows_private = is_registry or self._is_registry_private
         first: tuple[str, str | None, int] | None = None
         for _hop in range(_MAX_HOPS):
-            place = self._find(url, is_private_taken=is_private_taken)
-            if is_home and first is None:
-                self._is_home_private = place.zone == "private"
-            first = first or place.origin
-            if place.origin != first:
+            peer = self._find(url, allows_private=allows_private)
+            if is_registry and first is None:
+                self._is_registry_private = peer.zone == "private"
+            first = first or peer.origin
+            if peer.origin != first:
                 authorization = ""
-            answer = self._ask(place, headers, authorization)
+            answer = self._ask(peer, headers, authorization)
             if answer.status not in _REDIRECTS or not answer.location:
                 return answer
             url = urljoin(url, answer.location)
-            is_private_taken = is_private_taken and place.zone == "private"
+            allows_private = allows_private and peer.zone == "private"
         raise EgressError("too many redirects")
 
-    def _find(self, url: str, *, is_private_taken: bool) -> _Place:
-        """Where to connect for a URL, if that is allowed."""
+    def _find(self, url: str, *, allows_private: bool) -> _Peer:
+        """The peer for a URL; EgressError if it is not allowed."""
         parts = _parse_url(url)
         host, is_test = str(parts.hostname), parts.netloc in _test_hosts()
         if parts.scheme != "https" and not (is_test and parts.scheme == "http"):
@@ -142,27 +142,27 @@ class Egress:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         literal = literal_of(host)
         if is_test:
-            return _Place(parts, port, "private", (literal or "127.0.0.1",))
+            return _Peer(parts, port, "private", (literal or "127.0.0.1",))
         proxy = _proxy_for(parts)
         if proxy and not literal:
             if host.rpartition(".")[2] == "localhost":
                 raise EgressError(f"{host} is a name of this machine")
-            return _Place(parts, port, "public", (), proxy)
+            return _Peer(parts, port, "public", (), proxy)
         found = [literal] if literal else self._look_up(host, port)
-        zone, addresses = _choose(found, is_private_taken=is_private_taken)
+        zone, addresses = _choose(found, allows_private=allows_private)
         if not addresses:
             raise EgressError(f"{host} has no allowed address")
-        return _Place(parts, port, zone, addresses, proxy)
+        return _Peer(parts, port, zone, addresses, proxy)
 
-    def _ask(self, place: _Place, headers: t.Mapping[str, str], authorization: str) -> Answer:
-        """The answer of the first address that gives one; retries a transient failure once."""
-        sent = {**headers, "Host": place.url.netloc}
+    def _ask(self, peer: _Peer, headers: t.Mapping[str, str], authorization: str) -> Answer:
+        """The answer of the first address that responds; retries a transient failure once."""
+        sent = {**headers, "Host": peer.url.netloc}
         if authorization:
             sent["Authorization"] = authorization
-        tries = [*place.addresses, *place.addresses[:1]] or [""] * 2
+        tries = [*peer.addresses, *peer.addresses[:1]] or [""] * 2
         for number, address in enumerate(tries, 1):
             try:
-                answer = self._ask_once(place, address, sent)
+                answer = self._ask_once(peer, address, sent)
             except (urllib3.exceptions.HTTPError, OSError):
                 if number == len(tries):
                     raise
@@ -171,15 +171,15 @@ class Egress:
                 break
         return answer
 
-    def _ask_once(self, place: _Place, address: str, headers: t.Mapping[str, str]) -> Answer:
+    def _ask_once(self, peer: _Peer, address: str, headers: t.Mapping[str, str]) -> Answer:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise EgressError("timed out")
         timeout = urllib3.Timeout(min(_CONNECT_SECONDS, left), min(_READ_SECONDS, left))
-        pool = self._pool_of(place, address)
+        pool = self._pool_of(peer, address)
         response = pool.request(
             "GET",
-            place.target,
+            peer.target,
             headers=dict(headers),
             timeout=timeout,
             retries=False,
@@ -189,11 +189,11 @@ class Egress:
         )
         return self._read(response)
 
-    def _pool_of(self, place: _Place, address: str) -> t.Any:
+    def _pool_of(self, peer: _Peer, address: str) -> t.Any:
         """Connections to exactly the checked address, with the host name for TLS."""
-        key = (place.origin, place.proxy or address)
+        key = (peer.origin, peer.proxy or address)
         if key not in self._pools:
-            self._pools[key] = _connect_to(place, address)
+            self._pools[key] = _connect_to(peer, address)
         return self._pools[key]
 
     def _read(self, response: t.Any) -> Answer:
@@ -215,7 +215,7 @@ class Egress:
 
 
 def _parse_url(url: str) -> SplitResult:
-    """The parsed URL, if it has a plain form."""
+    """The parsed URL; EgressError unless it has a plain form."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise EgressError("a URL is not plain ASCII")
     parts = urlsplit(url)
@@ -229,17 +229,17 @@ def _proxy_for(parts: SplitResult) -> str:
     return "" if not proxy or proxy_bypass(str(parts.hostname)) else proxy
 
 
-def _choose(found: t.Iterable[str], *, is_private_taken: bool) -> tuple[Zone, tuple[str, ...]]:
+def _choose(found: t.Iterable[str], *, allows_private: bool) -> tuple[Zone, tuple[str, ...]]:
     """The addresses to connect to, of one zone; a host with any public address is public."""
     zones: dict[Zone, list[str]] = {"public": [], "private": [], "special": []}
     for item in found:
         zones[zone_of(item)].append(item)
-    zone: Zone = "private" if is_private_taken and not zones["public"] else "public"
+    zone: Zone = "private" if allows_private and not zones["public"] else "public"
     return zone, tuple(zones[zone][:_MAX_ADDRESSES])
 
 
-def _connect_to(place: _Place, address: str) -> t.Any:
+def _connect_to(peer: _Peer, address: str) -> t.Any:
     context = unify_verification(ssl.create_default_context())
-    if place.proxy:
-        return urllib3.ProxyManager(place.proxy, ssl_context=context, proxy_ssl_context=context)
-    return connect_to(address, place.url, place.port, context)
+    if peer.proxy:
+        return urllib3.ProxyManager(peer.proxy, ssl_context=context, proxy_ssl_context=context)
+    return connect_to(address, peer.url, peer.port, context)

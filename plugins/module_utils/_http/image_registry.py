@@ -4,16 +4,16 @@
 """The model-download protocol of an image, read from its registry without starting the image.
 
 ``NIMOPS_REGISTRIES`` lists the allowed registries: comma-separated host patterns (``*`` by default,
-empty for none), so that air-gapped clusters do not wait for answers that never come. It also
-applies to redirect targets of a registry and to its token service; `egress` describes the other
-limits. A private address must be named by a pattern, not only be allowed by ``*``: the author of
-an image reference would otherwise make the operator connect to any port of a node or a pod.
+empty for none), so that air-gapped clusters do not wait for registries that they cannot reach. It
+also applies to redirect targets of a registry and to its token service; `egress` describes the
+other limits. A private address must be named by a pattern, not only be allowed by ``*``: otherwise
+the author of an image reference could make the operator connect to any port of a node or a pod.
 
-Credentials are sent to two places only: the registry that they are for, and the token service that
-this registry names. Redirects to other hosts do not carry them.
+Credentials are only sent to their registry, and to the token service that this registry names.
+Redirects to other hosts do not carry them.
 
 All input may be written by the image's author: documents, entries and totals are bounded, and
-nothing gets into a path or a header unchecked.
+nothing is inserted into a path or a header unchecked.
 """
 
 from __future__ import annotations
@@ -147,15 +147,15 @@ def _names_host(pattern: str) -> bool:
 
 
 def _is_private(host: str) -> bool:
-    """Whether a host, with its port if it has one, is a private address and not a name."""
+    """Whether a host, with an optional port, is a private address and not a name."""
     try:
         return zone_of(literal_of(str(urlsplit(f"//{host}").hostname))) == "private"
-    except ValueError:  # neither: it is never queried
+    except ValueError:  # neither an address nor a name: never queried
         return False
 
 
 def may_ask_about(image: str) -> bool:
-    """Whether the registry of an image may be asked, so whether its credentials are needed."""
+    """Whether the registry of an image may be queried, and its credentials are needed."""
     try:
         return is_registry_allowed(parse_reference(image).host)
     except RegistryError:
@@ -170,7 +170,7 @@ def download_protocol(
 ) -> str:
     """``native``, ``legacy``, or an empty string without an answer within ``seconds``.
 
-    `LATER` if this pass did not wait for the registry, because it is the turn of others.
+    `LATER` if this pass did not wait for the registry, because other servers take precedence.
     """
     try:
         reference = parse_reference(image)
@@ -182,7 +182,7 @@ def download_protocol(
         return (patience or Patience()).wait(pending, seconds)
     except BusyError:
         return LATER
-    except Exception:  # by contract, any failure means no answer
+    except Exception:  # any failure means no answer
         return ""
 
 
@@ -197,7 +197,7 @@ class _Registry:
         self._egress = egress
 
     def protocol(self) -> str:
-        """The protocol in the labels of all platforms' configs; empty if none or ambiguous."""
+        """The protocol in the labels of all platforms; empty if none or ambiguous."""
         found = ""
         for manifest in self._manifests():
             protocol = self._protocol(manifest)
@@ -239,7 +239,7 @@ class _Registry:
         return self._egress.get(url, headers, authorization)
 
     def _authorize(self, challenge: str) -> str:
-        """The Authorization header that the registry's challenge asks for."""
+        """The Authorization header that the registry's challenge requires."""
         basic = ""
         if self._credentials:
             basic = "Basic " + base64.b64encode(self._credentials.encode()).decode()

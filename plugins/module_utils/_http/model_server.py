@@ -18,7 +18,7 @@ from .transport import LATE, Pending, connect_to, explain, look_up, target_of
 
 try:
     import urllib3
-except ImportError:  # every file must import on a bare Python; Client tells what is missing
+except ImportError:  # every file must import on a bare Python; Client reports the missing package
     urllib3 = None  # type: ignore[assignment]
 
 LIMIT_BYTES = 1 << 20
@@ -35,7 +35,7 @@ def fetch(
 ) -> dict[str, t.Any]:
     """{"status", "body", "error", "late"} of a GET; a failure has ``status`` 0 and an ``error``.
 
-    ``late``: it was slow, whatever the result, or this pass did not wait for it.
+    ``late``: the server was slow, or this pass did not wait for it.
 
     ``namespace``: Services of this namespace may receive the token.
 
@@ -50,8 +50,8 @@ def fetch(
     except BusyError:
         return _failed(BUSY, late=True)
     except (urllib3.exceptions.HTTPError, http.client.HTTPException, ValueError, OSError) as error:
-        said = explain(error)
-        return _failed(said, late=patience.is_slow or said == LATE)
+        reason = explain(error)
+        return _failed(reason, late=patience.is_slow or reason == LATE)
     late = patience.is_slow
     if len(body) > LIMIT_BYTES:
         return _failed(f"the answer is larger than {LIMIT_BYTES} bytes", late=late)
@@ -59,7 +59,7 @@ def fetch(
 
 
 def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
-    """Status and body, reading at most one byte more than the limit."""
+    """Status and body, up to one byte more than the limit."""
     pool, target = _open(url)
     response = pool.request(
         "GET",
@@ -85,10 +85,10 @@ def _get(url: str, seconds: float, namespace: str) -> tuple[int, bytes]:
 
 
 def _open(url: str) -> tuple[t.Any, str]:
-    """The connections, and the request target.
+    """The connection pool and the request target.
 
-    In a pod the address is checked: loopback is the operator's own, where the runtime's proxy
-    serves the whole cluster. Elsewhere a Service may well be on loopback.
+    In a pod the address is checked: on loopback, the runtime's proxy serves the whole cluster.
+    Elsewhere a Service may be on loopback.
     """
     context = make_context(url)
     if not os.environ.get("KUBERNETES_SERVICE_HOST"):

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits who may wait for slow tenant servers, across all runs of the operator.
+"""Limits the runs that wait for slow tenant servers, across the whole operator.
 
 The runtime has few workers, and a worker that waits for one tenant is unavailable to the others. So
 one run at a time may wait for the servers of a namespace, and only with one of a few slots, which
 all namespaces share.
 
-Each run is a process, so the state is in a file: record locks, which end with their process.
+Each run is a process, so the state is in record locks on a file, which end with their process.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _FIRST_SLOT, _FIRST_NAMESPACE = 1, 1 << 16
 
 
 class Slots:
-    """The locks that one run holds; opens nothing before it is needed."""
+    """The locks of one run; the file is opened on first use."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._file: int | None = None
 
     def take(self, namespace: str) -> bool:
-        """Whether this run may wait for a server of the namespace; if so, until `release`."""
+        """Whether this run may wait for a server of the namespace, until `release`."""
         is_taken = False
         try:
             is_taken = self._take(namespace)
@@ -50,7 +50,7 @@ class Slots:
         return is_taken
 
     def release(self) -> None:
-        """Let others wait: closing the file releases all locks."""
+        """Release all locks by closing the file."""
         if self._file is not None:
             os.close(self._file)
         self._file = None

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long a pass waits for external servers, such as registries and model servers.
+"""Limits the time that a pass waits for external servers: registries and model servers.
 
-A short wait is always allowed. A server that needs longer is slow, whatever the result, and the
-pass waits for it only while `slots` has room. All requests of a pass share its time.
+A short wait is always allowed. A server that needs longer counts as slow, and the pass waits for it
+only if a slot of `slots` is free. All requests of a pass share its time.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .transport import Pending
 FREE_SECONDS = 0.3
 
 BUSY = "no immediate answer, and other servers take precedence; retried later"
-"""What is said of a server that was not waited for."""
+"""Message for a server that we did not wait for."""
 
 _Answer = t.TypeVar("_Answer")
 
 
 class BusyError(Exception):
-    """The request was abandoned in favour of others; a later pass may repeat it."""
+    """The request was abandoned in favor of others; a later pass may repeat it."""
 
 
 class Patience:
-    """The time that one pass waits for a namespace's servers; interactive without ``slots``."""
+    """The waiting time of one pass for a namespace's servers; not shared without ``slots``."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Patience:
         return self._waited > FREE_SECONDS
 
     def wait(self, pending: Pending[_Answer], seconds: float) -> _Answer:
-        """The answer; TimeoutError after ``seconds``, `BusyError` if this pass must not wait on."""
+        """The answer; TimeoutError after ``seconds``, `BusyError` if this pass must not wait."""
         if self._slots is None:
             return pending.wait(seconds)
         left = seconds - self._waited
@@ -74,7 +74,7 @@ class Patience:
         try:
             return self._spend(pending, left - free)
         except TimeoutError:
-            if left < seconds:  # the time of the pass ran out, not that of the question
+            if left < seconds:  # the time of the pass ran out, not that of the request
                 raise BusyError from None
             raise
 

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which certificates are trusted, and which model servers receive the token.
+"""TLS for model servers and registries, and the token for model servers.
 
-A model server is run by a tenant, who sees every request, so the token is never the operator's own:
-an administrator provides it for this purpose. It is sent only to a peer that the cluster vouches
-for: a Service of the model's own namespace, with a certificate signed by the cluster's own CA. An
-administrator mounts that CA as a file.
+Tenants run model servers and see every request, so the token is never the operator's own: an
+administrator provides it for this purpose. It is only sent to a Service in the namespace of the
+model, with a certificate signed by the CA of the cluster. An administrator mounts that CA as a
+file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ TOKEN_VARIABLE = "NIMOPS_MODEL_TOKEN"
 
 
 def unify_verification(context: ssl.SSLContext) -> ssl.SSLContext:
-    """The context, which now verifies certificates as kubectl does, on each Python.
+    """The same context, which then verifies certificates like kubectl, on each Python.
 
-    By default, Python 3.13 and later refuses authorities that do not follow RFC 5280 to the letter,
-    as those of many clusters and registries (no key identifiers), and earlier ones refuse a trusted
+    By default, Python 3.13 and later refuses authorities that violate RFC 5280, as those of many
+    clusters and registries do (no key identifiers), and earlier versions refuse a trusted
     intermediate authority without its root.
     """
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -43,7 +43,7 @@ def make_context(url: str) -> ssl.SSLContext | None:
 
 
 def authorization(url: str, namespace: str) -> dict[str, str]:
-    """The header with the token, empty if the URL's server must not receive it."""
+    """The header with the token; empty if the server of the URL must not receive it."""
     if not is_in_cluster(url, namespace) or not _read(AUTHORITY):
         return {}
     file = os.environ.get(TOKEN_VARIABLE)
@@ -52,7 +52,7 @@ def authorization(url: str, namespace: str) -> dict[str, str]:
 
 
 def is_in_cluster(url: str, namespace: str) -> bool:
-    """Whether an https URL names a Service of a namespace in cluster DNS form."""
+    """Whether an https URL names a Service in a namespace, in cluster DNS form."""
     host = rf"[a-z0-9-]+\.{re.escape(namespace)}\.svc(\.cluster\.local)?"
     return bool(namespace) and bool(re.fullmatch(rf"https://{host}(:\d+)?(/.*)?", url))
 

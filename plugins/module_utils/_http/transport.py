@@ -17,7 +17,7 @@ from .._base.printable import printable
 
 try:
     import urllib3
-except ImportError:  # every file must import on a bare Python; Client tells what is missing
+except ImportError:  # every file must import on a bare Python; Client reports the missing package
     urllib3 = None  # type: ignore[assignment]
 
 _MAX_TEXT = 300
@@ -36,9 +36,9 @@ def look_up(host: str, port: int) -> list[str]:
 
 
 def connect_to(address: str, url: SplitResult, port: int, context: ssl.SSLContext | None) -> t.Any:
-    """Connections to exactly this address, even if the URL's host resolves differently by then.
+    """Connections to exactly this address, even if the URL's host now resolves differently.
 
-    TLS verifies the host name. The request must contain the host, too.
+    TLS verifies the host name. The request must also contain the host.
     """
     where = f"[{address}]" if ":" in address else address
     if url.scheme == "http":
@@ -54,10 +54,10 @@ def target_of(url: SplitResult) -> str:
 
 
 class Pending(t.Generic[_Answer]):
-    """Work in its own thread, with a result to wait for.
+    """Work in its own thread, whose result can be awaited.
 
     Socket timeouts limit a single read, but neither a DNS lookup nor a peer that sends byte by
-    byte. Work that is too late is abandoned in a daemon thread, which ends with the process.
+    byte. Late work is abandoned in a daemon thread, which ends with the process.
     """
 
     def __init__(self, work: t.Callable[[], _Answer]) -> None:
@@ -92,7 +92,7 @@ def within(seconds: float, work: t.Callable[[], _Answer]) -> _Answer:
 
 
 def explain(error: BaseException) -> str:
-    """The error in a few words, such as `connection refused`: no pools, addresses, URLs."""
+    """A short description of an error, such as `connection refused`, without addresses and URLs."""
     for _depth in range(_MAX_DEPTH):
         below = _below(error)
         if below is None:
@@ -102,7 +102,7 @@ def explain(error: BaseException) -> str:
 
 
 def _below(error: BaseException) -> BaseException | None:
-    """The error that this one wraps; None below bad HTTP, which quotes what the server sent."""
+    """The error that this one wraps; None for bad HTTP, whose cause quotes the server's data."""
     if isinstance(error, http.client.HTTPException):
         return None
     context = None if error.__suppress_context__ else error.__context__
