@@ -31,7 +31,7 @@ def compiled(tmp_path_factory):
 @pytest.fixture(params=["python", "compiled"])
 def site(request):
     """A site with each of the two clients, which do the same."""
-    from sites import make_site
+    from harness import make_site
 
     with make_site(program=request.getfixturevalue("compiled") if request.param == "compiled" else None) as made:
         yield made
@@ -40,7 +40,7 @@ def site(request):
 @pytest.fixture(scope="session")
 def sides(tmp_path_factory, request):
     """The two sides that test_equivalence compares; one pair for all tests, as parents take seconds to start."""
-    from sides import make_sides
+    from comparison import make_sides
 
     program = request.getfixturevalue("compiled") if shutil.which("cc") else None
     stock, forks = made = make_sides(tmp_path_factory.mktemp("s"), program)

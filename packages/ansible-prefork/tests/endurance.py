@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from sites import Site, children, make_site, open_files, wait_for
+from harness import Site, children, make_site, open_files, wait_for
 
 PLAY = """
 - hosts: localhost

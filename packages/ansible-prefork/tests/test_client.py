@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sites import is_running, wait_for
+from harness import is_running, wait_for
 
 from ansible_prefork import client
 
@@ -528,8 +528,8 @@ def variables(only_paths: bool = False) -> list[str]:
 
 # Names that are no part of the key although a setting of ansible-core reads them, and why that is right.
 READ_BY_EACH_RUN = {
-    "ANSIBLE_ROLES_PATH": "memos.refresh_process reads it again: ansible-runner sets it per run of a role",
-    "ANSIBLE_CACHE_PLUGIN_CONNECTION": "memos.refresh_process reads it again: ansible-runner sets it per run",
+    "ANSIBLE_ROLES_PATH": "global_state.refresh_process reads it again: ansible-runner sets it per run of a role",
+    "ANSIBLE_CACHE_PLUGIN_CONNECTION": "global_state.refresh_process reads it again: ansible-runner sets it per run",
 }
 
 

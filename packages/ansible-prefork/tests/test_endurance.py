@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from endurance import endure
-from sites import make_site
+from harness import make_site
 
 pytest.importorskip("ansible_runner")
 # ``endurance.py`` plays 2,000 by default.

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from normal import describe, without_order
-from sides import PLAYBOOK, RUNNER, Outcome, Run, Side, wait_for
+from comparison import PLAYBOOK, RUNNER, Outcome, Run, Side, wait_for
+from normalize import describe, without_order
 
 from ansible_prefork.client import LOST
 

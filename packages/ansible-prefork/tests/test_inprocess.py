@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sides import RUNNER, Run, has_lock, make_sides
+from comparison import RUNNER, Run, has_lock, make_sides
 
 from ansible_prefork import inprocess
 from ansible_prefork.journal import Journal, Notes

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sides import PLAYBOOK, RUNNER, Run, has_lock
+from comparison import PLAYBOOK, RUNNER, Run, has_lock
 from test_equivalence import compare, run_both
 
 from ansible_prefork import modules

@@ -84,6 +84,6 @@ def test_what_a_template_calls_decides_whether_it_may_change_something(text, cha
 
 
 def test_outside_of_a_task_nothing_is_left():
-    isolation.leave()
-    assert not isolation.has_left()
+    isolation.move_to_worker()
+    assert not isolation.has_moved()
     assert not isolation.is_worker()

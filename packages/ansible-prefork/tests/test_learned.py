@@ -12,7 +12,7 @@ import sys
 import types
 
 import pytest
-from sides import PLAYBOOK, RUNNER, Run, has_lock, make_sides, wait_for
+from comparison import PLAYBOOK, RUNNER, Run, has_lock, make_sides, wait_for
 from test_equivalence import compare, run_both
 
 from ansible_prefork import learned

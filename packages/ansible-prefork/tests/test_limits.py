@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sites import children, is_running, make_site, wait_for
+from harness import children, is_running, make_site, wait_for
 
 from ansible_prefork import client, limits
 

@@ -11,7 +11,7 @@ import threading
 import time
 
 import pytest
-from sites import children, is_running, wait_for
+from harness import children, is_running, wait_for
 
 from ansible_prefork import memory
 
@@ -214,7 +214,7 @@ def test_the_group_of_a_process_is_found(monkeypatch, tmp_path):
     (inner.parent.parent / "memory.limit_in_bytes").write_text(str(900 * MIB))
     monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
     monkeypatch.setattr(memory, "_own_paths", lambda: ["4:memory:/pods/one", "3:cpuset:/", "0::/"])
-    room = memory.Room({b"PREFORK_RUN_MEMORY_MIB": b"100"})
+    room = memory.MemoryBudget({b"PREFORK_RUN_MEMORY_MIB": b"100"})
     assert room.is_bounded
     assert (room.lacks(65 * MIB), room.lacks(66 * MIB)) == (False, True)
     (inner.parent / "memory.usage_in_bytes").unlink()

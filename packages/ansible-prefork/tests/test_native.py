@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 
-from sites import Site, make_site
+from harness import Site, make_site
 
 from ansible_prefork import __main__, client, native, request
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sites import children, is_running, make_site, open_files, wait_for
+from harness import children, is_running, make_site, open_files, wait_for
 
-from ansible_prefork import client, notices, parent
+from ansible_prefork import client, inotify, parent
 from ansible_prefork import watch as watching
 from ansible_prefork.journal import Journal
 from ansible_prefork.watch import Watch, file_state
@@ -242,9 +242,7 @@ def test_a_parent_that_is_killed_takes_its_runs_with_it_and_the_next_client_gets
     for process in started:
         _out, err = process.communicate(timeout=20)
         assert process.returncode == client.LOST
-        assert err == "prefork: the parent that had this run is gone, and the run with it: " + (
-            "what it had done is done, run it again\n"
-        )
+        assert err == "prefork: the parent of this run ended, and the run with it: what it did is done, run it again\n"
     for pid in pids:
         wait_until_gone(pid)
     done = site.run(PARENT)
@@ -429,7 +427,7 @@ def swap(path: Path) -> None:
 def how(request, monkeypatch):
     """How a watch finds out: the kernel tells, or does not because the files may be changed elsewhere."""
     if request.param == "looks":
-        monkeypatch.setattr(notices, "LOCAL", frozenset())
+        monkeypatch.setattr(inotify, "LOCAL", frozenset())
     return request.param
 
 
@@ -503,7 +501,7 @@ def test_a_watch_looks_at_files_only_when_the_kernel_tells_of_a_change(tree, how
         time.sleep(0.03)
         watch = Watch([tree / "a"], time.time_ns())
         assert not watch.has_changed()
-        monkeypatch.setattr(watching, "LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(watching, "RESCAN_SECONDS", 0.0)
         looked.clear()
         assert not watch.has_changed()
         assert len(looked) > 50
@@ -513,7 +511,7 @@ def test_a_watch_works_where_the_kernel_has_no_notices_left(tree, monkeypatch):
     def fail(self):
         raise OSError(24, "inotify")
 
-    monkeypatch.setattr(notices.Notices, "__init__", fail)
+    monkeypatch.setattr(inotify.Inotify, "__init__", fail)
     watch = Watch([tree / "a"], time.time_ns())
     assert not watch.has_changed()
     edit(tree / "a/d.py")

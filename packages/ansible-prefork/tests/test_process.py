@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from sites import wait_for
+from harness import wait_for
 
 from ansible_prefork import process
 
@@ -41,16 +41,16 @@ def test_memory_holds_what_it_held_and_forks_have_their_own():
 
 @pytest.mark.parametrize("code", [0, 3, 255])
 def test_a_notice_is_there_before_the_fork_has_gone(code):
-    notice = process.Notice()
-    assert notice.take() is None
+    report = process.ExitReport()
+    assert report.receive() is None
     pid = os.fork()
     if pid == 0:
-        notice.give(code)
+        report.send(code)
         time.sleep(60)
         os._exit(1)
     try:
-        wait_for(lambda: notice.take() is not None)
-        assert notice.take() == code
+        wait_for(lambda: report.receive() is not None)
+        assert report.receive() == code
         assert os.waitpid(pid, os.WNOHANG) == (0, 0)
         assert os.listdir(f"/proc/{pid}/fd") == []
     finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import signal
 
 import pytest
-from sides import RUNNER, Run, has_lock
+from comparison import RUNNER, Run, has_lock
 from test_equivalence import compare, run_both
 
 ROLES = {

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sites import make_site
+from harness import make_site
 
 from ansible_prefork.parent import UnsupportedError
 from ansible_prefork.runner import BEFORE_RUN, allows_run, load_hook, tolerate_vanished_artifacts

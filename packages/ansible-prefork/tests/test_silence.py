@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sites import children, is_running, make_site, wait_for
+from harness import children, is_running, make_site, wait_for
 
 from ansible_prefork import client, modules
 
@@ -51,11 +51,11 @@ def test_runs_of_a_stopped_parent_are_stock_and_only_the_first_one_waits(site, s
     env = {f"SIZE{number}": "x" * (size // 10) for number in range(10)}
     begin = time.monotonic()
     first = site.run(code, env=env)
-    assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + SLACK_SECONDS
+    assert client.ANSWER_SECONDS < time.monotonic() - begin < client.ANSWER_SECONDS + SLACK_SECONDS
     assert (first.returncode, first.stdout, first.stderr) == (0, f"{os.getpid()}\n", SAID)
     begin = time.monotonic()
     second = site.run(code, env=env)
-    assert time.monotonic() - begin < client.WORD_SECONDS
+    assert time.monotonic() - begin < client.ANSWER_SECONDS
     assert (second.stdout, second.stderr) == (f"{os.getpid()}\n", "")
     # It finds a client that has not waited, and runs nothing for it; its word counts no more.
     os.kill(stopped.pid, signal.SIGCONT)
@@ -91,9 +91,9 @@ def test_a_run_whose_parent_stops_ends_with_its_own_code(site):
     assert [process.stdout.readline() for process in (started, killed)] == ["on\n"] * 2
     os.kill(parent.pid, signal.SIGSTOP)
     try:
-        out, err = started.communicate(timeout=2 * client.WORD_SECONDS)
+        out, err = started.communicate(timeout=2 * client.ANSWER_SECONDS)
         assert (started.returncode, out, err) == (7, "end\n", "")
-        assert killed.wait(timeout=2 * client.WORD_SECONDS) == -signal.SIGKILL
+        assert killed.wait(timeout=2 * client.ANSWER_SECONDS) == -signal.SIGKILL
     finally:
         os.kill(parent.pid, signal.SIGCONT)
 
@@ -108,7 +108,7 @@ def test_a_signal_to_a_client_that_waits_in_vain_ends_it(site, stopped):
 
 
 def test_a_parent_that_takes_long_to_be_warm_is_waited_for(site):
-    done = site.run(PARENT, env={"PREFORK_FAKE_WARM": f"import time; time.sleep({client.WORD_SECONDS + 2})"})
+    done = site.run(PARENT, env={"PREFORK_FAKE_WARM": f"import time; time.sleep({client.ANSWER_SECONDS + 2})"})
     assert done.returncode == 0
     assert int(done.stdout) in site.processes()
     assert list(site.directory.glob("*.warm")) == []
@@ -116,7 +116,7 @@ def test_a_parent_that_takes_long_to_be_warm_is_waited_for(site):
 
 def test_a_parent_that_is_replaced_and_takes_long_to_be_warm_is_waited_for(site):
     mark = site.root / "mark"
-    code = f"import os, time\nif os.path.exists({str(mark)!r}): time.sleep({client.WORD_SECONDS + 2})"
+    code = f"import os, time\nif os.path.exists({str(mark)!r}): time.sleep({client.ANSWER_SECONDS + 2})"
     parent = site.parent("--runs", 1, env={"PREFORK_FAKE_WARM": code})
     mark.touch()
     assert [int(site.answer(PARENT)) for _ in range(2)] == [parent.pid] * 2
@@ -173,7 +173,7 @@ def fail(*arguments):
 """
 
 
-@pytest.mark.parametrize("stock", ["os.fork", "process.Notice"])
+@pytest.mark.parametrize("stock", ["os.fork", "process.ExitReport"])
 @pytest.mark.parametrize("error", ["EAGAIN", "ENOMEM"])
 def test_a_run_that_cannot_be_forked_is_stock_and_the_next_is_not(site, stock, error):
     parent = site.parent(env={"PREFORK_FAKE_WARM": FAILS_ONCE.format(stock=stock, stock_name=stock, error=error)})
@@ -250,9 +250,9 @@ def test_modules_of_a_stopped_parent_are_stock_processes(monkeypatch):
         os.kill(parent.pid, signal.SIGSTOP)
         begin = time.monotonic()
         assert run() != parent.pid
-        assert client.WORD_SECONDS < time.monotonic() - begin < client.WORD_SECONDS + SLACK_SECONDS
+        assert client.ANSWER_SECONDS < time.monotonic() - begin < client.ANSWER_SECONDS + SLACK_SECONDS
         assert run() != parent.pid
-        assert time.monotonic() - begin < 2 * client.WORD_SECONDS
+        assert time.monotonic() - begin < 2 * client.ANSWER_SECONDS
         os.kill(parent.pid, signal.SIGCONT)
         wait_for(lambda: not word(site))
         assert run() == parent.pid
@@ -273,9 +273,9 @@ def test_an_ended_run_of_a_parent_that_renews_itself_is_waited_for(site, is_rene
         if is_renewing:
             Path(f"{base}.warm").touch()
             with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(client.WORD_SECONDS + 2)
+                process.wait(client.ANSWER_SECONDS + 2)
             connection.sendall(b"X" + (7 << 8).to_bytes(4, "little"))
-        assert process.wait(client.WORD_SECONDS + 5) == (7 if is_renewing else 3)
+        assert process.wait(client.ANSWER_SECONDS + 5) == (7 if is_renewing else 3)
         # It still has the descriptors of the client, which nobody has read.
         connection.close()
         process.communicate()

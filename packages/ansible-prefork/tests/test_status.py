@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from sides import RUNNER, Run
-from sites import make_site, wait_for
+from comparison import RUNNER, Run
+from harness import make_site, wait_for
 from test_inprocess import write_settings
 
 from ansible_prefork import client

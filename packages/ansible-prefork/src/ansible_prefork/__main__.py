@@ -47,7 +47,7 @@ exec(marshal.loads(code[16:]))
 
 
 def install_clients(directory: Path, program: bytes | None = None) -> None:
-    """Write the clients into a directory that goes in front of PATH, in Python and, if it is given, as that program."""
+    """Write the clients, in Python and optionally as a compiled program, into a directory for the front of PATH."""
     directory.mkdir(parents=True, exist_ok=True)
     scripts = directory / native.PYTHON if program else directory
     scripts.mkdir(exist_ok=True)
@@ -60,7 +60,7 @@ def install_clients(directory: Path, program: bytes | None = None) -> None:
 
 
 def _write_program(path: Path, content: bytes) -> None:
-    """Beside the one that may be running, then in its place."""
+    """Replace a program atomically, as the old one may be running."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_bytes(content)
     fresh.chmod(0o755)
@@ -82,7 +82,7 @@ def serve(arguments: argparse.Namespace) -> int:
         maximum=arguments.runs,
         idle=arguments.idle,
         follow=arguments.follow,
-        # The one of modules is started by its parent alone, and waits for the one before it.
+        # Only a parent of runs starts the parent for modules, which waits for its predecessor.
         patience=PATIENCE_SECONDS if arguments.program == modules.NAME else 0.0,
     )
     code = parent.serve()
@@ -92,7 +92,7 @@ def serve(arguments: argparse.Namespace) -> int:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Become the command, with the clients on PATH and a parent that ends with it."""
+    """Execute the command in this process, with the clients on PATH and a parent that ends with it."""
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
     if not command:
         print(
@@ -115,7 +115,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def check(_arguments: argparse.Namespace) -> int:
-    """Say which of the installed versions cannot be preforked."""
+    """Print which of the installed versions are unknown; the exit code."""
     known = {"ansible-core": versions.ANSIBLE_CORE, "ansible-runner": versions.ANSIBLE_RUNNER}
     reasons = [reason for name in known if (reason := versions.explain_unknown(name, known[name]))]
     for reason in reasons:
@@ -124,7 +124,7 @@ def check(_arguments: argparse.Namespace) -> int:
 
 
 def show_status(arguments: argparse.Namespace) -> int:
-    """Show what is warm; 1 if nothing is."""
+    """Print what is warm; exit code 1 if nothing is."""
     from ansible_prefork import status
 
     found = [status.describe(path) for path in status.find_directories(arguments.directory)]
@@ -140,7 +140,7 @@ def show_status(arguments: argparse.Namespace) -> int:
 
 
 def compile_client(arguments: argparse.Namespace) -> int:
-    """Compile the client, for those that are written from now on."""
+    """Compile the client, for clients that are written from now on."""
     try:
         path = native.compile_client(arguments.target, arguments.compiler)
     except native.CompileError as problem:
@@ -155,11 +155,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ansible-prefork {__version__}")
     commands = parser.add_subparsers(dest="verb", required=True)
     clients = commands.add_parser("clients", help="write the clients ansible-runner and ansible-playbook")
-    clients.add_argument("directory", type=Path, help="where to; put it in front of PATH")
+    clients.add_argument("directory", type=Path, help="the directory to write to, for the front of PATH")
     build = commands.add_parser("compile", help="compile the client, which saves the start of an interpreter per run")
     build.add_argument("target", type=Path, nargs="?", help="the file to write (default: beside the interpreter)")
     build.add_argument("--compiler", default="cc", help="the C compiler (cc)")
-    parent = commands.add_parser("parent", help="be the parent of a program's runs, in the foreground")
+    parent = commands.add_parser("parent", help="run a parent of a program's runs in the foreground")
     parent.add_argument("--program", choices=PROGRAMS, default="ansible-runner")
     parent.add_argument(
         "--directory",
@@ -173,8 +173,8 @@ def make_parser() -> argparse.ArgumentParser:
         help="seconds without a run until it ends",
     )
     follow = os.environ.get("PREFORK_FOLLOW")
-    parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="end with that process")
-    commands.add_parser("check", help="exit with 2 if a version of ansible-core or ansible-runner is not known")
+    parent.add_argument("--follow", type=int, default=int(follow) if follow else None, help="the process to end with")
+    commands.add_parser("check", help="exit with 2 if a version of ansible-core or ansible-runner is unknown")
     state = commands.add_parser(
         "status",
         help="show what is warm, how many runs there were, and what was not warm and why",

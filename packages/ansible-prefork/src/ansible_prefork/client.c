@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 The nimops.nim authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The thin client, compiled: what client.py does as long as all is well, in a tenth of the time, which is the start of
- * an interpreter. Whatever else there is to do, such as to start a parent, to explain something or to run the stock
- * program, it leaves to the client in Python, which it executes before it has sent anything. Constants and their
- * meaning are those of client.py, and both have the same tests.
+ * The compiled thin client. In the normal case it does the same as client.py in a tenth of the time, as it does not
+ * start an interpreter. In all other cases, such as starting a parent, reporting a problem or running the stock
+ * program, it executes the client in Python before it has sent anything. The constants are those of client.py, and both
+ * clients have the same tests.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -29,7 +29,7 @@
 #define DIGEST "unknown"
 #endif
 #define PROTOCOL 2
-#define WORD_SECONDS 5
+#define ANSWER_SECONDS 5
 #define PARENT_WAIT_SECONDS 30
 #define MAXIMUM_FILES 250
 #define MAXIMUM_VARIABLES 4096
@@ -40,9 +40,9 @@
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 static const char NAME[] = "ansible-prefork-client";
-/* Where the client in Python is, beside this program. */
+/* PYTHON is the directory of the client in Python, beside this program. */
 static const char PYTHON[] = ".python";
-/* Tells the client in Python why the run must be stock. */
+/* REASON is the variable that passes the client in Python the reason why the run must be stock. */
 static const char REASON[] = "_PREFORK_REASON";
 static const char ENDED[] = "the parent ended before the run began";
 static const char SILENT[] = "the parent is silent: stopped, stuck or overloaded";
@@ -69,13 +69,13 @@ static volatile sig_atomic_t waiting[NSIG];
 
 struct bytes {
     char *data;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static void add(struct bytes *to, const void *data, size_t size) {
-    if (to->size + size > to->room) {
-        to->room = (to->size + size) * 2 + 4096;
-        to->data = realloc(to->data, to->room);
+    if (to->size + size > to->capacity) {
+        to->capacity = (to->size + size) * 2 + 4096;
+        to->data = realloc(to->data, to->capacity);
         if (!to->data) abort();
     }
     memcpy(to->data + to->size, data, size);
@@ -87,7 +87,7 @@ static void add_number(struct bytes *to, uint32_t number) {
     add(to, little, sizeof little);
 }
 
-/* What marshal writes: a list of so many items, a number, bytes. */
+/* add_list, add_int and add_text write a list header, a number and bytes in the format of marshal. */
 static void add_list(struct bytes *to, uint32_t items) {
     add(to, "[", 1);
     add_number(to, items);
@@ -116,7 +116,7 @@ static void give_back_signals(void) {
         if (waiting[number]) kill(getpid(), number);
 }
 
-/* Leave this run, of which nothing has been sent, to the client in Python. */
+/* hand_over executes the client in Python; nothing of the run has been sent yet. */
 static void hand_over(void) {
     char own[PATH_MAX], path[PATH_MAX + 64];
     give_back_signals();
@@ -138,7 +138,7 @@ static void hand_over_because(int connection, const char *reason) {
     hand_over();
 }
 
-static void say(const char *format, ...) {
+static void report(const char *format, ...) {
     char text[512];
     va_list values;
     va_start(values, format);
@@ -163,8 +163,8 @@ static const char *get_text(const char *variable) {
     return value && *value ? value : NULL;
 }
 
-/* An interpreter that would have the locale C takes the one of UTF-8 and says so in its environment (PEP 538). Whether
- * another locale exists, and is not C in the end, only the interpreter knows. */
+/* coerce_locale sets LC_CTYPE as an interpreter does that would have the locale C (PEP 538). Only the interpreter knows
+ * whether another locale exists and is not C. */
 static void coerce_locale(void) {
     if (get_text("LC_ALL")) return;
     const char *locale = get_text("LC_CTYPE");
@@ -227,7 +227,7 @@ static int compare(const void *one, const void *other) {
         v2 += v1, v1 = ROTATE(v1, 17) ^ v2, v2 = ROTATE(v2, 32);                                                       \
     } while (0)
 
-/* SipHash-1-3, which is what _imp.source_hash computes. */
+/* hash computes SipHash-1-3, as _imp.source_hash does. */
 static uint64_t hash(uint64_t k0, const unsigned char *data, size_t size) {
     uint64_t v0 = k0 ^ 0x736f6d6570736575, v1 = 0x646f72616e646f6d, v2 = k0 ^ 0x6c7967656e657261,
              v3 = 0x7465646279746573, word;
@@ -251,7 +251,7 @@ static uint64_t hash(uint64_t k0, const unsigned char *data, size_t size) {
     return v0 ^ v1 ^ v2 ^ v3;
 }
 
-/* The variables, without a second one of the same name. */
+/* read_variables returns the variables without duplicates. */
 static size_t read_variables(const char **found, size_t *sizes) {
     size_t count = 0;
     for (char **item = environ; *item; item++) {
@@ -320,7 +320,7 @@ static double now(clockid_t clock) {
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* So many bytes: 1, 0 at the end of the stream, -1 when there are none after that time. */
+/* receive reads size bytes. It returns 1, 0 at the end of the stream, or -1 if none arrive within seconds. */
 static int receive(int connection, void *data, size_t size, double seconds) {
     double end = now(CLOCK_MONOTONIC) + seconds;
     size_t have = 0;
@@ -359,7 +359,7 @@ static int send_request(int connection, const struct bytes *body, const int *fil
     for (int i = 0; i < 8; i++) head[i] = size >> 8 * i;
     union {
         struct cmsghdr header;
-        char room[CMSG_SPACE(MAXIMUM_FILES * sizeof(int))];
+        char capacity[CMSG_SPACE(MAXIMUM_FILES * sizeof(int))];
     } control;
     struct iovec part = {head, sizeof head};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -378,7 +378,7 @@ static int send_request(int connection, const struct bytes *body, const int *fil
     if (sent != sizeof head) return 0;
     for (size_t at = 0; at < body->size;) {
         struct pollfd poll_for = {connection, POLLOUT, 0};
-        int ready = poll(&poll_for, 1, WORD_SECONDS * 1000);
+        int ready = poll(&poll_for, 1, ANSWER_SECONDS * 1000);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return 0;
         sent = send(connection, body->data + at, body->size - at, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -394,7 +394,7 @@ static int send_request(int connection, const struct bytes *body, const int *fil
 #define NONE (-1L)
 #define OVERDUE (-2L)
 
-/* The wait status of a run that its parent, stopped or stuck, has not noticed to have ended. */
+/* ended_status returns the wait status of a run whose end a stopped or stuck parent has not noticed. */
 static long ended_status(void) {
     char path[64], text[2048];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)run);
@@ -410,16 +410,16 @@ static long ended_status(void) {
     return atol(last + 1);
 }
 
-/* Wait for the end of the run: its wait status, NONE if it was lost, OVERDUE after that time. A parent that is renewing
- * itself tells it later, and may have to end the run first. */
+/* follow waits for the run and returns its wait status, NONE if it was lost, or OVERDUE after seconds. A parent that is
+ * renewing itself reports the status later, and may have to end the run first. */
 static long follow(int connection, const char *base, double seconds) {
     char path[BASE_MAX + 8];
     snprintf(path, sizeof path, "%s.warm", base);
     double end = seconds ? now(CLOCK_MONOTONIC) + seconds : 0;
     for (;;) {
-        double left = end ? end - now(CLOCK_MONOTONIC) : WORD_SECONDS;
+        double left = end ? end - now(CLOCK_MONOTONIC) : ANSWER_SECONDS;
         unsigned char head[5];
-        int got = receive(connection, head, sizeof head, left < WORD_SECONDS ? left : WORD_SECONDS);
+        int got = receive(connection, head, sizeof head, left < ANSWER_SECONDS ? left : ANSWER_SECONDS);
         if (got == 0) return NONE;
         if (got < 0) {
             long status = is_warming(path) ? NONE : ended_status();
@@ -447,7 +447,7 @@ static void end_as(long status) {
     _exit(128 + number);
 }
 
-/* ---- The whole ---- */
+/* ---- The program ---- */
 
 static size_t open_files(int *files) {
     DIR *folder = opendir("/proc/self/fd");
@@ -465,11 +465,11 @@ static size_t open_files(int *files) {
     return count;
 }
 
-static void find_directory(char *directory, size_t room) {
+static void find_directory(char *directory, size_t capacity) {
     const char *chosen = getenv("PREFORK_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
-    if (chosen && *chosen) snprintf(directory, room, "%s", chosen);
-    else if (runtime && *runtime) snprintf(directory, room, "%s/ansible-prefork", runtime);
-    else snprintf(directory, room, "/tmp/ansible-prefork-%u", getuid());
+    if (chosen && *chosen) snprintf(directory, capacity, "%s", chosen);
+    else if (runtime && *runtime) snprintf(directory, capacity, "%s/ansible-prefork", runtime);
+    else snprintf(directory, capacity, "/tmp/ansible-prefork-%u", getuid());
     struct stat status;
     if (lstat(directory, &status) || (status.st_mode & 0170077) != 0040000 || status.st_uid != getuid()) hand_over();
 }
@@ -537,13 +537,13 @@ static void start_forwarding(pid_t pid) {
     sigprocmask(SIG_SETMASK, &kept, NULL);
 }
 
-/* Read the word of a parent: the process id of the run. */
-static pid_t receive_word(int connection, const char *base) {
+/* receive_answer reads the answer of a parent and returns the process id of the run. */
+static pid_t receive_answer(int connection, const char *base) {
     char path[BASE_MAX + 8];
     unsigned char head[5];
     int got;
     snprintf(path, sizeof path, "%s.warm", base);
-    while ((got = receive(connection, head, sizeof head, WORD_SECONDS)) < 0 && is_warming(path)) continue;
+    while ((got = receive(connection, head, sizeof head, ANSWER_SECONDS)) < 0 && is_warming(path)) continue;
     if (got < 0) {
         snprintf(path, sizeof path, "%s.stock", base);
         note_silence(path);
@@ -552,7 +552,7 @@ static pid_t receive_word(int connection, const char *base) {
     uint32_t value = got ? head[1] | head[2] << 8 | head[3] << 16 | (uint32_t)head[4] << 24 : 0;
     if (got && head[0] == 'S') {
         char reason[1024] = "";
-        receive(connection, reason, value < sizeof reason ? value : sizeof reason - 1, WORD_SECONDS);
+        receive(connection, reason, value < sizeof reason ? value : sizeof reason - 1, ANSWER_SECONDS);
         hand_over_because(connection, reason);
     }
     if (!got || head[0] != 'P') hand_over_because(connection, ENDED);
@@ -564,7 +564,7 @@ int main(int argc, char **argv) {
     static size_t sizes[MAXIMUM_VARIABLES];
     int files[MAXIMUM_FILES];
     char directory[PATH_MAX], here[PATH_MAX], base[BASE_MAX];
-    /* As an interpreter gets the path of a script. */
+    /* The path in the form in which an interpreter gets that of a script. */
     const char *own = (const char *)getauxval(AT_EXECFN);
     arguments = argv;
     name = strrchr(own, '/') ? strrchr(own, '/') + 1 : own;
@@ -587,16 +587,16 @@ int main(int argc, char **argv) {
     install_handlers();
     struct bytes body = {0};
     write_request(&body, argc, own, variables, sizes, count, here, files, file_count);
-    pid_t pid = receive_word(connection, base);
+    pid_t pid = receive_answer(connection, base);
     if (!send_request(connection, &body, files, file_count)) hand_over_because(connection, ENDED);
     start_forwarding(pid);
     long status = follow(connection, base, seconds);
     if (status == OVERDUE) {
-        say("the run took longer than PREFORK_RUN_SECONDS=%ld: ended it", seconds);
+        report("the run took longer than PREFORK_RUN_SECONDS=%ld: ended it", seconds);
         end_overdue(connection, base);
         _exit(TIMED_OUT);
     }
     if (status != NONE) end_as(status);
-    say("the parent that had this run is gone, and the run with it: what it had done is done, run it again");
+    report("the parent of this run ended, and the run with it: what it did is done, run it again");
     _exit(LOST);
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thin client: passes one run of a program to the warm parent, and exits like that run.
 
-This file is also the program text of the installed clients, which run under ``python -I -S``: it imports nothing but
-modules that are built into the interpreter, so that it starts in the time that the interpreter needs.
+This file is also the program text of the installed clients, which run under ``python -I -S``. It imports only modules
+that are built into the interpreter, so that it starts as fast as the interpreter.
 """
 
 import _imp
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 PROTOCOL = 2
 PARENT_WAIT_SECONDS = 30
-# How long a parent may take to answer, unless it is warming up.
-WORD_SECONDS = 5.0
+# The time for a parent to answer, unless it is warming up.
+ANSWER_SECONDS = 5.0
 SILENT = "the parent is silent: stopped, stuck or overloaded"
 FORWARDED = (
     "SIGINT",
@@ -34,12 +34,12 @@ FORWARDED = (
     "SIGWINCH",
     "SIGCONT",
 )
-# A program that handles only these: any other ends its client, and its run with it.
+# The only signals that a program handles. Any other ends its client, and the run with it.
 HANDLED = {b"ansible-runner": ("SIGINT", "SIGTERM")}
 # Variables that the interpreter and Ansible read once, at import: runs that differ in one of these cannot share a
 # parent. Each run reads the rest from its own environment.
 KEY_PREFIXES = (b"ANSIBLE_", b"_ANSIBLE_", b"PYTHON", b"LC_")
-# Those of them that contain paths: a relative path means a different file in another working directory.
+# Suffixes of such variables with paths: a relative path means another file in another working directory.
 PATH_SUFFIXES = (
     b"PATH",
     b"PATHS",
@@ -68,13 +68,13 @@ KEY_NAMES = frozenset(
         b"PREFORK_PRELOAD",
     )
 )
-# ansible-runner sets them for each run; the run applies them to itself.
+# Variables that ansible-runner sets for each run; the run applies them to itself.
 PER_RUN_NAMES = frozenset((b"ANSIBLE_CACHE_PLUGIN_CONNECTION", b"ANSIBLE_ROLES_PATH"))
-# Further variables for a parent that a client starts, to find its programs and files; nothing else of the first run's
-# environment, which the parent would keep.
+# Further variables for a parent that a client starts, so that it finds its programs and files. It gets nothing else of
+# the first run's environment, because it would keep it.
 PARENT_PREFIXES = (b"PREFORK", b"XDG_", b"LD_")
 PARENT_NAMES = frozenset((b"PATH", b"TMPDIR", b"TZ", b"TERM", b"USER", b"LOGNAME", b"SHELL", b"VIRTUAL_ENV"))
-# How long a record is valid that a parent could not warm up, or did not answer; then the next one is started.
+# How long a refusal is valid, which records that a parent could not warm up or did not answer. Then another is started.
 STOCK_SECONDS = 60
 MAXIMUM_FILES = 250
 MAXIMUM_ADDRESS = 107
@@ -82,25 +82,25 @@ MAXIMUM_ADDRESS = 107
 RUN_SECONDS = b"PREFORK_RUN_SECONDS"
 RUN_MEMORY = b"PREFORK_RUN_MEMORY_MIB"
 RUN = "run of "
-# What is not warm, and why: see note_fallback.
+# The suffix of fallback files: see note_fallback.
 FALLBACK = b".fell"
 MAXIMUM_REASON = 500
 MAXIMUM_REASONS = 50
 MAXIMUM_COUNT = 100_000
 # The process that a parent follows.
 FOLLOW = b"PREFORK_FOLLOW"
-# How long an overdue run may take to terminate, before it is killed.
+# The time for an overdue run to terminate before it is killed.
 GRACE_SECONDS = 5
 OVERDUE = -1
 WRONG_SETTING = 2
-# In the environment of this client, why the compiled one could not run it: the variable is not passed on.
+# The variable with the reason why the compiled client handed the run over; it is not passed on.
 REASON = b"_PREFORK_REASON"
 LOST = 70
 TIMED_OUT = 124
 NO_PROGRAM = 127
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     try:
         posix.write(2, ("prefork: " + text + "\n").encode("utf-8", "backslashreplace"))
     except OSError:
@@ -110,7 +110,7 @@ def say(text: str) -> None:
 def environment_key(environment: dict[bytes, bytes], directory: bytes) -> str:
     """The key that all runs of one parent share: 16 hexadecimal digits.
 
-    ``environment``: bytes to bytes; ``directory``: the working directory, where an ansible.cfg may lie.
+    ``directory``: the working directory, which may contain an ansible.cfg.
     """
     chosen = sorted(name + b"=" + value for name, value in environment.items() if is_key(name))
     if any(has_relative_path(name, value) for name, value in environment.items() if is_key(name)):
@@ -150,13 +150,13 @@ def is_off(environment: dict[bytes, bytes], name: bytes = b"PREFORK") -> bool:
 def get_limit(environment: dict[bytes, bytes], name: bytes) -> int:
     text = environment.get(name) or b"0"
     if not text.isdigit():
-        say(f"{name.decode()} is not a whole number: correct or unset it")
+        report(f"{name.decode()} is not a whole number: correct or unset it")
         posix._exit(WRONG_SETTING)
     return int(text)
 
 
 def parent_directory(environment: dict[bytes, bytes]) -> bytes:
-    """The directory of this user's parents' sockets, as bytes: PREFORK_DIR, or a private directory."""
+    """The directory of the sockets of this user's parents: PREFORK_DIR, or a private directory."""
     chosen = environment.get(b"PREFORK_DIR")
     if chosen:
         return chosen
@@ -203,7 +203,7 @@ def get_umask() -> int:
 
 
 def get_directory() -> bytes:
-    """The working directory; empty when it has been removed."""
+    """The working directory; empty if it was removed."""
     try:
         return posix.getcwdb()
     except OSError:
@@ -222,7 +222,7 @@ def connect(path: bytes) -> "_socket.socket | None":
 
 
 def at_address(path: bytes, use: "Callable[[bytes], object]") -> None:
-    """Call ``use`` with an address of a socket, which the system limits to 107 bytes, for a path of any length."""
+    """Call ``use`` with a socket address for a path of any length; the system limits addresses to 107 bytes."""
     if len(path) <= MAXIMUM_ADDRESS:
         use(path)
         return
@@ -235,10 +235,10 @@ def at_address(path: bytes, use: "Callable[[bytes], object]") -> None:
 
 
 def send_request(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int]) -> None:
-    """Send one run: its size and the file descriptors first, then the rest.
+    """Send the request for a run: its size and the file descriptors first, then the rest.
 
-    ``request``: argv, environment, working directory, numbers that the run knows its descriptors by, umask, ignored
-    signals; ``actual``: the descriptors of this process that get those numbers.
+    ``request``: argv, environment, working directory, descriptor numbers in the run, umask, ignored signals;
+    ``actual``: the descriptors of this process that get those numbers.
     """
     body = marshal.dumps([PROTOCOL, *request])
     head = len(body).to_bytes(8, "little")
@@ -250,7 +250,7 @@ def send_request(connection: _socket.socket, request: "tuple[object, ...]", actu
 
 
 def receive(connection: _socket.socket, count: int) -> bytes:
-    """Exactly this many bytes, or none at the end of the stream; TimeoutError if there are none yet."""
+    """Exactly ``count`` bytes, or none at the end of the stream; TimeoutError if there are none yet."""
     data = b""
     while len(data) < count:
         try:
@@ -275,8 +275,8 @@ def is_warming(base: bytes) -> bool:
         return False
 
 
-def receive_word(connection: _socket.socket, base: bytes) -> bytes:
-    """The first answer of a parent, a letter and a number, or nothing if it has ended; TimeoutError without one."""
+def receive_answer(connection: _socket.socket, base: bytes) -> bytes:
+    """The first answer of a parent, a letter and a number, or nothing if it ended; TimeoutError without an answer."""
     while True:
         try:
             return receive(connection, 5)
@@ -286,15 +286,15 @@ def receive_word(connection: _socket.socket, base: bytes) -> bytes:
 
 
 def begin(connection: _socket.socket, request: "tuple[object, ...]", actual: list[int], base: bytes) -> int | str:
-    """Start a run: the process id of the fork that becomes it, or why there is none.
+    """Start a run; the process id of its fork, or the reason why there is none.
 
-    The fork exists before it gets the request, so a run for which this returns no process id is never executed, and a
-    parent that accepts no runs never holds their descriptors, whose other ends would wait for it. ``base``: the path of
-    the parent's socket without its suffix. Other arguments as for send_request.
+    The fork exists before it gets the request. So a run without a process id is never executed, and a parent that
+    accepts no runs never holds their descriptors, whose other ends would wait for it. ``base``: the path of the
+    parent's socket without its suffix. The other arguments are those of send_request.
     """
-    connection.settimeout(WORD_SECONDS)
+    connection.settimeout(ANSWER_SECONDS)
     try:
-        head = receive_word(connection, base)
+        head = receive_answer(connection, base)
     except TimeoutError:
         note_silence(connection, base)
         return SILENT
@@ -311,9 +311,9 @@ def begin(connection: _socket.socket, request: "tuple[object, ...]", actual: lis
 
 
 def note_silence(connection: _socket.socket, base: bytes) -> None:
-    """Record that the parent does not answer; it removes the record when it accepts a client.
+    """Record that the parent does not answer; the parent removes the record when it accepts a client.
 
-    If it still does not answer when that record has expired, it is killed together with its runs: the next client
+    A parent that still does not answer when the record has expired is killed together with its runs. The next client
     starts another parent.
     """
     path = base + b".stock"
@@ -339,14 +339,14 @@ def peer(connection: _socket.socket) -> int:
 
 
 def follow(connection: _socket.socket, pid: int, base: bytes, seconds: float = 0) -> int | None:
-    """Wait for the end of the started run: its wait status, None if it was lost, OVERDUE after that time.
+    """Wait for a run; its wait status, None if it was lost, OVERDUE after ``seconds``.
 
-    A parent that is renewing itself tells it later, and may have to end the run first.
+    A parent that is renewing itself reports the status later, and may have to end the run first.
     """
     end = time.monotonic() + seconds if seconds else 0.0
     while True:
         if end:
-            connection.settimeout(min(WORD_SECONDS, max(0.001, end - time.monotonic())))
+            connection.settimeout(min(ANSWER_SECONDS, max(0.001, end - time.monotonic())))
         try:
             head = receive(connection, 5)
         except TimeoutError:
@@ -363,7 +363,7 @@ def follow(connection: _socket.socket, pid: int, base: bytes, seconds: float = 0
 
 
 def end_overdue(connection: _socket.socket, pid: int, base: bytes) -> None:
-    """Terminate an overdue run, and all processes that it has started."""
+    """Terminate an overdue run and all processes that it started."""
     for number in (_signal.SIGTERM, _signal.SIGKILL):
         for target in (-pid, pid):
             try:
@@ -375,7 +375,7 @@ def end_overdue(connection: _socket.socket, pid: int, base: bytes) -> None:
 
 
 def ended_status(pid: int) -> int | None:
-    """The wait status of a run that has ended unnoticed by its stopped or stuck parent."""
+    """The wait status of a run whose end a stopped or stuck parent has not noticed; None if it is running."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -437,7 +437,7 @@ def find_program(name: bytes, environment: dict[bytes, bytes], own: bytes) -> by
             with open(path, "rb") as file:
                 text = file.read(400)
                 if text[:4] == b"\x7fELF":
-                    # A compiled client says it at its end.
+                    # A compiled client has the mark at its end.
                     text = file.read()[-400:]
                 is_client = b"ansible_prefork.client" in text
         except OSError:
@@ -450,13 +450,13 @@ def find_program(name: bytes, environment: dict[bytes, bytes], own: bytes) -> by
 def run_stock(name: bytes, environment: dict[bytes, bytes], own: bytes) -> None:
     path = find_program(name, environment, own)
     if path is None:
-        say(name.decode() + ": not found on PATH besides the client of prefork: install the package that has it")
+        report(name.decode() + ": not found on PATH besides the client of prefork: install the package that has it")
         posix._exit(NO_PROGRAM)
     posix.execv(path, [name] + [argument.encode("utf-8", "surrogateescape") for argument in sys.argv[1:]])
 
 
-def say_once(directory: bytes, key: bytes, text: str) -> None:
-    """Print a message only once for all runs that would print it."""
+def report_once(directory: bytes, key: bytes, text: str) -> None:
+    """Print a message only for the first of all runs that would print it."""
     try:
         posix.close(
             posix.open(
@@ -469,14 +469,14 @@ def say_once(directory: bytes, key: bytes, text: str) -> None:
         return
     except OSError:
         pass
-    say(text)
+    report(text)
 
 
 def note_fallback(directory: bytes, what: str, reason: str, environment: dict[bytes, bytes]) -> None:
-    """Count a run, a play or a module that is not warm; the first time, say why in the log of the operator.
+    """Count a run, a play or a module that is not warm; the first time, log the reason in the operator's log.
 
-    In one file per reason: the text, and a zero byte each time. ``what``: the kind of what is not warm. No text has
-    anything of a run in it.
+    There is one file per reason, with the text and one zero byte per occurrence. ``what`` is the kind. The texts
+    contain no data of a run.
     """
     if not is_private(directory):
         return
@@ -504,7 +504,7 @@ def note_fallback(directory: bytes, what: str, reason: str, environment: dict[by
 
 
 def log(directory: bytes, text: str, environment: dict[bytes, bytes]) -> None:
-    """Say it where the operator's log shows it: on the stderr of what the parent follows; else in the parent's log."""
+    """Write to the operator's log, which is the stderr of the process that the parent follows; else to the parent's."""
     line = ("prefork: " + text + "\n").encode("utf-8", "backslashreplace")
     followed = environment.get(FOLLOW, b"")
     for path in ([b"/proc/" + followed + b"/fd/2"] if followed.isdigit() else []) + [directory + b"/parent.log"]:
@@ -522,14 +522,14 @@ def log(directory: bytes, text: str, environment: dict[bytes, bytes]) -> None:
 
 
 def spawn_parent(directory: bytes, name: bytes) -> None:
-    """Start a detached parent for this environment: it outlives this process."""
+    """Start a detached parent for this environment, which outlives this process."""
     if posix.fork():
         posix.wait()
         return
     posix.setsid()
     if posix.fork():
         posix._exit(0)
-    # The lowest free descriptors are taken, so these become 0, 1 and 2, whichever were open before.
+    # The system assigns the lowest free descriptors, so these become 0, 1 and 2.
     posix.closerange(0, 1 << 20)
     posix.open("/dev/null", posix.O_RDONLY)
     posix.open(directory + b"/parent.log", posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND, 0o600)
@@ -544,7 +544,7 @@ def spawn_parent(directory: bytes, name: bytes) -> None:
 
 
 def read_refusal(base: bytes) -> str:
-    """Why a parent recently could not warm up, or did not answer; empty if there is no such record."""
+    """The reason why a parent recently could not warm up or did not answer; empty if there is no record."""
     path = base + b".stock"
     try:
         if time.time() - posix.stat(path).st_mtime > STOCK_SECONDS:
@@ -556,7 +556,7 @@ def read_refusal(base: bytes) -> str:
 
 
 def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.socket | None, str]":
-    """A connection to a parent, started if there is none; or why there is none."""
+    """A connection to a parent, which is started if there is none; or None and the reason."""
     base = directory + b"/" + key
     end = 0.0
     while not end or time.monotonic() < end:
@@ -567,7 +567,7 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
         if connection:
             return connection, ""
         if not end:
-            say_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
+            report_once(directory, key, "no parent for " + name.decode() + " runs yet: starting one")
             spawn_parent(directory, name)
             end = time.monotonic() + PARENT_WAIT_SECONDS
         time.sleep(0.02)
@@ -577,8 +577,8 @@ def reach_parent(directory: bytes, key: bytes, name: bytes) -> "tuple[_socket.so
 
 
 def fall_back(directory: bytes, key: bytes, name: bytes, reason: str, environment: dict[bytes, bytes]) -> None:
-    """Say that a run is a stock one, and count it."""
-    say_once(directory, key + b".stock", reason + ": running stock")
+    """Report that a run is stock, and count it."""
+    report_once(directory, key + b".stock", reason + ": running stock")
     note_fallback(directory, RUN + name.decode(), reason, environment)
 
 
@@ -594,7 +594,7 @@ def end_as(status: int) -> None:
 
 
 def main() -> None:
-    # A compiled client executes this one, which lies in a directory beside it.
+    # A compiled client executes this script, which is in a directory beside it.
     directory, _slash, name = sys.argv[0].encode("utf-8", "surrogateescape").rpartition(b"/")
     own = directory.removesuffix(b"/.python") + b"/" + name
     environment = dict(posix.environ)
@@ -617,7 +617,9 @@ def main() -> None:
         run_stock(name, environment, own)
     key = name + b"-" + environment_key(environment, cwd).encode()
     if not is_private(directory):
-        say(directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock")
+        report(
+            directory.decode(errors="replace") + " is not a private directory (mode 0700) of this user: running stock"
+        )
         run_stock(name, environment, own)
     connection, reason = (None, reason) if reason else reach_parent(directory, key, name)
     if connection is None:
@@ -640,12 +642,12 @@ def main() -> None:
     status = follow(connection, begun, base, seconds)
     forwarded.stop()
     if status == OVERDUE:
-        say(f"the run took longer than {RUN_SECONDS.decode()}={seconds}: ended it")
+        report(f"the run took longer than {RUN_SECONDS.decode()}={seconds}: ended it")
         end_overdue(connection, begun, base)
         posix._exit(TIMED_OUT)
     if status is not None:
         end_as(status)
-    say("the parent that had this run is gone, and the run with it: what it had done is done, run it again")
+    report("the parent of this run ended, and the run with it: what it did is done, run it again")
     posix._exit(LOST)
 
 

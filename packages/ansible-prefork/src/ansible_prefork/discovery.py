@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""One API discovery per cluster for all runs of kubernetes.core's modules.
+"""Share one API discovery per cluster among all runs of kubernetes.core's modules.
 
-kubernetes.core stores discovery results in a file named after the server's URL, and ansible-operator puts the owner of
-what a run creates into the user part of that URL: each custom resource repeats the discovery and leaves a file in the
-temporary directory. Here the file is named after the server and the credentials, and ignores the owner, which is not a
-credential. A run works on its own copy; if it had to discover something, its copy replaces the shared one.
+kubernetes.core stores discovery results in a file named after the server's URL. ansible-operator puts an owner into the
+user part of that URL, so each custom resource repeats the discovery and leaves a file in the temporary directory. The
+shared file is named after the server and the credentials, without the owner, which is not a credential. A run works on
+its own copy. If it discovers something, its copy replaces the shared file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 MODULE = "ansible_collections.kubernetes.core.plugins.module_utils.client.discovery"
 LIFETIME_SECONDS = 600.0
 CREDENTIALS = ("username", "password", "proxy")
-# kubernetes writes what a kubeconfig holds inline to files with random names: their contents count.
+# The client kubernetes writes inline data of a kubeconfig to files with random names, so their contents count.
 CREDENTIAL_FILES = ("cert_file", "key_file", "ssl_ca_cert")
 
 _directory: Path | None = None
@@ -36,7 +36,7 @@ _copies: list[tuple[Path, Path, float]] = []
 
 
 def install(directory: Path) -> None:
-    """Share discoveries below ``directory``, if kubernetes.core is there."""
+    """Share discoveries below ``directory``, if kubernetes.core is installed."""
     global _directory
     try:
         module = importlib.import_module(MODULE)
@@ -45,16 +45,16 @@ def install(directory: Path) -> None:
     _directory = directory / "discovery"
     _directory.mkdir(mode=0o700, exist_ok=True)
     discoverer = module.Discoverer
-    initialise = discoverer.__init__
+    initialize = discoverer.__init__
 
-    def initialise_shared(self: Any, client: Any, cache_file: str | None = None) -> None:
-        initialise(self, client, cache_file or _give_copy(client.configuration))
+    def initialize_shared(self: Any, client: Any, cache_file: str | None = None) -> None:
+        initialize(self, client, cache_file or _give_copy(client.configuration))
 
-    discoverer.__init__ = initialise_shared
+    discoverer.__init__ = initialize_shared
 
 
 def is_owner(username: str | None) -> bool:
-    """Whether a user name is the owner reference that ansible-operator's proxy reads."""
+    """Whether a user name is an owner reference for ansible-operator's proxy."""
     if not username:
         return False
     try:
@@ -65,7 +65,7 @@ def is_owner(username: str | None) -> bool:
 
 
 def cluster_key(configuration: Any) -> str:
-    """A key for a cluster as one user sees it: a digest of the server and the credentials."""
+    """The key of a cluster for one user: a digest of the server and the credentials."""
     parts = urlsplit(configuration.host)
     user = parts.username
     proxied = is_owner(user) or is_owner(getattr(configuration, "username", None))
@@ -78,7 +78,7 @@ def cluster_key(configuration: Any) -> str:
     ]
     keys = (getattr(configuration, "api_key", None) or {}).items()
     if proxied:
-        # The client turns the owner into such a header.
+        # The client makes such a header from the owner.
         keys = [item for item in keys if not str(item[1]).startswith("Basic ")]
     else:
         chosen += [getattr(configuration, name, None) for name in CREDENTIALS]
@@ -107,7 +107,7 @@ def _give_copy(configuration: Any) -> str | None:
         shutil.copyfile(shared, copy)
         seen = copy.stat().st_mtime_ns
     except OSError:
-        # kubernetes.core treats an absent file as no discovery yet.
+        # For kubernetes.core, a missing file means that there is no discovery yet.
         copy.unlink()
         seen = 0
     _copies.append((copy, shared, seen))
@@ -115,7 +115,7 @@ def _give_copy(configuration: Any) -> str | None:
 
 
 def use_kubeconfig() -> None:
-    """Take KUBECONFIG from this run: the package kubernetes reads it when it is imported, which was before."""
+    """Apply KUBECONFIG of this run. The package kubernetes read it when the parent imported it."""
     for name in ("kubernetes.config", "kubernetes.config.kube_config"):
         module = sys.modules.get(name)
         if module is not None:
@@ -123,7 +123,7 @@ def use_kubeconfig() -> None:
 
 
 def publish() -> None:
-    """Share what this run has discovered, and remove its copies. Called in the run's process, at its end."""
+    """Share the discoveries of this run and remove its copies. Called in the run's process, at its end."""
     while _copies:
         copy, shared, seen = _copies.pop()
         try:
@@ -138,7 +138,7 @@ def publish() -> None:
 
 
 def _remove_expired(directory: Path) -> None:
-    """Remove discoveries that will not be used again, such as those of replaced credentials."""
+    """Remove expired discoveries, such as those of replaced credentials."""
     for entry in os.scandir(directory):
         with contextlib.suppress(OSError):
             if time.time() - entry.stat().st_mtime > LIFETIME_SECONDS:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Events of a play in the process of ansible-runner: from its callback plugin to its Runner without a file between.
+"""Pass events of a play from the callback plugin to the Runner in memory, if both are in one process.
 
-The callback plugin writes the data of an event to a file and names it in the output; the Runner, which is usually
-another process, reads and removes that file. Here the text stays in memory. What is made of it is the same.
+The callback plugin writes the data of an event to a file and names the file in the output. The Runner, usually another
+process, reads and removes the file. Here the text stays in memory, with the same result.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 from ansible_prefork import client
 
 PREFIX = ":1:ev-"
-# Whether each event is written to the artifacts, too. ansible-operator does not read these files.
+# Turns off the event files in the artifacts, which ansible-operator does not read.
 FILES = b"PREFORK_EVENT_FILES"
-# Names of events that nobody reads, unless the run is a verbose one.
+# The names of events that the caller does not read, unless the run is verbose.
 UNREAD = "PREFORK_UNREAD_EVENTS"
 
 
 class EventStore:
-    """The data of events that are under way."""
+    """The data of events that the Runner has not handled yet."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._has_files = not client.is_off(dict(os.environb), FILES)
         self._unread = frozenset() if is_verbose(sys.argv) else frozenset(os.environ.get(UNREAD, "").split())
 
-    def take_over(self, callback: Any) -> None:
-        """Be what the callback plugin of ansible-runner, just loaded as that module, writes to."""
+    def replace_cache(self, callback: Any) -> None:
+        """Replace the cache to which ansible-runner's callback plugin, the module ``callback``, writes."""
         encoder = callback.AnsibleJSONEncoderLocal
 
         def keep(key: str, value: Any) -> None:
@@ -42,8 +42,8 @@ class EventStore:
 
         callback.event_context.cache.set = keep
 
-    def meet_callback(self, plugins: Any) -> None:
-        """In this process, before the play: ``plugins`` are the loader of callback plugins."""
+    def attach_to_callback(self, plugins: Any) -> None:
+        """Replace the cache when ``plugins``, the callback loader, loads ansible-runner's plugin. Before the play."""
         from ansible_runner import utils
 
         directory = utils.get_callback_dir()
@@ -52,13 +52,13 @@ class EventStore:
         def load(*arguments: Any, **named: Any) -> Any:
             module = stock(*arguments, **named)
             if os.path.dirname(getattr(module, "__file__", None) or "") == directory:
-                self.take_over(module)
+                self.replace_cache(module)
             return module
 
         plugins._load_module_source = load
 
-    def meet_runner(self) -> None:
-        """In this process, before it has a Runner."""
+    def attach_to_runner(self) -> None:
+        """Make the Runner read events from this store. Before there is a Runner."""
         from ansible_runner.runner import Runner
 
         stock = Runner.event_callback
@@ -73,7 +73,7 @@ class EventStore:
         Runner.event_callback = event_callback
 
     def _handle(self, runner: Any, event: dict[str, Any], text: str) -> None:
-        """What Runner.event_callback does with the event."""
+        """Handle an event as Runner.event_callback does."""
         import ansible_runner
         from ansible_runner.output import debug
 
@@ -94,12 +94,12 @@ class EventStore:
 
 
 def is_verbose(argv: list[str]) -> bool:
-    """Whether ansible-runner was asked for a verbose play."""
+    """Whether the arguments of ansible-runner ask for a verbose play."""
     return any(argument.startswith("-v") for argument in argv[1:])
 
 
 def _write(path: Path, event: dict[str, Any]) -> None:
-    """As a whole, readable for its owner only."""
+    """Write an event atomically, readable only by its owner."""
     temporary = f"{path}.tmp"
     with open(temporary, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         os.fchmod(file.fileno(), 0o600)

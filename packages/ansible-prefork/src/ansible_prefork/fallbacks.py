@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What of a run is not warm, and why: counted, and said once per reason (see ``client.note_fallback``)."""
+"""Count the parts of runs that are not warm; each reason is logged once (see ``client.note_fallback``)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _directory = b""
 
 
 def install(directory: Path) -> None:
-    """Keep the counts in that directory, the one of the parents."""
+    """Keep the counts in ``directory``, that of the parents."""
     global _directory
     _directory = os.fsencode(directory)
 
 
 def note(what: str, reason: str) -> None:
-    """``reason`` must have nothing of a run in it: no argument, no value of a variable."""
+    """Count a fallback. ``reason`` must contain no data of a run: no argument, no value of a variable."""
     if _directory:
         client.note_fallback(_directory, what, reason, dict(os.environb))

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The YAML of the preloaded collections' roles and playbooks, parsed once in the parent; other files, without a copy.
+"""Parse the YAML of preloaded collections' roles and playbooks once, in the parent; load other files without a copy.
 
-A run uses a file's data directly: for a role's file it saves the parsing, and for any file the copy that ansible-core
-makes in case the file is loaded again. A file that is loaded again, or has changed, is loaded from disk.
+A run uses a file's data directly. This saves parsing for a role's file, and for any file the copy that ansible-core
+makes for a second load. A file that is loaded again, or has changed, is loaded from disk.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _parsed: dict[str, tuple[watch.State | None, Any]] = {}
 
 
 def install(collections: Iterable[Path]) -> None:
-    """Parse the roles and playbooks of these collections, and let DataLoader find what was parsed."""
+    """Parse the roles and playbooks of these collections, and make DataLoader use the results."""
     from ansible.parsing.dataloader import DataLoader
 
     stock = DataLoader.load_from_file
-    # Files of roles are loaded so that they may hold templates, which has to be said since ansible-core 2.19.
+    # Files of roles may contain templates, which must be declared since ansible-core 2.19.
     as_role = {"trusted_as_template": True} if "trusted_as_template" in inspect.signature(stock).parameters else {}
     _parse(DataLoader(), collections, as_role)
 

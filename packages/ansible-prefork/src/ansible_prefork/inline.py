@@ -1,16 +1,16 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tasks of a play with one host in the process of the play.
+"""Run the tasks of a play with one host in the process of the play.
 
-ansible-core forks a worker for each task and host, even for a skipped task: this is how hosts run in parallel, but a
-play with one host has nothing to run in parallel. The fork, the pages that it copies, and the plugins and templates
-that are loaded and compiled in a worker and lost with it cost more than most tasks.
+ansible-core forks a worker for each task and host, even for a skipped task, so that hosts run in parallel. A play with
+one host has nothing to run in parallel. The fork, the pages that it copies, and the plugins and templates that a worker
+loads, compiles and loses cost more than most tasks.
 
-The task is executed by ansible-core's own code on copies of what the strategy still needs afterwards; its results,
-callbacks and messages go through the same queue to the same thread as those of a worker, in the same order. What a
-plugin changes in its process (environment, working directory, umask, signal handlers) is restored. If a plugin ends
-its process, by sys.exit or os._exit, this ends the simulated worker, not the play. A task that uses plugins of somebody
-else than ansible-core goes on in a worker after all (see ``isolation``).
+ansible-core's own code executes the task, on copies of the data that the strategy needs afterwards. Results, callbacks
+and messages go through the same queue to the same thread as those of a worker, in the same order. Changes to the
+process (environment, working directory, umask, signal handlers) are reverted. If a plugin ends its process, by sys.exit
+or os._exit, this ends the simulated worker, not the play. A task that uses a plugin from outside ansible-core continues
+in a worker (see ``isolation``).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from typing import Any, NoReturn
 
 from ansible_prefork import isolation, request
 
-# A prompt is answered by the thread that reads the queue, and a task in the background outlives the worker.
-# Since ansible-core 2.21 these ask the strategy, which would wait for them, to change the inventory.
+# The thread that reads the queue answers the prompt of `pause`. Since ansible-core 2.21, the others send a request to
+# the strategy to change the inventory, and the strategy would wait for them.
 NEVER_INLINE = frozenset(
     prefix + name
     for prefix in ("", "ansible.builtin.", "ansible.legacy.")
@@ -40,9 +40,9 @@ CATCHABLE = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class _QueueOfMainThread:
-    """What Display takes for its queue while a task runs, in the thread of the task only.
+    """The queue of Display while a task runs, true only in the thread of the task.
 
-    That is the thread whose messages are to travel; the one that reads the queue displays them.
+    Messages of that thread go through the queue; the thread that reads the queue displays them.
     """
 
     def __init__(self, queue: Any) -> None:
@@ -57,7 +57,7 @@ class _QueueOfMainThread:
 
 
 class _OutputOfMainThread:
-    """sys.stdout while a task runs: what a plugin prints is kept for the warning that ansible-core makes of it."""
+    """sys.stdout while a task runs. It keeps the output of plugins, which ansible-core turns into a warning."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -81,9 +81,9 @@ class _OutputOfMainThread:
 
 
 class _Descriptors:
-    """The descriptors 0, 1 and 2 while a task runs: a worker has none of the run's.
+    """Hides the descriptors 0, 1 and 2 of the run while a task runs, as a worker does not have them.
 
-    The run's own standard streams write to duplicates, as the thread that reads the queue goes on with its output.
+    The run's own standard streams write to duplicates, because the thread that reads the queue continues its output.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class _Descriptors:
             request.move_stream(stream, number)
 
     def detach(self) -> None:
-        # ansible-core has made them such that child processes do not inherit them.
+        # ansible-core made them non-inheritable.
         self.inheritable = [os.get_inheritable(number) for number in range(3)]
         for number in range(3):
             os.dup2(self.null, number)
@@ -109,20 +109,20 @@ _descriptors: _Descriptors | None = None
 
 
 def prepare_run() -> None:
-    """Hide the descriptors of the run, which this process has become, from its tasks."""
+    """Hide the descriptors of the run in this process from its tasks."""
     global _descriptors
     if _detaches:
         _descriptors = _Descriptors()
 
 
 class _WorkerEnd(BaseException):
-    """The end of the simulated worker, by os._exit."""
+    """The end of the simulated worker by os._exit."""
 
 
-class _Surroundings:
-    """Restores what a task may have changed in the process, and lets it end only its worker.
+class _ProcessState:
+    """Restores the process state that a task may change, and makes an exit end only the simulated worker.
 
-    ``interrupted``: whether the user has interrupted the play meanwhile, which must still work.
+    ``interrupted``: whether the user interrupted the play meanwhile, which must still work.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class _Surroundings:
             _descriptors.detach()
             sys.stdin = open(0, closefd=False)
             sys.stdin.close()
-        # Before 2.19 a worker ends without writing what is left in its buffers.
+        # Before 2.19, a worker ends without flushing its buffers.
         if _detaches or not sys.stdout.line_buffering:
             sys.stdout = _OutputOfMainThread(sys.stdout)
         if _detaches:
@@ -177,10 +177,10 @@ class _Surroundings:
 
 
 def make_worker_class(stock: Any) -> Any:
-    """A class to take the place of ansible-core's WorkerProcess, from which it is derived."""
+    """A subclass of ansible-core's WorkerProcess that replaces it."""
 
     class Worker(stock):  # type: ignore[misc]
-        """A worker that runs its task in this process if it may, and is the stock one otherwise."""
+        """A worker that runs its task in this process if possible, and otherwise as stock."""
 
         _prefork_requests: _RequestQueue | None = None
         _was_inline = False
@@ -191,7 +191,7 @@ def make_worker_class(stock: Any) -> Any:
                 super().start()
                 return
             self._was_inline = True
-            # As multiprocessing does before each fork: what has been said so far is seen while the task runs.
+            # As multiprocessing does before each fork, so that earlier output is visible while the task runs.
             sys.stdout.flush()
             sys.stderr.flush()
             with answer_requests(self._prefork_requests):
@@ -216,9 +216,9 @@ def make_worker_class(stock: Any) -> Any:
 
 
 class _RequestQueue(queue.Queue):  # type: ignore[type-arg]
-    """What a strategy since ansible-core 2.21 has for requests of its workers, such as to add a host.
+    """The queue of a strategy (since ansible-core 2.21) for requests of its workers, such as to add a host.
 
-    Those of a task that runs in the strategy's own thread would wait for that thread: they are answered at once.
+    Requests of a task in the strategy's own thread would wait for that thread, so they are answered at once.
     """
 
     def __init__(self) -> None:
@@ -234,7 +234,7 @@ class _RequestQueue(queue.Queue):  # type: ignore[type-arg]
 
 @contextlib.contextmanager
 def answer_requests(requests: _RequestQueue | None) -> Iterator[None]:
-    """Answer requests at once during a task, if there are any."""
+    """Answer requests at once during a task, if the strategy has a queue for them."""
     if requests is None:
         yield
         return
@@ -250,7 +250,7 @@ def is_inline_task(task: Any) -> bool:
 
 
 def run_inline(worker: Any) -> int:
-    """Run the worker's task here; return the exit code that the worker's process would have had."""
+    """Run the worker's task here; the exit code that the worker's process would have had."""
     from ansible.executor.process import worker as module
     from ansible.utils.display import Display
 
@@ -258,28 +258,28 @@ def run_inline(worker: Any) -> int:
     host = worker._host
     kept = host.vars, host.groups
     before = getattr(module, "current_worker", None)
-    _give_copies(worker)
+    _copy_inputs(worker)
     display.set_queue = _keep_queue
     display.display = _make_display(display, worker._final_q)
     display._final_q = _QueueOfMainThread(worker._final_q)
-    surroundings = _Surroundings()
+    process_state = _ProcessState()
     try:
-        with isolation.task(display._lock), surroundings:
+        with isolation.task(display._lock), process_state:
             try:
                 _run_task(worker, module)
                 isolation.end_worker()
             except BaseException as problem:
-                is_end = isinstance(problem, (_WorkerEnd, isolation.Left))
-                if not isolation.is_worker() and (surroundings.interrupted or is_end):
+                is_end = isinstance(problem, (_WorkerEnd, isolation.Moved))
+                if not isolation.is_worker() and (process_state.interrupted or is_end):
                     raise
-                # Whatever it is, be it sys.exit(0): since ansible-core 2.21 it is shown.
+                # Since ansible-core 2.21, any exception is shown, even sys.exit(0).
                 worker._hard_exit(_format(problem))
-    except isolation.Left as left:
-        return left.code
+    except isolation.Moved as moved:
+        return moved.code
     except BaseException:
-        if surroundings.interrupted:
+        if process_state.interrupted:
             raise
-        # A play whose worker ends with anything but 0 has failed.
+        # A play fails if a worker exits with another code than 0.
         return 1
     finally:
         display._final_q = None
@@ -290,7 +290,7 @@ def run_inline(worker: Any) -> int:
 
 
 def _format(problem: BaseException) -> str:
-    """Its traceback, from ansible-core's code on."""
+    """The traceback of an exception, starting in ansible-core's code."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
@@ -298,20 +298,20 @@ def _format(problem: BaseException) -> str:
 
 
 def _keep_queue(_queue: Any) -> None:
-    """Stands in for Display.set_queue, which a worker of ansible-core 2.18 calls itself."""
+    """Replaces Display.set_queue, which a worker of ansible-core 2.18 calls itself."""
 
 
 def _make_display(display: Any, queue: Any) -> Any:
-    """Display.display for the time of a task.
+    """A replacement of Display.display during a task.
 
-    The callback plugin of ansible-runner wraps the method of the class to make an event of each message; a message
-    that only goes into the queue is not one yet.
+    The callback plugin of ansible-runner wraps the method of the class to make an event of each message. A message that
+    only goes into the queue must not become an event yet.
     """
     owner = threading.get_ident()
 
     def show(*arguments: Any, **named: Any) -> None:
         if threading.get_ident() == owner:
-            if not isolation.has_left():
+            if not isolation.has_moved():
                 queue.send_display("display", *arguments, **named)
         else:
             type(display).display(display, *arguments, **named)
@@ -319,8 +319,8 @@ def _make_display(display: Any, queue: Any) -> Any:
     return show
 
 
-def _give_copies(worker: Any) -> None:
-    """Copy what the execution of a task changes and the strategy uses again."""
+def _copy_inputs(worker: Any) -> None:
+    """Copy the data that the task changes and the strategy uses again."""
     task = worker._task
     copy = task.copy(exclude_parent=True, exclude_tasks=True)
     copy._parent = task._parent
@@ -335,7 +335,7 @@ def _run_task(worker: Any, module: Any) -> None:
         worker._run()
         return
     create = getattr(context.TaskContext, "create", None)
-    # Since ansible-core 2.21 with what a loop needs as well.
+    # Since ansible-core 2.21, the context also has the data that loops need.
     current = (
         create(task=worker._task, task_vars=worker._task_vars, host_name=worker._host.name)
         if create
@@ -346,7 +346,7 @@ def _run_task(worker: Any, module: Any) -> None:
 
 
 def install() -> None:
-    """Make the strategies of ansible-core use such workers in plays with one worker."""
+    """Make the strategies of ansible-core use these workers in plays with one worker."""
     from ansible.plugins import strategy
 
     global _detaches

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The play in the process of ansible-runner.
+"""Run the play in the process of ansible-runner.
 
-ansible-runner starts ansible-playbook in a pseudo-terminal by pexpect, and reads its output until it ends. Here the
-object that it gets from pexpect plays when it is first read from, in the same process, and what the play writes is
-ansible-runner's to handle at once. ansible-runner's own code still decides what becomes an event, an artifact and the
-exit code. If the process ends in the middle of the play, ``finish`` does the rest (see ``journal``).
+ansible-runner uses pexpect to start ansible-playbook in a pseudo-terminal, and reads its output until it ends. Here it
+gets an object that runs the play in the same process when it is first read, and passes the output to ansible-runner at
+once. ansible-runner's own code still makes the events, the artifacts and the exit code. If the process ends in the
+middle of the play, ``finish`` completes the run (see ``journal``).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from typing import Any
 
 import pexpect
 
-from ansible_prefork import client, fallbacks, memos, play, process, request, roles
+from ansible_prefork import client, fallbacks, global_state, play, process, request, roles
 from ansible_prefork.events import EventStore
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.terminal import Terminal
 
 SWITCH = b"PREFORK_ONE_PROCESS"
-# No process has this id: ansible-runner ends its play by it, which has ended when it is asked to.
+# No process has this id. ansible-runner kills its play by this id, but only after the play has ended.
 NO_PROCESS = -1
 CANCELED = 254
 HANDLERS = ("event_handler", "status_handler", "artifacts_handler", "finished_callback")
@@ -50,17 +50,17 @@ PLUGIN_VARIABLES = ("RUNNER_HTTP_URL", "RUNNER_HTTP_PATH")
 
 
 def is_possible(runner: Any, environment: dict[str, str]) -> bool:
-    """Whether nothing in this run needs a play that is a process of its own."""
+    """Whether this run does not need a separate process for the play."""
     if client.is_off(dict(os.environb), SWITCH):
         return False
-    reason = explain_apart(runner, environment)
+    reason = explain_separate_process(runner, environment)
     if reason:
-        fallbacks.note(fallbacks.PLAY, f"it is a process of its own, as {reason}")
+        fallbacks.note(fallbacks.PLAY, f"it is a separate process, because {reason}")
     return not reason
 
 
-def explain_apart(runner: Any, environment: dict[str, str]) -> str:
-    """What in this run needs a play that is a process of its own; empty if nothing does."""
+def explain_separate_process(runner: Any, environment: dict[str, str]) -> str:
+    """The reason why this run needs a separate process for the play; empty if it does not."""
     import ansible_runner
     from ansible_runner import output
 
@@ -73,7 +73,7 @@ def explain_apart(runner: Any, environment: dict[str, str]) -> str:
         "ansible-runner expects passwords": not set(config.expect_passwords) <= {pexpect.TIMEOUT, pexpect.EOF},
         "the directory of artifacts is relative": not os.path.isabs(config.artifact_dir),
         "ansible-runner shows debug output": output.DEBUG_ENABLED,
-        "Ansible writes a log": memos.has_log(),
+        "Ansible writes a log": global_state.has_log(),
         "ansible-runner has other plugins": not PLUGINS.issuperset(ansible_runner.plugins),
         "the play has other settings of the plugin http": any(
             environment.get(name) != os.environ.get(name) for name in PLUGIN_VARIABLES
@@ -83,7 +83,7 @@ def explain_apart(runner: Any, environment: dict[str, str]) -> str:
 
 
 class LocalPlay:
-    """What ansible-runner needs of pexpect.spawn, for a play in this process."""
+    """The part of pexpect.spawn that ansible-runner uses, for a play in this process."""
 
     pid = NO_PROCESS
     logfile_read: Any = None
@@ -100,14 +100,14 @@ class LocalPlay:
         return not self._has_ended
 
     def expect(self, patterns: Any, **_options: Any) -> int:
-        """Play, and then be at the end of the output."""
+        """Run the play, then report the end of the output."""
         if not self._has_ended:
             self._has_ended = True
             self._play()
         return patterns.index(pexpect.EOF) if isinstance(patterns, list) else 0
 
     def close(self) -> None:
-        """There is nothing left to close."""
+        """Do nothing: there is nothing to close."""
 
     def _play(self) -> None:
         from ansible.plugins import loader
@@ -121,7 +121,7 @@ class LocalPlay:
             _own_exit_functions() as run_exit_functions,
         ):
             request.open_standard_streams(terminal.make_output)
-            self._events.meet_callback(loader.callback_loader)
+            self._events.attach_to_callback(loader.callback_loader)
             code, is_interrupted = process.call(lambda: play.run_play(self._argv))
             if not process.finish(run_exit_functions):
                 code = process.FLUSH_FAILED
@@ -137,18 +137,18 @@ def _make_notes(config: Any) -> Notes:
         **config.settings,
         **{name.lower(): os.environ[name] for name in PLUGIN_VARIABLES if name in os.environ},
     }
-    return Notes(config.artifact_dir, str(config.ident), settings, roles.made())
+    return Notes(config.artifact_dir, str(config.ident), settings, roles.created())
 
 
 def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]) -> None:
-    """Have ansible-runner, in this process, play here if it may."""
+    """Make ansible-runner run its play in this process if possible."""
     from ansible_runner import runner
 
     stock = runner.Runner.run
     owner = os.getpid()
     runners: list[Any] = []
     events = EventStore()
-    events.meet_runner()
+    events.attach_to_runner()
     roles.install()
 
     def run(self: Any) -> Any:
@@ -157,7 +157,7 @@ def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]
 
     def spawn(command: str, arguments: list[str], **options: Any) -> Any:
         path = pexpect.which(command, env=options["env"])
-        # A daemon has left this process.
+        # A daemonized ansible-runner is another process.
         is_local = path and os.getpid() == owner and is_warm_for(path, options)
         if is_local and is_possible(runners[0], options["env"]) and journal.begin(_make_notes(runners[0].config)):
             return LocalPlay([path, *arguments], options, journal, events)
@@ -168,7 +168,7 @@ def install(journal: Journal, is_warm_for: Callable[[str, dict[str, Any]], bool]
 
 
 class _Overlay(types.ModuleType):
-    """A module as another one sees it, with some names of its own."""
+    """A view of a module in which some names are replaced."""
 
     def __init__(self, module: types.ModuleType, **names: Any) -> None:
         super().__init__(module.__name__)
@@ -181,13 +181,13 @@ class _Overlay(types.ModuleType):
 
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
-    """SIGTERM and SIGINT, which cancel the run, end this process at once: ``finish`` does the rest.
+    """Let SIGTERM and SIGINT, which cancel the run, end this process at once; ``finish`` completes the run.
 
-    SIGHUP is ignored, as in pexpect's child, and thus in what that starts: its client does not forward it.
+    SIGHUP is ignored, as in pexpect's child and its child processes; the client does not forward it.
     """
     module: Any = importlib.import_module("ansible.executor.task_queue_manager")
     if hasattr(module, "signal"):
-        # Since ansible-core 2.19 it would handle them.
+        # Since ansible-core 2.19, it would install handlers.
         module.signal = _Overlay(signal, signal=lambda _number, _handler: None)
     wanted = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.SIG_DFL, signal.SIGHUP: signal.SIG_IGN}
     kept = {number: signal.signal(number, handler) for number, handler in wanted.items()}
@@ -200,7 +200,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_descriptors(terminal: Terminal) -> Iterator[None]:
-    """The terminal as standard streams of the play, while ansible-runner's go on with duplicates of theirs."""
+    """Make the terminal the standard streams of the play; ansible-runner's streams use duplicates meanwhile."""
     from ansible_runner import utils
 
     streams: Any = sys.stdin, sys.stdout, sys.stderr
@@ -235,12 +235,12 @@ def _own_environment(environment: dict[str, str], directory: str) -> Iterator[No
         sys.argv = kept[2]
 
 
-# The root logger as it is in a process of Ansible; ansible-runner makes it silent.
+# The level and handlers of the root logger in a process of Ansible; ansible-runner silences it.
 _root_logger: list[Any] = []
 
 
 def remember_logging() -> None:
-    """In the parent."""
+    """Remember the settings of the root logger. Called in the parent."""
     root = logging.getLogger()
     _root_logger[:] = root.level, list(root.handlers)
 
@@ -261,7 +261,7 @@ def _own_logging() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_exit_functions() -> Iterator[Callable[[], None]]:
-    """What the play registers with atexit, executed at its end instead of that of the process."""
+    """Collect the functions that the play registers with atexit; the result runs them."""
     registered: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
     stock: Any = atexit.register, atexit.unregister
     owner = os.getpid()
@@ -293,7 +293,7 @@ def _own_exit_functions() -> Iterator[Callable[[], None]]:
 
 
 class Finisher:
-    """See ``parent.Finisher``."""
+    """Completes runs of ansible-runner; see ``parent.Finisher``."""
 
     def __init__(self) -> None:
         self.journal = Journal()
@@ -303,16 +303,16 @@ class Finisher:
 
 
 def finish(notes: Notes, status: int) -> int:
-    """End a run whose process has ended in its play, as ansible-runner ends; its exit code.
+    """Complete a run whose process ended in the middle of its play, as ansible-runner would; its exit code.
 
-    ``status``: the wait status of that process. What was being written when it ended is lost, as if it had ended a
-    moment before.
+    ``status``: the wait status of that process. Incomplete writes are lost, as if the process had ended a moment
+    before.
     """
     from ansible_runner.runner import Runner
 
     runner = Runner(types.SimpleNamespace(**vars(notes)))
     code = os.waitstatus_to_exitcode(status)
-    # Nobody else sends these to a run than who wants to cancel it.
+    # These signals are only sent to cancel a run.
     runner.canceled = -code in (signal.SIGTERM, signal.SIGINT)
     runner.rc = CANCELED if runner.canceled else _exit_code(code)
     runner.event_callback({"event": "EOF"})
@@ -321,12 +321,12 @@ def finish(notes: Notes, status: int) -> int:
         path = os.path.join(notes.artifact_dir, name)
         with open(path, "w", opener=_open_private) as file:
             file.write(str(value))
-    roles.remove(notes.made)
+    roles.remove(notes.created)
     return runner.rc or 0
 
 
 def _exit_code(code: int) -> int | None:
-    """Of a play: a process that has ended with 0 in the middle of it has lost it; none if a signal has ended it."""
+    """The exit code of an interrupted play: LOST if its process exited with 0, None if a signal killed it."""
     if code < 0:
         return None
     return code or client.LOST

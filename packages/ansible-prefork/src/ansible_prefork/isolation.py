@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""A worker for a task that uses code which may keep state.
+"""Move a task to a worker when it uses code that may keep state.
 
-Stock, each task has a process of its own, so nothing that a plugin changes there is seen by the next task. Here a task
-runs in the process of the play (see ``inline``), which is safe as long as it is ansible-core's code that runs. As soon
-as the task gets a plugin of somebody else, this process forks in the middle of the task: the fork goes on with it from
-that place, as its worker, and ends with it; the play waits for it, and unwinds. Files of plugins are imported in the
-process of the play, once.
+In stock Ansible, each task has its own process, so a later task does not see what a plugin changed there. Here a task
+runs in the process of the play (see ``inline``), which is safe as long as only ansible-core's code runs. When the task
+loads a plugin from outside ansible-core, the process forks in the middle of the task. The fork continues the task as
+its worker and ends with it; the play waits for it and unwinds. Plugin files are imported once, in the process of the
+play.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any
 
 from ansible_prefork import learned, modules, process
 
-# Collections of which these kinds of plugins are known to keep nothing in their process.
+# Collections whose plugins of these kinds are known to keep no state.
 STATELESS = ("kubernetes.core", "operator_sdk.util")
 STATELESS_KINDS = frozenset(("action", "filter", "test"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Left(BaseException):
-    """The task has gone on in a worker, which has ended with this exit code."""
+class Moved(BaseException):
+    """The task moved to a worker, which ended with this exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -43,20 +43,20 @@ class _Task:
     def __init__(self, lock: Any) -> None:
         self.lock = lock
         self.owner = os.getpid(), threading.get_ident()
-        self.left: Left | None = None
+        self.moved: Moved | None = None
 
     def is_here(self) -> bool:
         return (os.getpid(), threading.get_ident()) == self.owner
 
 
 _task: _Task | None = None
-# In a worker: how it tells that it has come to its end.
-_notice: process.Notice | None = None
+# The exit report of this process, if it is a worker.
+_report: process.ExitReport | None = None
 
 
 @contextmanager
 def task(lock: Any) -> Iterator[None]:
-    """For the time of a task in this process. ``lock``: what other threads hold while they write."""
+    """Mark that a task runs in this process. ``lock`` is the lock that other threads hold while they write."""
     global _task
     _task = _Task(lock)
     try:
@@ -65,24 +65,24 @@ def task(lock: Any) -> Iterator[None]:
         _task = None
 
 
-def has_left() -> bool:
-    """Whether a worker has done the task, so that what is still done here does not count."""
-    return _task is not None and _task.left is not None
+def has_moved() -> bool:
+    """Whether the task moved to a worker, so that its remaining steps in this process do not count."""
+    return _task is not None and _task.moved is not None
 
 
 def is_worker() -> bool:
-    """Whether this process has gone on with a task as its worker."""
-    return _notice is not None
+    """Whether this process is a worker that continues a task."""
+    return _report is not None
 
 
-def leave() -> None:
-    """Go on in a worker, if this is the process of the play and it runs a task."""
-    global _notice
-    if _task is None or _notice is not None or not _task.is_here():
+def move_to_worker() -> None:
+    """Continue in a worker, if this is the process of the play and it runs a task."""
+    global _report
+    if _task is None or _report is not None or not _task.is_here():
         return
-    if _task.left is not None:
-        raise _task.left
-    notice, play = process.Notice(), os.getpid()
+    if _task.moved is not None:
+        raise _task.moved
+    report, play = process.ExitReport(), os.getpid()
     alarm, _interval = signal.setitimer(signal.ITIMER_REAL, 0)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -90,24 +90,24 @@ def leave() -> None:
         pid = os.fork()
     if pid:
         code = _wait(pid)
-        _task.left = Left(code or int(notice.take() is None))
-        raise _task.left
+        _task.moved = Moved(code or int(report.receive() is None))
+        raise _task.moved
     process.die_with_parent(play)
-    _notice = notice
+    _report = report
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, alarm)
 
 
 def end_worker() -> None:
-    """In a worker that has done its task: end. A worker that ends by itself has not."""
-    if _notice is not None:
-        _notice.set(0)
+    """End a worker that completed its task; one that ends without this call did not complete it."""
+    if _report is not None:
+        _report.set(0)
         os._exit(0)
 
 
 def _wait(pid: int) -> int:
-    """The exit code of a worker, which does not outlive an interrupted play."""
+    """Wait for a worker; its exit code. The worker does not outlive an interrupted play."""
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except BaseException:
@@ -117,7 +117,7 @@ def _wait(pid: int) -> int:
 
 
 class _Known:
-    """Where plugins are that keep no state."""
+    """The directories of plugins that keep no state."""
 
     def __init__(self) -> None:
         import ansible
@@ -128,7 +128,7 @@ class _Known:
         self.some_kinds: tuple[str, ...] = ()
 
     def find_collections(self) -> None:
-        # What Ansible finds collections by is imported with the first of them.
+        # Ansible's finder of collections is imported with the first collection.
         with suppress(ImportError):
             import_module("ansible_collections")
         named = modules.collection_directories().values() if learned.SETTING in os.environ else ()
@@ -149,13 +149,13 @@ _known: _Known | None = None
 
 
 def find_collections() -> None:
-    """In the parent, when Ansible can find collections."""
+    """Find the collections of stateless plugins. Called in the parent, when Ansible can find collections."""
     if _known is not None:
         _known.find_collections()
 
 
 def install() -> None:
-    """Have tasks leave the play's process before they use a plugin of somebody else."""
+    """Move tasks to a worker before they use a plugin from outside ansible-core."""
     from ansible.plugins.loader import Jinja2Loader, PluginLoader
 
     global _known
@@ -166,15 +166,15 @@ def install() -> None:
     def update_object(self: Any, *arguments: Any, **named: Any) -> None:
         # The arguments of ansible-core 2.18 have no names.
         obj, _name, path, *_others = arguments or (named["obj"], named["name"], named["path"])
-        # An instance that is about to be initialised. Filters and tests are many in a file.
+        # An instance that is about to be initialized. A file has several filters or tests.
         if not isinstance(obj, type) and not isinstance(self, Jinja2Loader) and known.is_foreign(self.type, path):
-            leave()
+            move_to_worker()
         update(self, *arguments, **named)
 
     def get_with_context(self: Any, name: str, *arguments: Any, **named: Any) -> Any:
         found = get(self, name, *arguments, **named)
         if known.is_foreign(self.type, getattr(found.object, "_original_path", None)):
-            leave()
+            move_to_worker()
         return found
 
     PluginLoader._update_object = update_object

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a run notes down for the case that its process ends in the middle of its play.
+"""Notes of a run for the case that its process ends in the middle of its play.
 
-ansible-runner must end properly, however its play ends. If both are one process, the parent starts another fork, which
-reads the notes and does what ansible-runner would still have done. The notes are in memory without a name, which the
-parent keeps open and does not read.
+ansible-runner must complete a run, however the play ends. If both are one process, the parent starts another fork,
+which reads the notes and completes the run. The notes are in anonymous memory, which the parent keeps open and does not
+read.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ HEAD = 8
 
 @dataclasses.dataclass(frozen=True)
 class Notes:
-    """What it takes to end a run of ansible-runner."""
+    """The data needed to complete a run of ansible-runner."""
 
     artifact_dir: str
     ident: str
     settings: dict[str, Any]
-    # What to remove, see ``roles``.
-    made: str = ""
+    # The path to remove: see ``roles``.
+    created: str = ""
 
 
 class Journal:
-    """Of one run: made by the parent, opened by the run, read by whoever ends the run."""
+    """The journal of one run: created by the parent, written by the run, read by the process that completes it."""
 
     def __init__(self, descriptor: int = -1) -> None:
         self.descriptor = descriptor
@@ -44,11 +44,11 @@ class Journal:
         return cls(descriptor)
 
     def open(self) -> None:
-        """In the run, before it closes descriptors that are not its own."""
+        """Map the memory. Called in the run, before it closes other descriptors."""
         self._memory = mmap.mmap(self.descriptor, SIZE)
 
     def begin(self, notes: Notes) -> bool:
-        """The play begins in this process; False if it cannot be noted, so that it must not."""
+        """Record that the play begins in this process; False if that is impossible, so it must not begin."""
         data = pickle.dumps(dataclasses.astuple(notes))
         if self._memory is None or len(data) > SIZE - HEAD:
             return False
@@ -57,12 +57,12 @@ class Journal:
         return True
 
     def end(self) -> None:
-        """The play has ended, and this process ends the run itself."""
+        """Record that the play ended, and that this process completes the run itself."""
         if self._memory is not None:
             self._memory[:HEAD] = bytes(HEAD)
 
     def is_open(self) -> bool:
-        """Whether the play was going on when its process ended."""
+        """Whether the play was running when its process ended."""
         return self.descriptor >= 0 and os.pread(self.descriptor, HEAD, 0) != bytes(HEAD)
 
     def read(self) -> Notes:
@@ -70,6 +70,6 @@ class Journal:
         return Notes(*pickle.loads(os.pread(self.descriptor, size, HEAD)))
 
     def close(self) -> None:
-        """In the parent."""
+        """Close the memory. Called in the parent."""
         os.close(self.descriptor)
         self.descriptor = -1

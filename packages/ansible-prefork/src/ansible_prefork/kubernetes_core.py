@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Avoids repeated or unnecessary work of kubernetes.core's modules.
+"""Avoid repeated or unnecessary work of kubernetes.core's modules.
 
-For each object that it applies, a module looks up the versions of four libraries, two of which are rarely installed; it
-reads the kubeconfig with the YAML parser written in Python; and a server-side apply starts with a GET whose result only
-a client-side apply uses.
+For each object that it applies, a module reads the versions of four libraries, two of which are rarely installed. It
+parses the kubeconfig with the YAML parser written in Python. A server-side apply starts with a GET whose result only a
+client-side apply uses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 UTILS = "ansible_collections.kubernetes.core.plugins.module_utils"
-# Digests of the `k8s_apply` that are known not to look at what they have read, of kubernetes.core 5.4 to 6.6.
+# Digests of each `k8s_apply` that is known to ignore the result of the GET: kubernetes.core 5.4 to 6.6.
 KNOWN_APPLY = frozenset(("47c2eafe61b7c8f9",))
 
 
@@ -27,14 +27,14 @@ def install() -> None:
 
 
 def _replace(name: str, stock: Any, wanted: Any) -> None:
-    """Replace it wherever kubernetes.core has imported it by name."""
+    """Replace a function wherever kubernetes.core imported it by name."""
     for module in [item for key, item in sys.modules.items() if key.startswith(f"{UTILS}.")]:
         if vars(module).get(name) is stock:
             setattr(module, name, wanted)
 
 
 def _gather_versions_once(module: Any) -> None:
-    """A warm interpreter is replaced when an installed version changes."""
+    """Read the versions once; a warm interpreter is replaced when an installed version changes."""
     stock = getattr(module, "gather_versions", None)
     if stock is not None:
         versions = stock()
@@ -42,7 +42,7 @@ def _gather_versions_once(module: Any) -> None:
 
 
 class _FasterYaml:
-    """The module yaml, with a safe_load by libyaml: the same results and errors."""
+    """The module yaml with a safe_load that uses libyaml, with the same results and errors."""
 
     def __init__(self, stock: Any) -> None:
         self._stock = stock

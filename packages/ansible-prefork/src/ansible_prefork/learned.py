@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The collections that runs use, which a parent learns, and imports beforehand when it renews itself.
+"""The collections that runs use: a parent learns their names, and imports them when it renews itself.
 
-A run notes the names of the collections that it has used and that are not warm yet, and nothing else. PREFORK_PRELOAD
-takes the place of this: then nothing is learned.
+A run records the names of the collections that it used and that are not warm yet, and nothing else. With
+PREFORK_PRELOAD, nothing is learned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILE = "collections"
 MAXIMUM = 30
 NAME = re.compile(r"[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*")
 PACKAGE = "ansible_collections."
-# Part of ansible-core, whatever its version.
+# Parts of any version of ansible-core.
 OWN = frozenset(("ansible.builtin", "ansible.legacy", "ansible._protomatter"))
 
 _path: Path | None = None
@@ -27,7 +27,7 @@ _known: tuple[str, ...] = ()
 
 
 def read(directory: Path) -> None:
-    """In a parent: take what earlier runs have noted. ``directory``: its own, or that of its modules' parent."""
+    """Read the names that earlier runs recorded. ``directory``: that of this parent, or of its modules' parent."""
     global _path, _known
     if SETTING in os.environ:
         return
@@ -37,19 +37,19 @@ def read(directory: Path) -> None:
 
 
 def names() -> list[str]:
-    """The collections to have warm: those that PREFORK_PRELOAD names, or else those that were learned."""
+    """The collections to keep warm: those that PREFORK_PRELOAD names, or else the learned ones."""
     if SETTING in os.environ:
         return [name for name in os.environ[SETTING].replace(",", " ").split() if name.count(".") == 1]
     return list(_known)
 
 
 def has_more() -> bool:
-    """In a parent: whether there is more to have warm."""
+    """Whether runs recorded further collections since the parent started."""
     return _path is not None and _read(_path) != _known
 
 
 def note() -> None:
-    """In a run, at its end."""
+    """Record the collections that this run used. Called at its end."""
     if _path is None:
         return
     used = {name.removeprefix(PACKAGE) for name in sys.modules if name.startswith(PACKAGE) and name.count(".") == 2}

@@ -13,7 +13,7 @@ Limits = dict[int, tuple[int, int]]
 
 
 def read(pid: int) -> Limits:
-    """The limits of a process of this user, soft and hard; unreadable ones are omitted."""
+    """The soft and hard limits of a process of this user, except unreadable ones."""
     found = {}
     for number in NUMBERS:
         with contextlib.suppress(OSError):
@@ -22,7 +22,7 @@ def read(pid: int) -> Limits:
 
 
 def apply(limits: Limits) -> None:
-    """Set them in this process, as far as permitted: raising a hard limit needs a privilege."""
+    """Set the limits of this process as far as permitted: raising a hard limit needs a privilege."""
     for number, wanted in limits.items():
         if resource.getrlimit(number) != wanted:
             with contextlib.suppress(OSError, ValueError):
@@ -30,10 +30,10 @@ def apply(limits: Limits) -> None:
 
 
 def apply_memory_limit(mib: int) -> None:
-    """Limit this process and its children to this many MiB of data each; 0 for no limit. A lower limit stays.
+    """Limit the data of this process and of each child process in MiB; 0 for no limit. A lower limit stays.
 
     Data is private writable memory: RLIMIT_DATA. Address space, RLIMIT_AS, also counts the
-    64 MiB that the allocator sets aside for each thread, and files that are mapped.
+    64 MiB that the allocator reserves for each thread, and mapped files.
     """
     if not mib:
         return

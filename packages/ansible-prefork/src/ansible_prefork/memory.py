@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory is left for runs: what the control group of this process may have, and what it has."""
+"""The memory that is left for runs: the limit of this process's control group, and its usage."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from pathlib import Path
 from ansible_prefork import client
 
 MIB = 1024 * 1024
-# What runs may take between two looks, and what the kernel counts late.
+# The memory that runs may take between two checks, and that the kernel counts late.
 RESERVE = 64 * MIB
-# Instead of the group of this process, a directory with its files: for tests.
+# A directory that replaces the control group of this process, for tests.
 GROUP = b"PREFORK_CGROUP"
 _SYSTEM = Path("/sys/fs/cgroup")
-# Files of the limit and of what is in use, and the start of the names of what the kernel gives back when it is short.
+# Files with the limit and the usage, and the prefix of the entries for reclaimable memory, in each cgroup version.
 _VERSIONS = (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
-# The first version has no word for "none", only a number that no machine reaches.
+# Version 1 has no word for "none", only a number that no machine reaches.
 _NO_LIMIT = 1 << 60
 
 
-class Room:
-    """The memory that is left to the runs of a parent. ``worst``: what one run may take, 0 if that has no limit."""
+class MemoryBudget:
+    """The memory that is left for the runs of a parent. ``run_limit``: the limit of one run, 0 if it has none."""
 
     def __init__(self, environment: dict[bytes, bytes]) -> None:
-        self.worst = client.get_limit(environment, client.RUN_MEMORY) * MIB
+        self.run_limit = client.get_limit(environment, client.RUN_MEMORY) * MIB
         chosen = environment.get(GROUP, b"").decode()
         self._group = min(_limited([Path(chosen)] if chosen else _own_groups()), default=None)
 
     @property
     def is_bounded(self) -> bool:
-        return self._group is not None and self.worst > 0
+        return self._group is not None and self.run_limit > 0
 
     def lacks(self, wanted: int) -> bool:
-        """Whether less than this is left. What is cached of files counts as left, and is only looked up if need be."""
+        """Whether less than ``wanted`` bytes are left. Cached files count as left; they are read only if needed."""
         if self._group is None:
             return False
         limit, group, (_limit, usage, prefix) = self._group
@@ -45,13 +45,13 @@ class Room:
         return False
 
     def describe(self) -> str:
-        """What a message says of it."""
+        """A description for messages."""
         limit = self._group[0] // MIB if self._group else 0
-        return f"the limit is {limit} MiB, and a run may take {self.worst // MIB} MiB"
+        return f"the limit is {limit} MiB, and a run may take {self.run_limit // MIB} MiB"
 
 
 def _limited(groups: Iterable[Path]) -> Iterator[tuple[int, Path, tuple[str, str, str]]]:
-    """Those of the groups that have a limit: the limit, the directory, and the names of its files."""
+    """The groups that have a limit: the limit, the directory, and the names of its files."""
     for group in groups:
         for names in _VERSIONS:
             with contextlib.suppress(OSError, ValueError):
@@ -61,7 +61,7 @@ def _limited(groups: Iterable[Path]) -> Iterator[tuple[int, Path, tuple[str, str
 
 
 def _own_groups() -> Iterator[Path]:
-    """The group of this process and those that it is in; in a container, the uppermost is the container's."""
+    """The group of this process and its ancestors; in a container, the topmost is the container's."""
     for line in _own_paths():
         _number, controllers, path = line.split(":", 2)
         if controllers in ("", "memory"):

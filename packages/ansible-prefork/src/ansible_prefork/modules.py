@@ -1,11 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs stock modules without a new interpreter: a fork of a warm one executes their AnsiballZ payload.
+"""Run stock modules without a new interpreter: a fork of a warm one executes their AnsiballZ payload.
 
-The warm interpreter is a parent of its own (program ``module``): it has imported what modules import, and nothing of
-the controller, so a module finds in it what it finds in a new interpreter. The play's side takes the place of
-subprocess.Popen for the connection plugin ``local``, and only for a pipelined payload for this very interpreter;
-everything else is a stock process.
+The warm interpreter is a separate parent (program ``module``). It has imported what modules import, and nothing of the
+controller, so a module finds the same as in a new interpreter. In the play, subprocess.Popen is replaced for the
+connection plugin ``local``, and only for a pipelined payload for this interpreter; everything else is a stock process.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ansible_prefork import client, discovery, fallbacks, kubernetes_core, learn
 
 NAME = "module"
 PAYLOAD_MARK = b"_ANSIBALLZ_WRAPPER = True"
-# How arguments and results of modules are written, since ansible-core 2.19.
+# The serialization profiles for arguments and results of modules, since ansible-core 2.19.
 PROFILES = tuple(
     f"ansible.module_utils._internal._json._profiles._module_{name}"
     for name in ("legacy_c2m", "legacy_m2c", "modern_c2m", "modern_m2c")
@@ -55,12 +54,12 @@ IMPORTS = (
 
 
 class ModuleProgram:
-    """Executes the payload that it gets on stdin."""
+    """Executes the payload on stdin."""
 
     name = NAME
     helper: int | None = None
     # A module may exit by os._exit.
-    tells_end = False
+    reports_end = False
     finisher: Any = None
 
     def warm(self, directory: Path) -> list[Path]:
@@ -77,7 +76,7 @@ class ModuleProgram:
         return [Path(sys.executable), Path(__file__).parent, *collection_directories().values(), *installed_versions()]
 
     def run(self, wanted: request.Request) -> int:
-        """The exit code of the payload, as of ``python <payload``."""
+        """Execute the payload as ``python <payload`` does; its exit code."""
         discovery.use_kubeconfig()
         code = sys.stdin.buffer.read()
         sys.executable = wanted.argv[0]
@@ -88,7 +87,7 @@ class ModuleProgram:
         try:
             exec(compile(code, "<stdin>", "exec"), main.__dict__)
         except Exception as problem:
-            # Without this function's frame: the traceback may become part of the task's result.
+            # Omit this function's frame, because the traceback may become part of the task's result.
             trace = problem.__traceback__ and problem.__traceback__.tb_next
             traceback.print_exception(type(problem), problem, trace)
             return 1
@@ -97,14 +96,14 @@ class ModuleProgram:
         return 0
 
     def close(self) -> None:
-        """Nothing is kept beside the parent."""
+        """Do nothing: the parent has no helper."""
 
-    def notice_end(self, pid: int) -> None:
-        """It has no children except runs."""
+    def on_child_exit(self, pid: int) -> None:
+        """Do nothing: the parent has no children except runs."""
 
 
 class _PayloadFinder:
-    """Finds in the payload's archive what the preloaded packages do not have on disk, such as redirected names."""
+    """Finds modules in the payload's archive that the preloaded packages lack on disk, such as redirected names."""
 
     @classmethod
     def find_spec(cls, name: str, path: Any = None, _target: Any = None) -> Any:
@@ -119,7 +118,7 @@ class _PayloadFinder:
 
 
 def installed_versions() -> list[Path]:
-    """Where pip keeps what it knows of the libraries that are warm: replaced with each version."""
+    """The directories with the metadata of the warm libraries, which change with each version."""
     found = []
     for name in ("ansible-core", "ansible-runner", "kubernetes"):
         with contextlib.suppress(Exception):
@@ -148,12 +147,12 @@ def add_collections_to_path() -> None:
 
 
 def collection_directories() -> dict[str, Path]:
-    """Where the preloaded collections are that there are, by name."""
+    """The directories of the installed preloaded collections, by name."""
     return find_collections(learned.names())
 
 
 def find_collections(names: Iterable[str]) -> dict[str, Path]:
-    """Where these collections are, of those that there are, by name."""
+    """The directories of the installed ones of these collections, by name."""
     found = {}
     for name in names:
         for root in getattr(sys.modules.get("ansible_collections"), "__path__", ()):
@@ -175,13 +174,13 @@ def import_module_utils(collection: str, directory: Path) -> None:
 
 @functools.cache
 def is_own_interpreter(path: str) -> bool:
-    """Whether that program is this interpreter, by another of its names, and has the same packages."""
+    """Whether a program is this interpreter, possibly by another name, and has the same packages."""
     same = (os.path.realpath(path), _virtual_environment(path))
     return os.path.isabs(path) and same == (os.path.realpath(sys.executable), _virtual_environment(sys.executable))
 
 
 def _virtual_environment(program: str) -> str | None:
-    """The virtual environment that an interpreter by that name is of."""
+    """The virtual environment of an interpreter, by the path of the program; None if there is none."""
     directory = os.path.dirname(program)
     for place in (directory, os.path.dirname(directory)):
         if os.path.exists(os.path.join(place, "pyvenv.cfg")):
@@ -190,7 +189,7 @@ def _virtual_environment(program: str) -> str | None:
 
 
 def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
-    """Of a command that pipes a payload into this interpreter: its path, and the variables; None for other commands.
+    """Parse a command that pipes a payload into this interpreter: its path and the variables; None for other commands.
 
     The commands are those of ansible-core's shell plugins: ``/bin/sh -c 'NAME=value python && sleep 0'``.
     """
@@ -209,7 +208,7 @@ def parse_command(command: Any) -> tuple[str, dict[bytes, bytes]] | None:
 
 
 def explain_cold(command: Any) -> str:
-    """Why a command that runs a module cannot be a fork of the warm interpreter; empty for other commands."""
+    """The reason why a module's command cannot be a fork of the warm interpreter; empty for other commands."""
     text = os.fsdecode(command)
     if re.search(r"/python[\d.]* \S*/AnsiballZ_", text):
         return "it is not pipelined (ANSIBLE_PIPELINING, become, async)"
@@ -223,7 +222,7 @@ def is_off() -> bool:
 
 
 def shell_directory(inherited: bytes | None) -> bytes:
-    """What a shell that is started here sets PWD to: what it has inherited, if that is the working directory."""
+    """The PWD that a shell started here sets: the inherited one, if it is the working directory."""
     try:
         if inherited and inherited.startswith(b"/") and os.path.samefile(inherited, b"."):
             return inherited
@@ -233,7 +232,7 @@ def shell_directory(inherited: bytes | None) -> bytes:
 
 
 def end_in_shell(status: int) -> tuple[int, bytes]:
-    """The exit code of a shell whose last command ended with that wait status, and what the shell says of it."""
+    """The exit code of a shell whose last command ended with ``status``, and the message of the shell."""
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return code, b""
@@ -247,7 +246,7 @@ def _open_memory(name: str) -> BinaryIO:
     return open(os.memfd_create(name), "w+b", buffering=0)
 
 
-# A module whose task has timed out continues, as with stock; it ends with the play at the latest.
+# A module whose task timed out continues, as in stock Ansible; it ends with the play at the latest.
 _open_connections: list[Any] = []
 
 
@@ -282,14 +281,14 @@ class WarmPopen:
                 return self._communicate_stock(data, pid)
             if status is None:
                 self.returncode = client.LOST
-                return b"", b"prefork: the interpreter that had this module warm is gone\n"
+                return b"", b"prefork: the interpreter of this module ended\n"
             out.seek(0)
             err.seek(0)
             self.returncode, message = end_in_shell(status)
             return out.read(), err.read() + message
 
     def _begin(self, connection: Any, actual: list[int]) -> int | str:
-        """Start the module: the process id of its process, or why there is none."""
+        """Start the module; its process id, or the reason why there is none."""
         environment = {**os.environb, **self.variables}
         environment[b"PWD"] = shell_directory(environment.get(b"PWD"))
         directory = os.fsencode(self.stock[1].get("cwd") or os.getcwd())
@@ -307,7 +306,7 @@ class WarmPopen:
 
 
 class _Subprocess:
-    """The module subprocess as the connection plugin sees it: with a Popen that chooses."""
+    """A view of the module subprocess for the connection plugin, with a Popen that chooses."""
 
     def __init__(self, base: bytes) -> None:
         self.base = base
@@ -315,7 +314,7 @@ class _Subprocess:
     def __getattr__(self, name: str) -> Any:
         return getattr(subprocess, name)
 
-    def Popen(self, command: Any, **options: Any) -> Any:  # noqa: N802 the name of what it stands for
+    def Popen(self, command: Any, **options: Any) -> Any:  # noqa: N802 the name in the replaced module
         is_piped = all(options.get(name) == subprocess.PIPE for name in ("stdin", "stdout", "stderr"))
         if not is_piped or not options.get("shell"):
             return subprocess.Popen(command, **options)
@@ -332,7 +331,7 @@ class _Subprocess:
 
 
 def install(path: Path) -> None:
-    """Let the connection plugin ``local`` run payloads by the warm interpreter that listens at ``path``."""
+    """Make the connection plugin ``local`` run payloads in the warm interpreter that listens at ``path``."""
     from ansible.plugins.connection import local
 
     local.subprocess = _Subprocess(os.fsencode(path).removesuffix(b".sock"))

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled client, which starts in a tenth of the time of an interpreter. It is there if somebody has compiled it.
+"""Compile and find the compiled client, which starts in a tenth of the time of an interpreter.
 
-``client.c`` is part of the package, and no compiler is needed: without the compiled client, the one in Python does all.
+``client.c`` is part of the package. The compiled client is optional: without it, the client in Python does everything.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 NAME = "ansible-prefork-client"
-# The folder of the clients in Python, beside the compiled ones, which execute them for whatever is not usual.
+# The directory of the clients in Python, beside the compiled ones, which execute them in all unusual cases.
 PYTHON = ".python"
-# By this the clients know each other on PATH.
+# The mark by which clients recognize each other on PATH.
 MARK = b"\n# A client of ansible_prefork.client\n"
 OPTIONS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-static", "-s")
 SOURCES = (Path(__file__).with_name("client.c"), Path(__file__).with_name("client.py"))
@@ -24,21 +24,21 @@ SECONDS = 10
 
 
 class CompileError(Exception):
-    """The client cannot be compiled; the text says why."""
+    """The client cannot be compiled; the text has the reason."""
 
 
 def digest() -> str:
-    """What a compiled client is made of: it is only used with the client in Python whose constants it repeats."""
+    """The digest of both sources: a compiled client is only used with the client in Python of the same version."""
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in SOURCES)).hexdigest()[:16]
 
 
 def default_target() -> Path:
-    """Beside the interpreter, and so in the virtual environment that has this package."""
+    """The path of the compiled client: beside the interpreter, and so in the virtual environment of this package."""
     return Path(sys.executable).parent / NAME
 
 
 def compile_client(target: Path | None, compiler: str) -> Path:
-    """Compile the client; the file that it is in."""
+    """Compile the client; the path of the file."""
     target = target or default_target()
     command = [compiler, *OPTIONS, f'-DDIGEST="{digest()}"', "-o", str(target), str(SOURCES[0])]
     try:
@@ -51,7 +51,7 @@ def compile_client(target: Path | None, compiler: str) -> Path:
 
 
 def find() -> bytes | None:
-    """The compiled client beside the interpreter; None if there is none of this version."""
+    """The content of the compiled client beside the interpreter; None if there is none of this version."""
     path = default_target()
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run([path], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=SECONDS)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The resident parent: warm once, then one fork per run, and the run's wait status back to its client.
+"""The resident parent: it warms up once, forks for each run, and sends the run's wait status to the client.
 
-It never reads a request: the fork does, so no environment, argument or path of a run is ever in the parent. It keeps
-for each run the process id and the connection, nothing else.
+It never reads a request. The fork does, so no environment, argument or path of a run is ever in the parent. For each
+run, it keeps only the process id and the connection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from ansible_prefork import client, immortal, learned, memory, process, records, request
+from ansible_prefork import client, immortal_objects, learned, memory, process, records, request
 from ansible_prefork.journal import Journal, Notes
 from ansible_prefork.watch import Watch
 
@@ -34,48 +34,48 @@ DEFAULT_IDLE_SECONDS = 3600
 CHECK_SECONDS = 2.0
 PATIENCE_SECONDS = 15.0
 REST_SECONDS = 0.1
-# How often the memory is measured while several runs share it, or while clients wait for it.
-LOOK_SECONDS = 0.05
+# The interval of memory checks while several runs share the memory, or clients wait for it.
+MEMORY_CHECK_SECONDS = 0.05
 FORWARDED = frozenset(getattr(signal, name) for name in client.FORWARDED)
 STATE_VARIABLE = "_PREFORK_STATE"
 
 
 class UnsupportedError(Exception):
-    """Runs must use the stock program; the text says why."""
+    """Runs must use the stock program; the text has the reason."""
 
 
 class Finisher(Protocol):
-    """Does what is left to do when the process of a run has ended too early."""
+    """Completes a run whose process ended too early."""
 
-    # In a run: where it notes down what that will be.
+    # The journal in which a run records the data for this.
     journal: Journal
 
     def finish(self, notes: Notes, status: int) -> int:
-        """In another fork; the exit code of the run, whose process has ended with that wait status."""
+        """Complete a run whose process ended with the wait status ``status``; its exit code. Called in another fork."""
 
 
 class Program(Protocol):
     """A program that a parent keeps warm."""
 
     name: str
-    # The process id of the program's helper beside the parent; a parent that replaces itself passes it on.
+    # The process id of the program's helper process; a parent that replaces itself passes it on.
     helper: int | None
-    # Whether a run that ends with 0 and has not told so beforehand was ended by something that it executed.
-    tells_end: bool
-    # What ends a run whose process has ended too early, if runs need that.
+    # Whether exit code 0 without a prior exit report means that code of the run ended the process.
+    reports_end: bool
+    # Completes runs whose process ended too early, if runs need that.
     finisher: Finisher | None
 
     def warm(self, directory: Path) -> list[Path]:
-        """Import and prepare, with a directory of one's own; the files whose change makes this stale."""
+        """Import and prepare, with a private directory; the paths whose change makes the parent stale."""
 
     def run(self, wanted: request.Request) -> int:
-        """Be that run, in a fork that already has its files, environment and working directory; its exit code."""
+        """Execute a run in a fork that already has its files, environment and working directory; its exit code."""
 
     def close(self) -> None:
-        """Stop the program's helper beside the parent."""
+        """Stop the program's helper process."""
 
-    def notice_end(self, pid: int) -> None:
-        """Called when a child of the parent that is not a run has ended."""
+    def on_child_exit(self, pid: int) -> None:
+        """Handle the end of a child of the parent that is not a run."""
 
 
 @dataclasses.dataclass
@@ -111,7 +111,7 @@ class Parent:
         self.idle = idle
         self.patience = patience
         self.runs: dict[int, socket.socket] = {}
-        self.notices: dict[int, process.Notice] = {}
+        self.reports: dict[int, process.ExitReport] = {}
         self.journals: dict[int, Journal] = {}
         self.hangups = select.epoll()
         self.started = 0
@@ -127,19 +127,19 @@ class Parent:
         self.own = directory / f"{program.name}-{key}.d"
         self.followed = _open_pid(follow) if follow else None
         self.environment = dict(os.environb)
-        self.room = memory.Room(self.environment)
-        self.looked = 0.0
+        self.budget = memory.MemoryBudget(self.environment)
+        self.memory_checked = 0.0
         self.is_holding = False
-        self.has_said_so = False
-        # Runs that stand still until there is memory, in the order in which they were started.
+        self.has_logged_shortage = False
+        # Runs that are stopped until there is memory, in the order in which they were started.
         self.stopped: list[int] = []
 
     def serve(self) -> int:
-        """Run until there is nothing left to serve; return the exit code."""
+        """Run until there is nothing left to serve; the exit code."""
         try:
             state = self._take_over() or self._start()
         except OSError as problem:
-            return self._leave_word(str(problem))
+            return self._write_refusal(str(problem))
         if state is None:
             return 0
         self._mark_warming()
@@ -161,19 +161,19 @@ class Parent:
             return self._refuse(f"the warm-up failed: {problem}")
         self._record()
         gc.collect()
-        immortal.make_all()
+        immortal_objects.make_all()
         gc.freeze()
         process.use_huge_pages()
         self._loop()
         return 0
 
     def _record(self) -> None:
-        """Leave word of what is warm, for ``status``; only that the runs are counted is done for each."""
+        """Write the record for ``status``. Later, each run only updates its count."""
         self.record = records.Record(self.base)
         self.record.write(self.program.name)
 
     def has_lost_followed(self) -> bool:
-        """Whether the process that this one follows has ended."""
+        """Whether the process that this one follows ended."""
         return self.followed is not None and bool(select.select([self.followed], [], [], 0)[0])
 
     def _take_over(self) -> State | None:
@@ -191,7 +191,7 @@ class Parent:
         if not _take_lock(lock, self.patience, Path(f"{self.base}.sock")):
             os.close(lock)
             return None
-        self._take_back_word()
+        self._remove_refusal()
         self._mark_warming()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         # Bound under a temporary name and renamed: a client finds either no parent or a listening one.
@@ -207,44 +207,44 @@ class Parent:
         return State(listener.detach(), lock)
 
     def _mark_warming(self) -> None:
-        """Tell the clients that this parent is warming up, not stuck; the mark is valid for as long as they wait."""
+        """Mark that this parent is warming up, not stuck; the mark is valid for as long as clients wait."""
         with contextlib.suppress(OSError):
             Path(f"{self.base}.warm").touch(0o600)
 
-    def _take_back_word(self) -> None:
-        """Clients that found this parent silent have left word: it is not, and the next time is said again."""
+    def _remove_refusal(self) -> None:
+        """Remove the record of clients that this parent is silent, so that the next silence is reported again."""
         with contextlib.suppress(OSError):
             os.unlink(f"{self.base}.stock")
             os.unlink(f"{self.base}.stock.said")
 
     def _refuse(self, reason: str) -> int:
-        """Leave word for the clients, answer those that wait, let the runs end, and end."""
-        code = self._leave_word(reason)
+        """Record a refusal, reject the waiting clients, let the runs end, and end."""
+        code = self._write_refusal(reason)
         self._resume(self.stopped)
         Path(f"{self.base}.sock").unlink(missing_ok=True)
         Path(f"{self.base}.warm").unlink(missing_ok=True)
-        self._send_away(reason)
+        self._reject(reason)
         while self.runs:
             self._reap()
             time.sleep(0.02)
         self.program.close()
         return code
 
-    def _leave_word(self, reason: str) -> int:
+    def _write_refusal(self, reason: str) -> int:
         print(f"prefork: {reason}: {self.program.name} runs stock", file=sys.stderr, flush=True)
         with contextlib.suppress(OSError):
             Path(f"{self.base}.stock").write_text(reason)
         return 3
 
-    def _send_away(self, reason: str) -> None:
-        """Answer the clients that wait to be accepted: they must run the stock program."""
+    def _reject(self, reason: str) -> None:
+        """Reject the clients that wait to be accepted: they must run the stock program."""
         self.listener.setblocking(False)
         while True:
             try:
                 connection, _address = self.listener.accept()
             except OSError:
                 return
-            _send_away(connection, reason)
+            _reject(connection, reason)
 
     def _prepare_loop(self) -> None:
         signals, wakeup = socket.socketpair()
@@ -271,10 +271,12 @@ class Parent:
         wait = min(30.0, self.idle + 0.1)
         self._reap()
         while not self._is_done():
-            for key, _events in self.selector.select(timeout=LOOK_SECONDS if self._minds_memory() else wait):
+            for key, _events in self.selector.select(
+                timeout=MEMORY_CHECK_SECONDS if self._needs_memory_checks() else wait
+            ):
                 key.data()
             self._reap()
-            self._mind_memory()
+            self._balance_memory()
             if self._is_due():
                 self._replace()
         self._end()
@@ -291,7 +293,7 @@ class Parent:
         return self.started >= self.maximum or self.watch.has_changed()
 
     def _is_due(self) -> bool:
-        """Whether it is stale; called after each event, so it only checks the files from time to time."""
+        """Whether the parent is stale. Called after each event, so it checks the files only from time to time."""
         if learned.has_more():
             return True
         now = time.monotonic()
@@ -301,14 +303,14 @@ class Parent:
         return self._is_stale()
 
     def _accept(self) -> None:
-        # Clients that wait when this parent must end are sent away, instead of starting runs only to kill them.
+        # When this parent must end, waiting clients are rejected instead of starting runs only to kill them.
         if self.quit:
             return
         if self._is_short():
             self._hold()
             return
-        # A change made before this run was asked for must be seen by it: look before the fork, then let the successor
-        # take the connection, which waits in the listener's queue.
+        # A run must see any change made before its request: check before the fork, then let the successor accept the
+        # connection, which waits in the listener's queue.
         is_stale = self._is_stale()
         if is_stale:
             self._replace()
@@ -317,16 +319,16 @@ class Parent:
         except (BlockingIOError, ConnectionAbortedError):
             return
         except OSError as problem:
-            self._accept_by_spare(f"the parent cannot take a run: {problem.strerror}")
+            self._reject_with_spare(f"the parent cannot take a run: {problem.strerror}")
             return
-        self._take_back_word()
+        self._remove_refusal()
         if is_stale:
-            _send_away(connection, "the parent cannot renew itself")
+            _reject(connection, "the parent cannot renew itself")
         elif not _is_gone(connection):
             self._start_run(connection)
 
     def _hold(self) -> None:
-        """Let clients wait in the listener's queue: in their order, whatever becomes of this parent, and of them."""
+        """Let clients wait in the listener's queue, in their order, even if this parent or a client ends."""
         self.selector.unregister(self.listener)
         self.is_holding = True
         self._mark_warming()
@@ -334,35 +336,35 @@ class Parent:
 
     def _note_shortage(self) -> None:
         self.record.count_wait()
-        if not self.has_said_so:
-            self.has_said_so = True
-            text = f"runs wait for others to end, because memory is short: {self.room.describe()}"
+        if not self.has_logged_shortage:
+            self.has_logged_shortage = True
+            text = f"runs wait for other runs to end, because memory is short: {self.budget.describe()}"
             client.log(os.fsencode(self.base.parent), text, self.environment)
 
     def _is_short(self) -> bool:
-        """Whether there is no memory for another run; one is always allowed."""
-        if not self.runs or not self.room.is_bounded:
+        """Whether there is no memory for another run; one run is always allowed."""
+        if not self.runs or not self.budget.is_bounded:
             return False
-        return bool(self.stopped) or self.room.lacks(self.room.worst + memory.RESERVE)
+        return bool(self.stopped) or self.budget.lacks(self.budget.run_limit + memory.RESERVE)
 
-    def _minds_memory(self) -> bool:
-        return self.is_holding or bool(self.stopped) or (self.room.is_bounded and len(self.runs) > 1)
+    def _needs_memory_checks(self) -> bool:
+        return self.is_holding or bool(self.stopped) or (self.budget.is_bounded and len(self.runs) > 1)
 
-    def _mind_memory(self) -> None:
-        """Keep what one run may take free: for the oldest, so that it ends and leaves its memory to the next.
+    def _balance_memory(self) -> None:
+        """Keep the memory of one run free for the oldest, so that it ends and frees its memory for the next.
 
-        Runs that were started together may grow together. Then only the oldest continues, and the others stand still.
+        Runs that started together may grow together. Then only the oldest continues, and the others are stopped.
         """
         now = time.monotonic()
-        if not self._minds_memory() or now - self.looked < LOOK_SECONDS:
+        if not self._needs_memory_checks() or now - self.memory_checked < MEMORY_CHECK_SECONDS:
             return
-        self.looked = now
+        self.memory_checked = now
         runs = list(self.runs)
         self.stopped = [pid for pid in runs if pid in self.stopped]
         self._resume([pid for pid in runs[:1] if pid in self.stopped])
-        if len(runs) > 1 and self.room.lacks(self.room.worst):
+        if len(runs) > 1 and self.budget.lacks(self.budget.run_limit):
             self._stop([pid for pid in runs[1:] if pid not in self.stopped])
-        elif not runs or not self.room.lacks(self.room.worst + memory.RESERVE):
+        elif not runs or not self.budget.lacks(self.budget.run_limit + memory.RESERVE):
             if self.stopped:
                 self._resume(self.stopped[:1])
             elif self.is_holding:
@@ -390,8 +392,8 @@ class Parent:
             _kill(-pid, signal.SIGCONT)
             _kill(pid, signal.SIGCONT)
 
-    def _accept_by_spare(self, reason: str) -> None:
-        """Send a client away although no descriptor is free: it would wait, and the loop turn for nothing."""
+    def _reject_with_spare(self, reason: str) -> None:
+        """Reject a client although no descriptor is free; otherwise it would wait and the loop would spin."""
         with contextlib.suppress(OSError):
             os.close(self.spare)
         try:
@@ -399,7 +401,7 @@ class Parent:
         except OSError:
             time.sleep(REST_SECONDS)
         else:
-            _send_away(connection, reason)
+            _reject(connection, reason)
         with contextlib.suppress(OSError):
             self.spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
@@ -414,7 +416,7 @@ class Parent:
         parent = os.getpid()
         try:
             self._watch_client(connection)
-            notice = process.Notice()
+            report = process.ExitReport()
             journal = Journal.make() if self.program.finisher else None
             pid = os.fork()
         except OSError as problem:
@@ -422,19 +424,19 @@ class Parent:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             with contextlib.suppress(OSError):
                 self.hangups.unregister(connection)
-            _send_away(connection, f"the parent cannot fork: {problem.strerror}")
+            _reject(connection, f"the parent cannot fork: {problem.strerror}")
             return
         if pid == 0:
-            self._be_run(connection, mask, parent, notice, journal)
+            self._become_run(connection, mask, parent, report, journal)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         self.runs[pid] = connection
-        self.notices[pid] = notice
+        self.reports[pid] = report
         if journal is not None:
             self.journals[pid] = journal
         _send(connection, b"P" + pid.to_bytes(4, "little"))
 
     def _watch_client(self, connection: socket.socket) -> None:
-        # The fork reads the request from the same socket: only the client's end of it is of interest here.
+        # The fork reads the request from the same socket, so only watch for a hangup of the client.
         self.hangups.register(connection, select.EPOLLHUP | select.EPOLLRDHUP)
 
     def _notice_hangups(self) -> None:
@@ -447,15 +449,15 @@ class Parent:
                 _kill(-pid, signal.SIGKILL)
                 _kill(pid, signal.SIGKILL)
 
-    def _be_run(
+    def _become_run(
         self,
         connection: socket.socket,
         mask: set[int | signal.Signals],
         parent: int,
-        notice: process.Notice,
+        report: process.ExitReport,
         journal: Journal | None,
     ) -> NoReturn:
-        """The fork: read the request, become that process, run it, and never return."""
+        """Turn the fork into the run: read the request, execute it, and never return."""
         try:
             process.die_with_parent(parent)
             wanted = request.receive(connection)
@@ -473,10 +475,10 @@ class Parent:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             return self.program.run(wanted)
 
-        process.end_with(run, notice.give)
+        process.end_with(run, report.send)
 
     def _reap(self) -> None:
-        self._take_notices()
+        self._receive_reports()
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -486,21 +488,21 @@ class Parent:
                 return
             connection = self.runs.pop(pid, None)
             if connection is None:
-                self.program.notice_end(pid)
+                self.program.on_child_exit(pid)
             else:
-                notice = self.notices.pop(pid, None)
-                is_early = status == 0 and self.program.tells_end and notice is not None and notice.take() is None
+                report = self.reports.pop(pid, None)
+                is_early = status == 0 and self.program.reports_end and report is not None and report.receive() is None
                 if not self._finish(pid, connection, status):
                     self._answer(connection, client.LOST << 8 if is_early else status)
                 self._close_journal(pid)
 
     def _finish(self, pid: int, connection: socket.socket, status: int) -> bool:
-        """Start the fork that ends a run in the place of its process, if there is something left to do."""
+        """Start the fork that completes a run in place of its process, if the run is incomplete."""
         journal, finisher = self.journals.get(pid), self.program.finisher
         if not journal or not finisher or connection.fileno() < 0 or not journal.is_open():
             return False
         parent = os.getpid()
-        notice = process.Notice()
+        report = process.ExitReport()
         try:
             fork = os.fork()
         except OSError as problem:
@@ -508,9 +510,9 @@ class Parent:
             return False
         if fork == 0:
             process.die_with_parent(parent)
-            _be_finisher(finisher, journal, status, notice)
+            _become_finisher(finisher, journal, status, report)
         self.runs[fork] = connection
-        self.notices[fork] = notice
+        self.reports[fork] = report
         return True
 
     def _close_journal(self, pid: int) -> None:
@@ -518,12 +520,12 @@ class Parent:
         if journal is not None:
             journal.close()
 
-    def _take_notices(self) -> None:
-        """Answer the clients of runs that have practically ended."""
-        for pid, notice in list(self.notices.items()):
-            code = notice.take()
+    def _receive_reports(self) -> None:
+        """Answer the clients of runs that reported their exit code."""
+        for pid, report in list(self.reports.items()):
+            code = report.receive()
             if code is not None:
-                del self.notices[pid]
+                del self.reports[pid]
                 self._answer(self.runs[pid], code << 8)
 
     def _answer(self, connection: socket.socket, status: int) -> None:
@@ -539,10 +541,10 @@ class Parent:
 
         Returns when the system has no memory for that.
         """
-        if self.room.is_bounded and self.room.lacks(len(self.runs) * self.room.worst):
-            # Nobody watches them meanwhile.
+        if self.budget.is_bounded and self.budget.lacks(len(self.runs) * self.budget.run_limit):
+            # Their memory is not checked meanwhile.
             self._stop([pid for pid in list(self.runs)[1:] if pid not in self.stopped])
-        # A run that has been answered is nobody's any more, so nobody would close its journal.
+        # The successor would not close the journal of a run that was answered already.
         runs = {pid: item.fileno() for pid, item in self.runs.items() if item.fileno() >= 0}
         state = State(
             self.listener.fileno(),
@@ -567,7 +569,7 @@ class Parent:
     def _end(self) -> None:
         Path(f"{self.base}.sock").unlink(missing_ok=True)
         self.record.remove()
-        self._send_away("the parent was about to end")
+        self._reject("the parent was about to end")
         self._resume(self.stopped)
         for pid in self.runs:
             _kill(pid, signal.SIGTERM)
@@ -579,8 +581,8 @@ class Parent:
         shutil.rmtree(self.own, ignore_errors=True)
 
 
-def _be_finisher(finisher: Finisher, journal: Journal, status: int, notice: process.Notice) -> NoReturn:
-    """The fork that ends a run in the place of its process."""
+def _become_finisher(finisher: Finisher, journal: Journal, status: int, report: process.ExitReport) -> NoReturn:
+    """Turn the fork into one that completes a run in place of its process."""
     request.reset_signals()
 
     def finish() -> int:
@@ -588,11 +590,11 @@ def _be_finisher(finisher: Finisher, journal: Journal, status: int, notice: proc
         os.closerange(3, 1 << 20)
         return finisher.finish(notes, status)
 
-    process.end_with(finish, notice.give)
+    process.end_with(finish, report.send)
 
 
 def _take_lock(lock: int, seconds: float, path: Path) -> bool:
-    """Whether this is the only parent of its kind; its predecessor, whose socket is already gone, may need a moment."""
+    """Whether this is the only parent of its kind. A predecessor that already removed its socket may need a moment."""
     start = time.monotonic()
     while True:
         try:
@@ -612,7 +614,7 @@ def _open_pid(pid: int) -> int | None:
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """Does nothing; the wakeup descriptor wakes the loop."""
+    """Do nothing: the wakeup descriptor wakes the loop."""
 
 
 def _kill(pid: int, number: int) -> None:
@@ -621,14 +623,14 @@ def _kill(pid: int, number: int) -> None:
 
 
 def _is_gone(connection: socket.socket) -> bool:
-    """Whether the client has given up waiting."""
+    """Whether the client disconnected."""
     poll = select.poll()
     poll.register(connection, select.POLLHUP | select.POLLRDHUP)
     return bool(poll.poll(0))
 
 
-def _send_away(connection: socket.socket, reason: str) -> None:
-    """Tell the client to run the stock program."""
+def _reject(connection: socket.socket, reason: str) -> None:
+    """Make the client run the stock program."""
     answer = reason.encode()
     _send(connection, b"S" + len(answer).to_bytes(4, "little") + answer)
     connection.close()

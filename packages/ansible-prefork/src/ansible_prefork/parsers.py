@@ -1,9 +1,8 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parsers of the two command lines, built once in the parent instead of in each run: 250 options.
+"""Build the parsers of the two command lines, with 250 options, once in the parent instead of in each run.
 
-They depend on what parents have in common only: the programs' options, and settings that are part of the environment
-key.
+They depend only on the programs' options and on settings that are part of the environment key.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ BUILDERS = frozenset(
 
 
 class _BuiltError(Exception):
-    """A parser that is about to be used."""
+    """Carries a parser that is complete and about to be used."""
 
 
 class _Rebuilt:
-    """What a program builds its parser from, where the parser is already built: building does nothing."""
+    """Replaces the parser that a program builds: building does nothing, and parsing uses the existing one."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._parser = parser
@@ -54,7 +53,7 @@ def install_for_runner() -> None:
 
 
 def install_for_play(cli: Any) -> None:
-    """Keep the parser that this PlaybookCLI has built and used."""
+    """Keep the parser that this PlaybookCLI built and used."""
     parser = cli.parser
 
     def init_parser(self: Any) -> None:

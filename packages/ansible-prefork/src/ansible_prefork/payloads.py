@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Module payloads, built once for all runs.
+"""Build module payloads once for all runs.
 
-ansible-core puts a module and what it imports into an archive once per run, in the run's temporary directory. The
-archives of modules of the preloaded collections, whose files the parent watches, are kept for later runs. They
-only contain code: each task adds its arguments later.
+ansible-core puts a module and its imports into an archive once per run, in the run's temporary directory. The archives
+of modules of the preloaded collections, whose files the parent watches, are kept for later runs. They only contain
+code: each task adds its arguments later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _names: tuple[str, ...] = ()
 
 
 def install(directory: Path) -> None:
-    """Keep payloads below ``directory``, the parent's own; those of an earlier one are dropped."""
+    """Keep payloads below ``directory``, that of the parent; those of an earlier parent are removed."""
     global _names
     from ansible.executor import module_common
 
@@ -48,21 +48,21 @@ def install(directory: Path) -> None:
 
 
 def _uses_stock_utils() -> bool:
-    """Whether no playbook or role brings module_utils of its own, which would go into the archive."""
+    """Whether no playbook or role has its own module_utils, which would go into the archive."""
     from ansible.plugins.loader import module_utils_loader
 
     return not module_utils_loader._extra_dirs
 
 
 def _fetch(shared: Path, own: Path) -> None:
-    """Link the kept payloads into the run's cache, in the first of its workers that needs a module."""
+    """Link the kept payloads into the run's cache. Only the first worker that needs a module does so."""
     try:
         own.mkdir(parents=True)
     except FileExistsError:
         return
     with contextlib.suppress(FileNotFoundError):
         for entry in os.scandir(shared):
-            # Another worker may have built a module meanwhile.
+            # Another worker may build a module meanwhile.
             with contextlib.suppress(FileExistsError):
                 os.symlink(entry.path, own / entry.name)
 

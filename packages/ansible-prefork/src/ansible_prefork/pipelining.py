@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines the modules that the warm interpreter runs, where nobody has set whether to pipeline.
+"""Pipeline the modules that the warm interpreter runs, unless a setting says whether to pipeline.
 
-ansible-core's default is to write a module to a file and to execute that, as with pipelining some configurations of
-sudo fail. Here there is no sudo: a module of the connection ``local`` that is not to become another user.
+By default, ansible-core writes a module to a file and executes it, because some configurations of sudo fail with
+pipelining. The modules here use no sudo: they have the connection ``local`` and do not become another user.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ansible_prefork import modules
 
 
 def install(socket: Path) -> None:
-    """For modules of the warm interpreter that listens at that path."""
+    """Pipeline the modules of the warm interpreter that listens at ``socket``."""
     from ansible.plugins.action import ActionBase
 
     stock, execute = ActionBase._is_pipelining_enabled, ActionBase._execute_module
@@ -36,7 +36,7 @@ def install(socket: Path) -> None:
 
 
 def _is_served(action: Any) -> bool:
-    """Whether the warm interpreter may run the module of this action."""
+    """Whether the warm interpreter can run the module of this action."""
     from ansible import constants
 
     connection, shebang = action._connection, action._used_interpreter or ""

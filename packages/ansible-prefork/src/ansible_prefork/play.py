@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The program ansible-playbook, warm: imported, with the plugins of a play loaded, by playing one in the parent."""
+"""The program ansible-playbook: the warm-up imports it and runs a play in the parent, which loads the plugins."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ansible_prefork import (
     client,
     fallbacks,
     files,
+    global_state,
     inline,
     isolation,
     learned,
-    memos,
     modules,
     parsers,
     payloads,
@@ -37,10 +37,11 @@ from ansible_prefork import (
 from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-playbook"
-WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")  # If it ended sooner, a new one would end, too.
+WARM_PLAYBOOK = Path(__file__).with_name("warm.yml")
+# The minimum age of a helper to restart it; a younger one would end again.
 HELPER_SECONDS = 5.0
 PRELOADED_PLUGINS = ("action", "filter", "test")
-# Collections whose action plugins only prepare modules: their module_utils belong into the interpreter for modules.
+# Collections whose action plugins only prepare modules; their module_utils belong in the interpreter for modules.
 MODULES_ONLY = frozenset(("kubernetes.core",))
 
 
@@ -48,7 +49,7 @@ class PlaybookProgram:
     """A parent of runs of ansible-playbook."""
 
     name = NAME
-    tells_end = True
+    reports_end = True
     finisher: Any = None
 
     def __init__(self) -> None:
@@ -66,7 +67,7 @@ class PlaybookProgram:
         return run_play(wanted.argv)
 
     def start_helper(self, directory: Path) -> Path:
-        """Start a parent for modules, unless there is one already; return where it listens."""
+        """Start a parent for modules unless there is one; the path of its socket."""
         self.directory = directory
         fallbacks.install(directory.parent)
         learned.read(directory)
@@ -74,7 +75,7 @@ class PlaybookProgram:
             self.helper = start_module_parent(directory)
             self.helper_began = time.monotonic()
         else:
-            # To have it look at what there is to learn: its loop wakes.
+            # Wake its loop, so that it reads the learned collections.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.helper, signal.SIGCHLD)
         return module_socket(directory)
@@ -82,12 +83,12 @@ class PlaybookProgram:
     def close(self) -> None:
         if self.helper is None:
             return
-        # It lets its runs finish, and leaves no client waiting.
+        # It lets its runs finish and rejects waiting clients.
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.helper, signal.SIGTERM)
             os.waitpid(self.helper, 0)
 
-    def notice_end(self, pid: int) -> None:
+    def on_child_exit(self, pid: int) -> None:
         if pid != self.helper:
             return
         self.helper = None
@@ -108,7 +109,7 @@ def require_known(name: str, known: tuple[tuple[int, int], tuple[int, int]]) -> 
 
 
 def start_module_parent(directory: Path) -> int | None:
-    """A parent for modules beside this one, which ends with this one; its process id."""
+    """Start a parent for modules that ends with this parent; its process id."""
     if os.environ.get("PREFORK_MODULES", "").lower() == "off":
         return None
     command = [sys.executable, "-P", "-m", "ansible_prefork", "parent", "--program", modules.NAME]
@@ -124,9 +125,9 @@ def module_socket(directory: Path) -> Path:
 
 @contextlib.contextmanager
 def warm_environment(environment: dict[bytes, bytes], *, elsewhere: bool) -> Iterator[None]:
-    """The environment of a play, for the time of the warm-up, with a place for what ansible-runner's callback writes.
+    """Set the environment of a play during the warm-up, with a directory for ansible-runner's callback.
 
-    ``elsewhere``: in another working directory, whose files do not count.
+    ``elsewhere``: whether to use another working directory, whose files do not count.
     """
     kept, before = dict(os.environb), os.getcwd()
     with tempfile.TemporaryDirectory(prefix="prefork-") as directory:
@@ -143,13 +144,13 @@ def warm_environment(environment: dict[bytes, bytes], *, elsewhere: bool) -> Ite
 
 
 def warm_play(directory: Path, socket: Path) -> None:
-    """Import Ansible, run a play that uses what plays use, then forget that it was run."""
-    with _recorded_output() as said:
+    """Import Ansible, run a play that uses common features, then forget it."""
+    with _record_import_output() as output:
         try:
             importlib.import_module("ansible.cli.playbook")
         except SystemExit as end:
             raise UnsupportedError("Ansible does not run in this environment") from end
-    _SAID.append(said)
+    _import_output.append(output)
     for name in (
         "ansible.plugins.connection.local",
         "ansible.plugins.strategy.linear",
@@ -158,29 +159,29 @@ def warm_play(directory: Path, socket: Path) -> None:
     ):
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
-    memos.remember_unplayed()
+    global_state.remember_unplayed()
     inline.install()
     modules.install(socket)
     pipelining.install(socket)
     payloads.install(directory)
     plugin_docs.install()
     # The warm-up must not print anything.
-    with stdout_to(os.devnull), memos.without_server():
+    with stdout_to(os.devnull), global_state.without_server():
         _play_once(directory)
         _preload_plugins()
     isolation.find_collections()
     files.install(modules.collection_directories().values())
     templates.install(files.parsed())
     _keep_collection_finder()
-    memos.forget_run()
-    memos.give_up_temporary_directory()
+    global_state.forget_run()
+    global_state.remove_temporary_directory()
     for number in range(3):
-        # A play takes the standard streams from what its process executes; a parent executes its successor.
+        # A play makes the standard streams non-inheritable, but a parent executes its successor.
         os.set_inheritable(number, True)
 
 
 def _keep_collection_finder() -> None:
-    """The finder of collections is in sys.meta_path by now, for the same environment as that of each run."""
+    """Keep the finder of collections in sys.meta_path, as all runs have the same environment."""
     from ansible.plugins import loader
 
     configure = loader._configure_collection_loader
@@ -192,8 +193,8 @@ def _keep_collection_finder() -> None:
     loader._configure_collection_loader = configure_once
 
 
-class _Said:
-    """What importing Ansible has written to stdout and stderr: each run says it, as each stock process does."""
+class _ImportOutput:
+    """The output of importing Ansible on stdout and stderr; each run repeats it, as each stock process prints it."""
 
     def __init__(self) -> None:
         self.out = io.StringIO()
@@ -204,21 +205,21 @@ class _Said:
         sys.stderr.write(self.err.getvalue())
 
 
-_SAID: list[_Said] = []
+_import_output: list[_ImportOutput] = []
 
 
 @contextlib.contextmanager
-def _recorded_output() -> Iterator[_Said]:
-    said = _Said()
+def _record_import_output() -> Iterator[_ImportOutput]:
+    output = _ImportOutput()
     with (
-        contextlib.redirect_stdout(_Descriptor(said.out, 1)),
-        contextlib.redirect_stderr(_Descriptor(said.err, 2)),
+        contextlib.redirect_stdout(_Descriptor(output.out, 1)),
+        contextlib.redirect_stderr(_Descriptor(output.err, 2)),
     ):
-        yield said
+        yield output
 
 
 class _Descriptor(io.TextIOWrapper):
-    """Keeps what is written, and still has the descriptor that Ansible looks at when it is imported."""
+    """A stream that keeps the output and has the descriptor that Ansible checks when it is imported."""
 
     def __init__(self, kept: io.StringIO, number: int) -> None:
         super().__init__(io.FileIO(number, "w", closefd=False), encoding="utf-8", errors="surrogateescape")
@@ -230,7 +231,7 @@ class _Descriptor(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def stdout_to(path: str) -> Iterator[None]:
-    """Redirect output to that file, including what plugins and forks write to the descriptor."""
+    """Redirect output to a file, including output of plugins and forks to the descriptor."""
     sys.stdout.flush()
     kept = os.dup(1)
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -247,7 +248,7 @@ def stdout_to(path: str) -> Iterator[None]:
 def _play_once(directory: Path) -> None:
     from ansible.cli.playbook import PlaybookCLI
 
-    # As ansible-runner has it: a directory with a file of hosts, and a file of variables.
+    # As for ansible-runner: an inventory directory and a file of variables.
     inventory = directory / "inventory"
     inventory.mkdir(exist_ok=True)
     (inventory / "hosts").write_text("localhost ansible_connection=local\n")
@@ -267,7 +268,7 @@ def _play_once(directory: Path) -> None:
 
 
 def _preload_plugins() -> None:
-    """Load the plugins of the collections named in PREFORK_PRELOAD, which a play would load one by one."""
+    """Load the plugins of the preloaded collections, which a play would load one by one."""
     from ansible.plugins import loader
 
     loader.action_loader.get("ansible.legacy.normal", class_only=True)
@@ -281,20 +282,20 @@ def _preload_plugins() -> None:
         for file in sorted((directory / "plugins" / "modules").glob("[a-z]*.py")):
             with contextlib.suppress(Exception):
                 loader.module_loader.find_plugin(f"{collection}.{file.stem}")
-        # What an action plugin imports at its top came with it; what it imports when it runs is among the module_utils.
+        # An action plugin's top-level imports are loaded by now; those in its functions are among the module_utils.
         if collection not in MODULES_ONLY and (directory / "plugins" / "action").is_dir():
             modules.import_module_utils(collection, directory)
 
 
 def plugins_of_ansible() -> list[Path]:
-    """The directories of ansible-core's own plugins, which only another version changes."""
+    """The directories of ansible-core's own plugins, which change only with its version."""
     from ansible import plugins
 
     return [Path(directory) for directory in plugins.__path__]
 
 
 class _Glob:
-    """The module glob as the loader of plugins sees it, with a memory of directories that do not change unnoticed."""
+    """A view of the module glob for the plugin loader, with a cache for directories that the parent watches."""
 
     def __init__(self, directories: Iterable[Path]) -> None:
         self._prefixes = tuple(f"{directory}{os.sep}" for directory in directories)
@@ -332,12 +333,12 @@ def watched_paths() -> list[Path]:
 
 
 def run_play(argv: list[str]) -> int:
-    """ansible-playbook in this fork, whose environment, descriptors and directory are its own; the exit code."""
+    """Run ansible-playbook in this fork, which has its own environment, descriptors and directory; the exit code."""
     from ansible.cli.playbook import PlaybookCLI
 
-    memos.refresh_process()
-    for said in _SAID:
-        said.repeat()
+    global_state.refresh_process()
+    for output in _import_output:
+        output.repeat()
     inline.prepare_run()
     sys.argv = [stock_program(argv[0]), *argv[1:]]
     try:
@@ -348,6 +349,6 @@ def run_play(argv: list[str]) -> int:
 
 
 def stock_program(own: str) -> str:
-    """The program that runs without prefork, whose path Ansible shows as its own."""
+    """The path of the stock program, which Ansible shows as its own."""
     found = client.find_program(NAME.encode(), dict(os.environb), os.fsencode(own))
     return os.fsdecode(found) if found else own

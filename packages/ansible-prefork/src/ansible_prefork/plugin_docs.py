@@ -1,17 +1,17 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation of plugins without options, which ansible-core parses whenever it gets such a plugin."""
+"""Avoid parsing the documentation of plugins without options, which ansible-core repeats for each use."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Their documentation, by kind, name and path.
+# The documentation of plugins without options, by kind, name and path.
 _without_options: dict[tuple[str, str, str], str] = {}
 
 
 def install() -> None:
-    """Parse the documentation of a plugin again only if it is another one, or has options."""
+    """Parse the documentation of a plugin again only if it changed or has options."""
     from ansible import constants
     from ansible.plugins.loader import PluginLoader, get_plugin_class
 

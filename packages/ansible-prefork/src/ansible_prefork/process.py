@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a fork start and end like a separately started process."""
+"""Make a fork start and end like a separate process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PR_SET_PDEATHSIG = 1
-# A run is short and its parent's objects are frozen: the collector would look for garbage every 700 allocations.
+# A run is short and its parent's objects are frozen. By default, the collector would run every 700 allocations.
 COLLECTOR_THRESHOLDS = (20_000, 50, 100)
-# The exit code of the interpreter when it could not write what was left in its buffers.
+# The exit code of the interpreter if it cannot flush its buffers.
 FLUSH_FAILED = 120
 HUGE_PAGE = 2 * 1024 * 1024
 MADV_COLLAPSE = 25
@@ -28,9 +28,9 @@ _libc = ctypes.CDLL(None)
 
 
 def use_huge_pages() -> None:
-    """Ask the kernel to use pages of 2 MiB for this process: a fork then copies its page tables faster.
+    """Make the kernel use pages of 2 MiB for this process, so that a fork copies its page tables faster.
 
-    A fork that writes to such a page still copies only 4 KiB of it. Kernels before 6.1 refuse, which does no harm.
+    A fork that writes to such a page still copies only 4 KiB of it. Kernels before 6.1 ignore this.
     """
     with open("/proc/self/maps") as maps:
         areas = [line.split() for line in maps]
@@ -44,40 +44,40 @@ def use_huge_pages() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Die when the process that forked this one ends; ``parent`` is its process id."""
+    """Make this process die with its parent, whose process id is ``parent``."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
-class Notice:
-    """The exit code of a fork, told to its parent before the kernel has taken the fork's memory down.
+class ExitReport:
+    """Reports a fork's exit code to its parent before the kernel has freed the fork's memory.
 
-    That takes milliseconds, in which nothing can happen any more that somebody would have to wait for.
+    That takes milliseconds, in which the fork does nothing that a client would have to wait for.
     """
 
     def __init__(self) -> None:
         self._parent = os.getpid()
         self._shared = mmap.mmap(-1, 2)
 
-    def give(self, code: int) -> None:
-        """In the fork, which has nothing left to write: close what others may wait for, and have the parent look."""
+    def send(self, code: int) -> None:
+        """Report the exit code. In the fork, after all output is written: close all descriptors and wake the parent."""
         os.closerange(0, 1 << 20)
         self.set(code)
         os.kill(self._parent, signal.SIGCHLD)
 
     def set(self, code: int) -> None:
-        """Only record the exit code."""
+        """Record the exit code without waking the parent."""
         self._shared[:] = bytes((1, code))
 
-    def take(self) -> int | None:
-        """In the parent: the exit code, if the fork has reported it."""
+    def receive(self) -> int | None:
+        """The exit code if the fork reported it, or None. Called in the parent."""
         given, code = self._shared[:]
         return code if given else None
 
 
 def call(body: Callable[[], int | None]) -> tuple[int, bool]:
-    """Run the body as the interpreter runs a program: its exit code, and whether it was interrupted."""
+    """Run the body as the interpreter runs a program; its exit code, and whether it was interrupted."""
     try:
         return body() or 0, False
     except SystemExit as end:
@@ -90,8 +90,8 @@ def call(body: Callable[[], int | None]) -> tuple[int, bool]:
         return 1, False
 
 
-def end_with(body: Callable[[], int | None], tell: Callable[[int], None]) -> NoReturn:
-    """Run the body as the interpreter runs a program, tell its exit code, and end the process as it ends."""
+def end_with(body: Callable[[], int | None], report: Callable[[int], None]) -> NoReturn:
+    """Run the body as the interpreter runs a program, report its exit code, and end the process likewise."""
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     code, interrupted = call(body)
     if not finish(atexit._run_exitfuncs):
@@ -101,7 +101,7 @@ def end_with(body: Callable[[], int | None], tell: Callable[[int], None]) -> NoR
         os.kill(os.getpid(), signal.SIGINT)
     code &= 0xFF
     with contextlib.suppress(BaseException):
-        tell(code)
+        report(code)
     os._exit(code)
 
 
@@ -115,7 +115,7 @@ def _exit_code(end: SystemExit) -> int:
 
 
 def finish(run_exit_functions: Callable[[], object]) -> bool:
-    """Do what the interpreter does at exit, except freeing its memory; False if output was lost."""
+    """Do the steps of the interpreter's exit, except freeing its memory; False if output was lost."""
     for step in (threading._shutdown, run_exit_functions):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
             step()
@@ -124,7 +124,7 @@ def finish(run_exit_functions: Callable[[], object]) -> bool:
         flushed = True
     except BaseException as problem:
         flushed = False
-        _say_unraisable(problem)
+        _report_unraisable(problem)
     try:
         sys.stderr.flush()
     except BaseException:
@@ -132,7 +132,7 @@ def finish(run_exit_functions: Callable[[], object]) -> bool:
     return flushed
 
 
-def _say_unraisable(problem: BaseException) -> None:
+def _report_unraisable(problem: BaseException) -> None:
     where = "on flushing sys.stdout:" if sys.version_info >= (3, 13) else f"in: {sys.stdout!r}"
     trace = problem.__traceback__ and problem.__traceback__.tb_next
     text = "".join(traceback.format_exception(type(problem), problem, trace))

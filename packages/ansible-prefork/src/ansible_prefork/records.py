@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What parents leave word of for ``status``: what is warm, and how many runs there were. Nothing of a run."""
+"""Records of parents for ``status``: what is warm, and the number of runs. They contain no data of a run."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import Any
 from ansible_prefork import __version__, learned
 
 PACKAGES = ("ansible-core", "ansible-runner", "kubernetes")
-# The number of runs at the beginning of the file, then how often clients had to wait; each in so many digits.
+# The digits of each number in the file: the number of runs, then how often clients had to wait.
 DIGITS = 20
 
 
 class Record:
-    """Of one parent. ``base``: the path of its socket without suffix."""
+    """The record of one parent. ``base``: the path of its socket without suffix."""
 
     def __init__(self, base: Path) -> None:
         self._facts = Path(f"{base}.json")
         self._runs = Path(f"{base}.runs")
         self._number = os.open(self._runs, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        # A parent that replaces itself goes on counting.
+        # A parent that replaces itself continues counting.
         self._count = _to_number(os.pread(self._number, DIGITS, 0))
         self._waits = _to_number(os.pread(self._number, DIGITS, DIGITS))
 
@@ -48,12 +48,12 @@ class Record:
         os.pwrite(self._number, b"%0*d" % (DIGITS, self._count), 0)
 
     def count_wait(self) -> None:
-        """Clients wait until there is memory for another run."""
+        """Count that clients had to wait for memory."""
         self._waits += 1
         os.pwrite(self._number, b"%0*d" % (DIGITS, self._waits), DIGITS)
 
     def remove(self) -> None:
-        """The parent ends."""
+        """Remove the record, as the parent ends."""
         self._facts.unlink(missing_ok=True)
         self._runs.unlink(missing_ok=True)
 
@@ -69,7 +69,7 @@ def versions() -> dict[str, str]:
 
 
 def read(facts: Path) -> dict[str, Any] | None:
-    """What a parent has left; None for what is none."""
+    """The record of a parent; None if the file is not one."""
     try:
         found = json.loads(facts.read_text())
         counts = facts.with_suffix(".runs").read_bytes()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""One run, as a client asks for it, and how a process becomes that run."""
+"""The request of a client for a run, and turning a process into that run."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Request:
 
 
 class WithdrawnError(Exception):
-    """The client has given up waiting for its run."""
+    """The client disconnected before its run began."""
 
 
 def receive(connection: socket.socket) -> Request:
-    """Read one request; ValueError if it is invalid, WithdrawnError if the client is gone or sends nothing."""
+    """Read one request; ValueError if it is invalid, WithdrawnError if the client disconnected or sends nothing."""
     connection.settimeout(RECEIVE_SECONDS)
     try:
         body, received = _receive_parts(connection)
@@ -119,7 +119,7 @@ def _close(number: int) -> None:
 
 
 def set_environment(environment: dict[bytes, bytes]) -> None:
-    """Make it this process's environment, and forget what was memoised of the one before."""
+    """Replace the environment of this process, and drop values cached from the previous one."""
     os.environb.clear()
     os.environb.update(environment)
     tempfile.tempdir = None
@@ -127,9 +127,9 @@ def set_environment(environment: dict[bytes, bytes]) -> None:
 
 
 def open_standard_streams(open_raw: Callable[..., io.FileIO] = io.FileIO) -> None:
-    """sys.stdin, sys.stdout and sys.stderr for the descriptors 0, 1 and 2 as the interpreter opens them at its start.
+    """Open sys.stdin, sys.stdout and sys.stderr for the descriptors 0, 1 and 2 as the interpreter does at its start.
 
-    The caller has flushed the old objects, so they must not write their buffers again.
+    The caller must flush the old objects before.
     """
     open_text = functools.partial(_open_text, open_raw)
     unbuffered = bool(os.environ.get("PYTHONUNBUFFERED"))
@@ -161,7 +161,7 @@ def _open_text(
 
 
 def move_stream(stream: Any, number: int) -> None:
-    """Have a standard stream write to another descriptor."""
+    """Make a standard stream write to another descriptor."""
     stream.flush()
     raw = getattr(stream.buffer, "raw", stream.buffer)
     name = raw.name
@@ -174,7 +174,7 @@ def to_bytes(environment: dict[Any, Any]) -> dict[bytes, bytes]:
 
 
 def reset_signals(keep_ignored: bool = False) -> None:
-    """The signal handlers of a fresh interpreter; what is ignored stays so after an exec."""
+    """Set the signal handlers of a new interpreter; an exec would keep ignored signals (``keep_ignored``)."""
     signal.set_wakeup_fd(-1)
     for name in ("SIGCHLD", *client.FORWARDED):
         number = getattr(signal, name)

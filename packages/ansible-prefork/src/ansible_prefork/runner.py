@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The program ansible-runner, warm, with the play that it starts.
+"""The program ansible-runner, with the play that it starts.
 
-ansible-runner starts ansible-playbook in a pseudo-terminal by pexpect. In a run of a parent the process in the
-pseudo-terminal is a fork that becomes ansible-playbook without executing it, if the program and the environment that
-ansible-runner has prepared for it match this warm parent; otherwise it is executed as usual.
+ansible-runner uses pexpect to start ansible-playbook in a pseudo-terminal. In a run of a parent, the process in the
+pseudo-terminal is a fork that becomes ansible-playbook without executing it, if the program and its environment match
+this parent; otherwise it is executed as usual.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ansible_prefork.parent import UnsupportedError
 
 NAME = "ansible-runner"
 BEFORE_RUN = "PREFORK_BEFORE_RUN"
-# Whether it posts that a run has started and ended, too. ansible-operator drops what is no event of a play.
+# Turns off posts of ansible-runner's own status. ansible-operator drops everything except events of a play.
 STATUS_EVENTS = b"PREFORK_STATUS_EVENTS"
 Hook = Callable[[list[str]], object]
 # The same as in requests_unixsocket.
@@ -41,8 +41,8 @@ class RunnerProgram(play.PlaybookProgram):
     """A parent of runs of ansible-runner."""
 
     name = NAME
-    # It may daemonize, which ends this process by os._exit.
-    tells_end = False
+    # ansible-runner may daemonize, which ends this process by os._exit.
+    reports_end = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class RunnerProgram(play.PlaybookProgram):
         if self.hook is not None and not allows_run(self.hook):
             return 1
         if client.is_off(dict(os.environb), STATUS_EVENTS):
-            leave_out_status()
+            disable_status_events()
         inprocess.install(self.finisher.journal, lambda path, options: self.is_warm_for([path], options))
         return int(main() or 0)
 
@@ -92,7 +92,7 @@ class RunnerProgram(play.PlaybookProgram):
         return client.environment_key(environment, directory) == self.play_key
 
     def explain_cold(self, options: dict[str, Any]) -> str:
-        """Why a play cannot be a fork of this parent: the names of what differs."""
+        """The reason why a play cannot be a fork of this parent, with the names of differing variables."""
         wanted = request.to_bytes(options.get("env") or {})
         names = sorted(
             name.decode(errors="replace")
@@ -123,13 +123,13 @@ def load_hook(name: str) -> Hook | None:
 
 
 def hook_files(hook: Hook | None) -> list[Path]:
-    """The file of the hook: a changed one is loaded again."""
+    """The file of the hook, which is loaded again when it changes."""
     file = getattr(sys.modules.get(getattr(hook, "__module__", "")), "__file__", None)
     return [Path(file)] if file else []
 
 
 def allows_run(hook: Hook) -> bool:
-    """Call the hook with the arguments of the run; False if it raised, after printing the error."""
+    """Call the hook with the arguments of the run; False if it raised, which is printed."""
     try:
         hook(sys.argv)
     except BaseException as problem:
@@ -151,13 +151,13 @@ class _EventConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def close_if_dropped(self) -> None:
-        """Between two requests there is nothing to read but the end."""
+        """Close the connection if the server did; between two requests, there is nothing else to read."""
         if self.sock is not None and select.select([self.sock], [], [], 0)[0]:
             self.close()
 
 
 class _Answer:
-    """What ansible-runner-http shows of a response, in its log."""
+    """The part of a response that ansible-runner-http writes to its log."""
 
     def __init__(self, status: int) -> None:
         self.status_code = status
@@ -167,7 +167,7 @@ class _Answer:
 
 
 class EventSession:
-    """What ansible-runner-http needs of requests_unixsocket.Session, in a third of the time, over one connection."""
+    """A faster requests_unixsocket.Session for ansible-runner-http, with one connection."""
 
     def __init__(self, stock: Any) -> None:
         self._stock = stock
@@ -175,7 +175,7 @@ class EventSession:
         self._connections: dict[str, _EventConnection] = {}
 
     def post(self, url: str, headers: dict[str, str] | None = None, json: Any = None) -> Any:
-        """The response; ConnectionError of requests when there is none."""
+        """Send a POST; the response, or ConnectionError of requests if there is none."""
         parts = urlsplit(url)
         try:
             body = encode_json(json, allow_nan=False).encode()
@@ -198,7 +198,7 @@ class EventSession:
 
 
 class _EventSockets:
-    """The module requests_unixsocket as ansible-runner-http sees it: its Session is one for the whole run."""
+    """A view of the module requests_unixsocket with one Session for the whole run."""
 
     def __init__(self, stock: Any) -> None:
         self._stock = stock
@@ -207,12 +207,12 @@ class _EventSockets:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stock, name)
 
-    def Session(self) -> EventSession:  # noqa: N802 the name of what it stands for
+    def Session(self) -> EventSession:  # noqa: N802 the name in the replaced module
         return self._session
 
 
 def share_event_connection() -> None:
-    """Let ansible-runner-http send all events of a run over one connection, instead of one for each."""
+    """Make ansible-runner-http send all events of a run over one connection instead of one per event."""
     for plugin in getattr(sys.modules.get("ansible_runner"), "plugins", {}).values():
         events = sys.modules.get(f"{getattr(plugin, '__name__', '').partition('.')[0]}.events")
         if hasattr(events, "requests_unixsocket"):
@@ -220,10 +220,10 @@ def share_event_connection() -> None:
 
 
 def tolerate_vanished_artifacts() -> None:
-    """Do not fail a run because an artifact vanishes while it looks for old ones to remove.
+    """Do not fail a run because an artifact vanishes during the removal of old ones.
 
-    ansible-operator replaces its link ``latest`` after a run, when the next run of that resource may have started: it
-    ends a reconcile as soon as it sees ``requeue_after``. After a few attempts, the removal is left to the next run.
+    ansible-operator replaces its link ``latest`` after a run, when the next run of that resource may have started,
+    because it ends a reconcile when it receives ``requeue_after``. After a few attempts, the next run removes them.
     """
     from ansible_runner import runner
 
@@ -238,8 +238,8 @@ def tolerate_vanished_artifacts() -> None:
     runner.cleanup_artifact_dir = rotate
 
 
-def leave_out_status() -> None:
-    """In this process: ansible-runner's plugins are told of events only."""
+def disable_status_events() -> None:
+    """Make ansible-runner's plugins ignore status changes, in this process."""
     import ansible_runner
 
     for plugin in ansible_runner.plugins.values():
@@ -247,36 +247,36 @@ def leave_out_status() -> None:
 
 
 def make_spawn(program: RunnerProgram, stock: Any) -> Any:
-    """Pexpect's way to start a process in a pseudo-terminal, with the warm play in the place of the program's file."""
+    """Wrap pexpect's function that starts a process in a pseudo-terminal, to run the warm play in the process."""
 
     def spawn(self: Any, arguments: list[Any], **options: Any) -> Any:
         if program.is_warm_for(arguments, options):
             sys.stdout.flush()
             sys.stderr.flush()
             before = options.get("preexec_fn")
-            parent, notice = os.getpid(), process.Notice()
+            parent, report = os.getpid(), process.ExitReport()
             environment = request.to_bytes(options["env"])
-            options["preexec_fn"] = lambda: become_play(arguments, environment, before, parent, notice)
-            started = expect_notice(stock(self, arguments, **options), notice)
+            options["preexec_fn"] = lambda: become_play(arguments, environment, before, parent, report)
+            started = require_exit_report(stock(self, arguments, **options), report)
         elif os.path.basename(os.fsdecode(arguments[0])) == play.NAME:
-            # The project has its own configuration: run the program itself; a client would only start another parent.
+            # The environment of the play differs. Run the stock program, as a client would start another parent.
             fallbacks.note(fallbacks.PLAY, program.explain_cold(options))
             started = stock(self, [play.stock_program(os.fsdecode(arguments[0])), *arguments[1:]], **options)
         else:
             started = stock(self, arguments, **options)
-        # The time that ptyprocess gives a process between closing its terminal and looking whether it has ended.
-        # ansible-runner closes it after it has seen the end.
+        # The delay of ptyprocess between closing the terminal and checking whether the process ended. ansible-runner
+        # closes the terminal after the end.
         started.delayafterclose = 0
         return started
 
     return spawn
 
 
-def expect_notice(started: Any, notice: process.Notice) -> Any:
-    """Treat a play as lost if it ends with 0 without announcing it: something in it has ended the process."""
+def require_exit_report(started: Any, report: process.ExitReport) -> Any:
+    """Treat a play as lost if it exits with 0 without an exit report: code of the play ended the process."""
     is_alive, wait = started.isalive, started.wait
 
-    def look() -> bool:
+    def check() -> bool:
         alive = bool(is_alive())
         correct()
         return alive
@@ -287,31 +287,31 @@ def expect_notice(started: Any, notice: process.Notice) -> Any:
         return started.exitstatus  # type: ignore[no-any-return]
 
     def correct() -> None:
-        if started.exitstatus == 0 and notice.take() is None:
+        if started.exitstatus == 0 and report.receive() is None:
             started.exitstatus, started.status = client.LOST, client.LOST << 8
 
-    started.isalive, started.wait = look, wait_for_end
+    started.isalive, started.wait = check, wait_for_end
     return started
 
 
 def become_play(
-    arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int, notice: process.Notice
+    arguments: list[Any], environment: dict[bytes, bytes], before: Any, parent: int, report: process.ExitReport
 ) -> None:
-    """In the fork that has the pseudo-terminal as its descriptors 0, 1 and 2: be ansible-playbook, and never return."""
+    """Turn the fork, whose descriptors 0, 1 and 2 are the pseudo-terminal, into ansible-playbook; never returns."""
     process.die_with_parent(parent)
     if before is not None:
         before()
-    # The pipe by which ptyprocess learns that the program was not found: closed means it was.
+    # This also closes the pipe of ptyprocess: closing it without data means that the program was found.
     os.closerange(3, 1 << 20)
     request.set_environment(environment)
     request.reset_signals(keep_ignored=True)
     request.open_standard_streams()
     argv = [os.fsdecode(item) for item in arguments]
-    process.end_with(lambda: play.run_play(argv), notice.set)
+    process.end_with(lambda: play.run_play(argv), report.set)
 
 
 def play_environment() -> dict[bytes, bytes]:
-    """The environment that ansible-runner would give a play, computed by ansible-runner itself."""
+    """The environment of a play, computed by ansible-runner itself."""
     from ansible_runner.config.runner import RunnerConfig
 
     with tempfile.TemporaryDirectory(prefix="prefork-") as directory:

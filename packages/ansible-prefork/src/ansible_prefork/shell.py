@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Creates and removes the temporary directory of a task without a shell.
+"""Create and remove the temporary directory of a task without a shell.
 
-For an action plugin that may transfer files, ansible-core creates one beforehand, even if its module is pipelined:
-three shells and ten processes for a few system calls. This module only executes the exact text that ansible-core's
-shell plugin ``sh`` writes, only for names that need no quoting, and only if it succeeds: otherwise the shell does the
-work, and reports what went wrong.
+For an action plugin that may transfer files, ansible-core creates the directory beforehand, even if its module is
+pipelined: three shells and ten processes for a few system calls. This module only executes the exact text that
+ansible-core's shell plugin ``sh`` writes, and only for names that need no quoting. If that fails, the shell executes
+the command and reports the error.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ OWNER_BITS = 0o700
 
 
 def answer(command: Any) -> str | None:
-    """Execute the command and return what it prints; None for a command that needs a shell.
+    """Execute a command; its output, or None for a command that needs a shell.
 
-    ``command``: as the connection plugin gives it to subprocess.Popen: ``/bin/sh -c '…'``.
+    ``command``: ``/bin/sh -c '…'``, as the connection plugin passes it to subprocess.Popen.
     """
     try:
         words = shlex.split(os.fsdecode(command))
@@ -69,7 +69,7 @@ def _make_directory(found: re.Match[str]) -> str | None:
         missing.append(base)
         base = os.path.dirname(base)
     for directory in (*reversed(missing), path):
-        # Another run may create the parent directories at the same time: then the shell has less to do.
+        # If another run creates the parent directories at the same time, this fails and the shell does the rest.
         os.mkdir(directory, OWNER_BITS)
     return f"{name}={path}\n"
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is warm, how many runs there were, and what was not warm and why."""
+"""Report what is warm, the number of runs, and what was not warm and why."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WARM, WARMING, GONE = "warm", "warming up", "gone"
 
 
 def find_directories(chosen: str | None) -> list[Path]:
-    """The chosen directory, or all of this user's: the one of this environment, and those of ``exec``."""
+    """The chosen directory, or all of this user: that of this environment, and those of ``exec``."""
     if chosen:
         return [Path(chosen)]
     own = Path(os.fsdecode(client.parent_directory(dict(os.environb))))
@@ -28,7 +28,7 @@ def find_directories(chosen: str | None) -> list[Path]:
 
 
 def describe(directory: Path) -> dict[str, Any]:
-    """All that is known of one directory."""
+    """The parents and fallbacks of one directory."""
     facts = sorted((*directory.glob("*.json"), *directory.glob("*.d/*.json")))
     parents = [_describe_parent(path, found) for path in facts if (found := records.read(path))]
     return {
@@ -48,7 +48,7 @@ def _describe_parent(path: Path, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether a parent holds its lock."""
+    """Whether a parent holds the lock."""
     try:
         with path.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -60,7 +60,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _memory_mib(pid: int) -> float | None:
-    """What is of this process alone, and its share of what several have."""
+    """The proportional set size of a process, which includes its share of shared memory."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -77,13 +77,13 @@ def _read_fallbacks(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def is_warm(found: list[dict[str, Any]]) -> bool:
-    """Whether there is a parent of runs that is warm."""
+    """Whether a parent of runs is warm."""
     parents = [parent for item in found for parent in item["parents"]]
     return any(parent["state"] == WARM and parent["program"] != "module" for parent in parents)
 
 
 def show(found: list[dict[str, Any]]) -> Iterator[str]:
-    """As lines of text."""
+    """Format the status as lines of text."""
     for item in found:
         if not item["parents"] and not item["fallbacks"]:
             continue

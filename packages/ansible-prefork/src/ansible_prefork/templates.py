@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles templates once: those of the preloaded collections' roles in the parent, all others in the run.
+"""Compile templates once: those of the preloaded collections' roles in the parent, all others in the run.
 
-ansible-core parses and compiles the text of a template each time that it is used. The resulting code depends on the
-text, the syntax settings and the kinds of filters and tests, and contains no values.
+ansible-core parses and compiles a template each time that it is used. The resulting code depends on the text, the
+syntax settings and the kinds of filters and tests, and contains no values.
 
-Until ansible-core 2.18 a template can change a variable, by a method such as ``append``. Stock, this ends with the
-process of the task: here a task goes on in a worker before it uses a template that calls what may change something.
+Until ansible-core 2.18, a template can change a variable by a method such as ``append``. In stock Ansible, the change
+ends with the process of the task. Here a task moves to a worker before it uses a template with such a call.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ HARMLESS_METHODS = frozenset((
     *(name for name in dir(str) if not name.startswith("_")),
     "copy", "cycle", "fromkeys", "get", "group", "groups", "items", "keys", "strftime", "total_seconds", "values",
 ))  # fmt: skip
-# What a template can call by its name.
+# Functions that a template can call by name and that change nothing.
 HARMLESS_NAMES = frozenset(("caller", "dict", "lookup", "loop", "now", "q", "query", "range", "super", "undef"))
 
 _codes: dict[tuple[Any, ...], CodeType] = {}
-# Of which of them the template may change a variable.
+# The keys of templates that may change a variable.
 _changing: set[tuple[Any, ...]] = set()
 
 
 def install(data: Iterable[Any]) -> None:
-    """Compile the templates in these playbooks and task files, and let Jinja use the result."""
+    """Compile the templates in these playbooks and task files, and make Jinja use the results."""
     import jinja2
     from jinja2.environment import TemplateExpression
 
     stock, stock_expression = jinja2.Environment.compile, jinja2.Environment.compile_expression
     if _compile_context() is None:
-        stock = _leave_before_changes(stock)
+        stock = _move_before_changes(stock)
     pending: list[tuple[Any, ...]] = []
 
     def compile_template(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
@@ -70,7 +70,7 @@ def install(data: Iterable[Any]) -> None:
             return stock(self, source, *arguments, **named)
         key = _make_key(self, "template", source)
         if key in _changing:
-            isolation.leave()
+            isolation.move_to_worker()
         return _codes.get(key) or _keep(key, stock(self, source))
 
     def compile_expression(self: Any, source: str, undefined_to_none: bool = True) -> Any:
@@ -91,21 +91,21 @@ def install(data: Iterable[Any]) -> None:
     _compile_all(data)
 
 
-def _leave_before_changes(stock: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, and let the task go on in a worker if its template may change a variable."""
+def _move_before_changes(stock: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``compile``, to move the task to a worker if its template may change a variable."""
     import jinja2
 
     parse = jinja2.Environment._parse
     # One item while a template is compiled.
     found: list[bool] = []
 
-    def parse_and_look(self: Any, *arguments: Any, **named: Any) -> Any:
+    def parse_and_check(self: Any, *arguments: Any, **named: Any) -> Any:
         tree = parse(self, *arguments, **named)
         if found:
             found[0] = found[0] or may_change(tree)
         return tree
 
-    def compile_and_leave(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
+    def compile_and_move(self: Any, source: Any, *arguments: Any, **named: Any) -> Any:
         found[:] = [False]
         try:
             code = stock(self, source, *arguments, **named)
@@ -114,15 +114,15 @@ def _leave_before_changes(stock: Callable[..., Any]) -> Callable[..., Any]:
             found.clear()
         if is_changing:
             _changing.add(_make_key(self, "template", source))
-            isolation.leave()
+            isolation.move_to_worker()
         return code
 
-    jinja2.Environment._parse = parse_and_look  # type: ignore[method-assign]
-    return compile_and_leave
+    jinja2.Environment._parse = parse_and_check  # type: ignore[method-assign]
+    return compile_and_move
 
 
 def may_change(tree: nodes.Template) -> bool:
-    """Whether the template calls anything that may change what it is called with, or belongs to."""
+    """Whether the template has a call that may change its object or its arguments."""
     macros = {item.name for item in tree.find_all(nodes.Macro)}
     return any(
         node.name not in HARMLESS_NAMES | macros
@@ -144,7 +144,7 @@ def _make_key(environment: Any, kind: str, source: str) -> tuple[Any, ...]:
 
 
 def _escapes_backslashes() -> bool | None:
-    """A setting of ansible-core 2.19 and later for the time of a compilation."""
+    """The setting of ansible-core 2.19 and later during a compilation; None before 2.19."""
     context = _compile_context()
     current = context and context.current(optional=True)
     return None if current is None else current.escape_backslashes
@@ -152,7 +152,7 @@ def _escapes_backslashes() -> bool | None:
 
 @functools.cache
 def _compile_context() -> Any:
-    """The class that holds it; None until ansible-core 2.18, where looking for it in each run took 0.7 ms."""
+    """The class with that setting; None until ansible-core 2.18. It is cached, as the import took 0.7 ms per run."""
     try:
         from ansible._internal._templating._jinja_bits import _TemplateCompileContext
     except ImportError:
@@ -161,7 +161,7 @@ def _compile_context() -> Any:
 
 
 def _uses_stock_plugins() -> bool:
-    """Whether no playbook or role brings filters or tests of its own, in place of others of the same name."""
+    """Whether no playbook or role has its own filters or tests, which may replace others of the same name."""
     from ansible.plugins import loader
 
     return not (loader.filter_loader._extra_dirs or loader.test_loader._extra_dirs)
@@ -179,7 +179,7 @@ def _compile_all(data: Iterable[Any]) -> None:
 
 
 def _make_compiler() -> Callable[[str, bool], object]:
-    """A function that compiles a text, a condition or not, as ansible-core does."""
+    """A function that compiles a template or a condition as ansible-core does."""
     from ansible.parsing.dataloader import DataLoader
 
     try:
@@ -208,11 +208,11 @@ def _make_compiler() -> Callable[[str, bool], object]:
 
 
 class _AskedError(BaseException):
-    """What a condition asks of its templar."""
+    """Carries the template that the evaluation of a condition passes to its templar."""
 
 
 class _Templar:
-    """Stands in for the one that a condition is evaluated by."""
+    """Replaces the templar in the evaluation of a condition."""
 
     available_variables: Any = None
 
@@ -224,7 +224,7 @@ class _Templar:
 
 
 def _condition_template(condition: str) -> str:
-    """The template that ansible-core, until 2.18, makes of a condition."""
+    """The template that ansible-core until 2.18 makes of a condition."""
     from ansible.playbook.conditional import Conditional
 
     try:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pseudo-terminal whose two ends are in the same process.
 
-What the play itself writes to sys.stdout and sys.stderr does not go through the kernel. Its other output, of child
-processes and of whatever writes to the descriptors, does, and is read in the order in which it was written.
+The play's own output to sys.stdout and sys.stderr bypasses the kernel. Output of child processes, and other output to
+the descriptors, goes through the kernel and is read in the order in which it was written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DIMENSIONS = (24, 80)
 
 
 class Terminal:
-    """Passes what is written to it to ``show``, as text, as pexpect passes it on."""
+    """Passes its output as text to ``show``, as pexpect does."""
 
     def __init__(self, show: Callable[[str], object]) -> None:
         self.owner = os.getpid()
@@ -41,15 +41,15 @@ class Terminal:
         ptyprocess._setecho(self.slave, False)
 
     def attach(self) -> None:
-        """Make it the terminal of this session, and the descriptors 0, 1 and 2."""
+        """Make this the terminal of the session, and the descriptors 0, 1 and 2."""
         fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
         for number in range(3):
             os.dup2(self.slave, number)
-        # A child process that writes more than the kernel keeps would wait for this process, which waits for it.
+        # Without this thread, a child process that fills the kernel's buffer would wait for this process forever.
         threading.Thread(target=self._follow, name="prefork-terminal", daemon=True).start()
 
     def detach(self) -> None:
-        """Show the rest, and give the terminal up: as at the end of its session, what is left in it gets SIGHUP.
+        """Show the rest and release the terminal: as at the end of a session, its remaining processes get SIGHUP.
 
         This process must ignore that signal.
         """
@@ -59,7 +59,7 @@ class Terminal:
         fcntl.ioctl(self.slave, termios.TIOCNOTTY)
 
     def write(self, data: bytes) -> None:
-        """Show this after what was written before, with the line ends of a terminal."""
+        """Show data after all earlier output, with the line ends of a terminal."""
         with self._lock:
             self._drain()
             self._pass_on(data.replace(b"\n", b"\r\n"))
@@ -73,7 +73,7 @@ class Terminal:
                 self._drain()
 
     def _drain(self) -> None:
-        """Read what is there: reading waits for what the kernel has not yet moved from one end to the other."""
+        """Read all available output; a read waits until the kernel has moved it from one end to the other."""
         with contextlib.suppress(OSError):
             while self._is_open:
                 self._pass_on(os.read(self.master, 1 << 16))
@@ -84,7 +84,7 @@ class Terminal:
         try:
             self._show(self._decoder.decode(data))
         except BaseException as problem:
-            # This ends ansible-runner, once the play has noticed that its terminal is gone.
+            # This ends ansible-runner after the play has noticed that its terminal failed.
             self.problem = problem
 
     def make_output(self, number: int, mode: str, closefd: bool) -> io.FileIO:

@@ -11,7 +11,7 @@ ANSIBLE_RUNNER = ((2, 4), (2, 4))
 
 
 def explain_unknown(distribution: str, known: tuple[tuple[int, int], tuple[int, int]]) -> str | None:
-    """Why the installed version of a distribution cannot be preforked, or None when it can."""
+    """The reason why the installed version of a distribution is not supported, or None."""
     try:
         version = importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

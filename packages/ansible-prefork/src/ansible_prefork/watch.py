@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Detects that files which a parent has loaded have changed on disk."""
+"""Detect changes on disk of the files that a parent loaded."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from ansible_prefork.notices import Notices
+from ansible_prefork.inotify import Inotify
 
 IGNORED_DIRECTORIES = frozenset((".git", "__pycache__", "tests", "docs", "build", ".venv", "node_modules"))
 
 
 # The clock of file systems lags by up to one kernel tick.
 TICK_NS = 20_000_000
-# How long only the kernel's notices count.
-LOOK_SECONDS = 60.0
+# The interval of full scans while the kernel reports changes.
+RESCAN_SECONDS = 60.0
 State = tuple[int, int, int]
 
 
 class Watch:
-    """The state of files and whole directories: time of modification, size and inode of each.
+    """The state of files and whole directories: modification time, size and inode of each.
 
-    ``since``: what has changed after it, in nanoseconds of the epoch, counts as changed: it may have been read before.
+    ``since``: a time in nanoseconds since the epoch. Files that changed later count as changed, because an older
+    version may have been read.
     """
 
     def __init__(self, paths: Iterable[Path], since: int) -> None:
         self.paths = sorted({str(path) for path in paths})
         self.links: set[str] = set()
-        self.looked: float | None = None
-        self.notices: Notices | None = None
-        self.seen, self.directories = self._look()
+        self.scanned: float | None = None
+        self.inotify: Inotify | None = None
+        self.seen, self.directories = self._scan()
         with contextlib.suppress(OSError):
-            self.notices = Notices()
-        self._ask_for_notices()
+            self.inotify = Inotify()
+        self._request_notices()
         self.is_late = any(
             status.st_ctime_ns > since - TICK_NS
             for name in self.seen
@@ -48,41 +49,41 @@ class Watch:
             return True
         if self._is_quiet():
             return False
-        now, self.looked = time.monotonic(), None
+        now, self.scanned = time.monotonic(), None
         if any(file_state(name) != state for name, state in self.seen.items()):
             return True
         # In a changed directory, something was added or removed, which may be irrelevant.
         if any(file_state(name) != state for name, state in self.directories.items()):
-            seen, directories = self._look()
+            seen, directories = self._scan()
             if seen != self.seen:
                 return True
             self.directories = directories
-            self._ask_for_notices()
+            self._request_notices()
         else:
-            self.looked = now
+            self.scanned = now
         return False
 
-    def _ask_for_notices(self) -> None:
-        """Of the directories; what has changed before is looked at once more."""
-        self.looked = None
-        if self.notices is None:
+    def _request_notices(self) -> None:
+        """Watch the directories with inotify; the next check scans once more for earlier changes."""
+        self.scanned = None
+        if self.inotify is None:
             return
         try:
-            self.notices.add(self.directories)
+            self.inotify.add(self.directories)
         except OSError:
-            self.notices.close()
-            self.notices = None
-        # Nothing in a directory tells that a link leads elsewhere.
+            self.inotify.close()
+            self.inotify = None
+        # inotify does not report that a link's target changed.
         self.apart = {name: file_state(name) for name in (*self.paths, *self.links)}
 
     def _is_quiet(self) -> bool:
-        """Whether the kernel knows of no change since the last look, and all is where it was."""
-        if self.notices is None or self.looked is None or time.monotonic() - self.looked > LOOK_SECONDS:
+        """Whether the kernel reported no change since the last scan, and no watched path or link changed."""
+        if self.inotify is None or self.scanned is None or time.monotonic() - self.scanned > RESCAN_SECONDS:
             return False
-        return not self.notices.take() and all(file_state(name) == state for name, state in self.apart.items())
+        return not self.inotify.has_events() and all(file_state(name) == state for name, state in self.apart.items())
 
-    def _look(self) -> tuple[dict[str, State | None], dict[str, State | None]]:
-        """The states of the files, and of the directories that they are in; of paths that are not there, too."""
+    def _scan(self) -> tuple[dict[str, State | None], dict[str, State | None]]:
+        """The states of the files, including missing paths, and of their directories."""
         files: dict[str, State | None] = {}
         directories: dict[str, State | None] = {}
         pending = list(self.paths)
@@ -100,7 +101,7 @@ class Watch:
 
 
 def file_state(path: str) -> State | None:
-    """The state of a file, None when there is none."""
+    """The state of a file; None if it is missing."""
     status = _stat(path)
     return (status.st_mtime_ns, status.st_size, status.st_ino) if status else None
 

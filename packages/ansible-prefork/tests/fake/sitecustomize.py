@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 class FakeProgram:
-    tells_end = False
+    reports_end = False
     finisher = None
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class FakeProgram:
     def close(self) -> None:
         pass
 
-    def notice_end(self, pid: int) -> None:
+    def on_child_exit(self, pid: int) -> None:
         pass
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's notices that something in a directory has changed (inotify), which saves looking at each file."""
+"""Kernel notifications of changes in directories (inotify), which save checking each file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CHANGES = (
     IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE
     | IN_DELETE_SELF | IN_MOVE_SELF
 )  # fmt: skip
-# Only this machine changes these, and the kernel notices it.
+# File systems that only this machine changes, so the kernel reports all changes.
 LOCAL = frozenset(("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs"))
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Notices:
-    """Of a number of directories, not of what is below their subdirectories."""
+class Inotify:
+    """An inotify watch on a set of directories (not recursive)."""
 
     def __init__(self) -> None:
         self._number = int(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
@@ -31,7 +31,7 @@ class Notices:
             raise OSError(ctypes.get_errno(), "inotify")
 
     def add(self, directories: Iterable[str]) -> None:
-        """OSError if the kernel does not notice all changes there."""
+        """Watch the directories; OSError if the kernel does not report all changes there."""
         local = _local_devices()
         for path in directories:
             if os.stat(path).st_dev not in local:
@@ -39,8 +39,8 @@ class Notices:
             if _libc.inotify_add_watch(self._number, os.fsencode(path), CHANGES | IN_ONLYDIR) < 0:
                 raise OSError(ctypes.get_errno(), "inotify", path)
 
-    def take(self) -> bool:
-        """Whether there was a notice since the last time."""
+    def has_events(self) -> bool:
+        """Whether there was a notification since the last call."""
         has_any = False
         with contextlib.suppress(BlockingIOError):
             while os.read(self._number, 1 << 16):

@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from ansible_prefork import immortal
+from ansible_prefork import immortal_objects
 
 HEAD = """\
 import gc, os, resource, sys, weakref
-from ansible_prefork import immortal, process
+from ansible_prefork import immortal_objects, process
 class Item: pass
 items = [Item() for _ in range(100_000)]
 names = [f"name-{number}" for number in range(1000)]
@@ -29,8 +29,8 @@ def answer(code: str) -> str:
 
 def test_objects_are_not_counted_any_more_and_new_ones_are():
     code = """
-assert immortal.make_all() > 100_000
-for old in (items, items[7], names, names[7], Item, immortal):
+assert immortal_objects.make_all() > 100_000
+for old in (items, items[7], names, names[7], Item, immortal_objects):
     before = sys.getrefcount(old)
     kept = [old] * 5
     assert sys.getrefcount(old) == before
@@ -44,7 +44,7 @@ assert gone() is None
 new = Item(); new.itself = new; gone = weakref.ref(new); del new
 gc.collect()
 assert gone() is None
-print(immortal.make_all() < 1000)
+print(immortal_objects.make_all() < 1000)
 """
     assert answer(code) == "True"
 
@@ -60,7 +60,7 @@ def faults():
         again = item
     os._exit(0)
 mortal = faults()
-immortal.make_all()
+immortal_objects.make_all()
 print(mortal, faults() - mortal)
 """
     mortal, without = map(int, answer(code).split())
@@ -71,7 +71,7 @@ def test_nothing_is_kept_of_the_search_for_objects():
     code = """
 def size():
     for _ in range(5):
-        immortal.make_all()
+        immortal_objects.make_all()
     return int(open("/proc/self/statm").read().split()[1])
 size()
 print(size() - size())
@@ -80,5 +80,5 @@ print(size() - size())
 
 
 def test_an_interpreter_that_counts_none_is_left_alone(monkeypatch):
-    monkeypatch.setattr(immortal, "is_possible", lambda: False)
-    assert immortal.make_all() == 0
+    monkeypatch.setattr(immortal_objects, "is_possible", lambda: False)
+    assert immortal_objects.make_all() == 0

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from normal import Normaliser, without_messages
+from normalize import Normalizer, without_messages
 
 from ansible_prefork.__main__ import install_clients
 from ansible_prefork.client import environment_key
@@ -181,7 +181,7 @@ class Side:
 
     def collect(self, project: Path, ident: int, code: int, stdout: bytes, stderr: bytes) -> Outcome:
         left = wait_for(lambda: not self.left_processes()) or self.left_processes()
-        normal = Normaliser(self.root)
+        normal = Normalizer(self.root)
         work = project.parent
         events = read_events(work / "artifacts" / str(ident) / "job_events")
         seen = [normal.value(event) for event in events]
@@ -266,7 +266,7 @@ def read_events(directory: Path) -> list[Any]:
     return sorted(events, key=lambda event: event["counter"])
 
 
-def read_tree(work: Path, normal: Normaliser, ident: int) -> dict[str, str]:
+def read_tree(work: Path, normal: Normalizer, ident: int) -> dict[str, str]:
     """Each file of the private data directory by its name: kind, permissions and content. Artifacts of one run only."""
     found = {}
     for path in sorted(work.rglob("*")):

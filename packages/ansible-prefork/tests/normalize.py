@@ -49,7 +49,7 @@ COUNTERS = frozenset(("counter", "start_line", "end_line"))
 OWN = frozenset(("PREFORK", "PREFORK_TEST", "PREFORK_ONE_PROCESS", "PREFORK_EVENT_FILES"))
 
 
-class Normaliser:
+class Normalizer:
     """Of one run: the same uuid has the same name wherever it appears."""
 
     def __init__(self, root: Path) -> None:

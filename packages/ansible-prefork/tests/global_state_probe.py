@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warms up as a parent does, plays in the same process, forgets, and prints as JSON what is not as it was.
 
-    memos_probe.py WORK MARK
+    global_state_probe.py WORK MARK
 
 WORK is a directory for all files; MARK is in every value that the second play gets.
 """
@@ -103,11 +103,11 @@ def warm_up() -> None:
 
 def reset() -> None:
     """What each run does before its play."""
-    from ansible_prefork import memos, request
+    from ansible_prefork import global_state, request
 
     request.reset_signals()
-    memos.forget_run()
-    memos.refresh_process()
+    global_state.forget_run()
+    global_state.refresh_process()
 
 
 def play_with(value: str) -> None:

@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from sites import Site, make_site, wait_for
+from harness import Site, make_site, wait_for
 
 pytest.importorskip("ansible")
 
@@ -70,7 +70,7 @@ def probe(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     work = tmp_path_factory.mktemp("work")
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"}
-    command = [sys.executable, str(Path(__file__).with_name("memos_probe.py")), str(work), MARK]
+    command = [sys.executable, str(Path(__file__).with_name("global_state_probe.py")), str(work), MARK]
     done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

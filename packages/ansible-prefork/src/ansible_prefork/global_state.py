@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""State that ansible-core keeps in module globals, and how each run discards what is not its own.
+"""Reset the state that a play leaves in module globals of ansible-core.
 
-The warm-up runs a play in the parent, so everything that a play leaves behind in the process must be known.
-``tests/test_memos.py`` compares the state of all modules before and after a play, and fails on what is neither reset
-here nor known to depend on files only.
+The warm-up runs a play in the parent, so all state that a play leaves in the process must be known.
+``tests/test_global_state.py`` compares the state of all modules before and after a play. It fails if state is neither
+reset here nor known to depend only on files.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _log_handlers: list[logging.Handler] = []
 
 
 def remember_unplayed() -> None:
-    """Keep what playing changes and a run needs as it was; the log, where there is one, is not for the warm-up."""
+    """Snapshot the state that a play modifies, and detach log handlers during the warm-up."""
     from ansible.utils.display import Display
 
     _display_methods.update(vars(Display))
     _log_handlers.extend(logging.root.handlers)
     for handler in _log_handlers:
         logging.root.removeHandler(handler)
-        # A file is opened again when something is written to it.
+        # The handler opens its file again at the next write.
         handler.close()
 
 
 @contextlib.contextmanager
 def without_server() -> Iterator[None]:
-    """Do not start the server that workers ask since ansible-core 2.21: it is a thread, and each run has its own."""
+    """Do not start the server for workers since ansible-core 2.21: it is a thread, and each run starts its own."""
     try:
         from ansible._internal._rpc_host import LocalManager
     except ImportError:
@@ -53,9 +53,9 @@ def without_server() -> Iterator[None]:
 
 
 def _forget_callbacks() -> None:
-    """Callback plugins, whose modules count from their import on, and what they have put around Display's methods.
+    """Remove callback plugins, whose modules have state since their import, and their wrappers of Display's methods.
 
-    Those of ansible-core itself keep nothing in their modules.
+    Plugins of ansible-core itself keep no state in their modules.
     """
     from ansible.plugins import callback, loader
     from ansible.utils.display import Display
@@ -72,7 +72,7 @@ def _forget_callbacks() -> None:
 
 
 def forget_run() -> None:
-    """Forget the play that this process has run: options, variables, vault secrets, printed messages, identifiers."""
+    """Forget the play of this process: options, variables, vault secrets, printed messages, identifiers."""
     from ansible import context
     from ansible.utils import context_objects
     from ansible.utils import vars as ansible_vars
@@ -115,7 +115,7 @@ def _forget_messages(display: Any) -> None:
 
 
 def _forget_collection_defaults() -> None:
-    """The collection that the last playbook was in, and the directories of playbooks."""
+    """Forget the collection of the last playbook, and the directories of playbooks."""
     from ansible.utils.collection_loader import AnsibleCollectionConfig
 
     AnsibleCollectionConfig.default_collection = None
@@ -125,15 +125,15 @@ def _forget_collection_defaults() -> None:
 
 
 def has_log() -> bool:
-    """Whether plays write a log, by the handlers that Ansible gives the root logger."""
+    """Whether plays write a log: Ansible then adds handlers to the root logger."""
     return bool(_log_handlers)
 
 
 def refresh_process() -> None:
-    """Redo what importing Ansible does once per process, and what depends on this process.
+    """Repeat the steps of importing Ansible that depend on the process.
 
-    Its identifiers, its temporary directory, its terminal, its colours, its standard streams, and the constants that
-    are set per run. What a play has left was forgotten in the parent.
+    These are its identifiers, temporary directory, terminal, colors, standard streams, and the constants that are set
+    per run. The state of the play was forgotten in the parent.
     """
     from ansible import constants
     from ansible.utils import color
@@ -164,7 +164,7 @@ def _prepare_streams(display: Any) -> None:
 
 
 def _own_temporary_directory(constants: Any) -> None:
-    """A directory as ansible-core would have made, beside the one of the parent; removed when the process ends."""
+    """Create a temporary directory as ansible-core does, beside that of the parent; it is removed at exit."""
     from ansible.config import manager
 
     root = os.path.dirname(constants.DEFAULT_LOCAL_TMP)
@@ -174,8 +174,8 @@ def _own_temporary_directory(constants: Any) -> None:
     constants.DEFAULT_LOCAL_TMP = path
 
 
-def give_up_temporary_directory() -> None:
-    """Remove the temporary directory that importing Ansible has made for this process; each run makes its own."""
+def remove_temporary_directory() -> None:
+    """Remove the temporary directory that importing Ansible created in the parent; each run creates its own."""
     from ansible import constants
     from ansible.config import manager
 

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of the parent without reference counts, so that a fork that uses them does not write to their pages.
+"""Make all objects of the parent immortal, so that a fork that uses them does not write to their pages.
 
-Python counts the references to an object in the object. A fork that uses an object of its parent therefore copies the
-page that it is in, and the objects that a run uses are on all pages. Since Python 3.12 an object whose count has one
-certain value is immortal: it is not counted, as None is not. Here all objects that the parent has get that value. They
-would have lived for as long as the parent anyway; what a run makes itself is counted as usual.
+Python stores the reference count of an object in the object. A fork that uses an object of its parent therefore copies
+the page of the object, and the objects that a run uses are on all pages. Since Python 3.12, an object with a certain
+count is immortal (PEP 683): it is not counted, like None. All objects of the parent get this count. They would live as
+long as the parent in any case; new objects of a run are counted as usual.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import gc
 import sysconfig
 from typing import Any
 
-# The memory of this process as numbers of 32 bits. The first one of an object is its count, or the lower half of it.
+# The memory of this process as 32-bit numbers. The first number of an object is its count, or the lower half of it.
 _memory = (ctypes.c_uint32 * 2**60).from_address(0)
 
 
 def make_all() -> int:
-    """Make all objects immortal, and return how many were not; 0 where this interpreter cannot do so."""
+    """Make all objects immortal; how many were not, or 0 if this interpreter does not support it."""
     if not is_possible():
         return 0
     memory, mark, number = _memory, _memory[id(None) // 4], 0
-    # In one function, as the collector knows a generator, and would find these lists by it.
+    # This is one function, because the collector would find these lists through a generator.
     known = gc.get_objects()
     waiting: list[Any] = []
     for item in known:
@@ -43,7 +43,7 @@ def make_all() -> int:
 
 
 def is_possible() -> bool:
-    """Whether None is immortal in this interpreter, and so is an object with the same count."""
+    """Whether this interpreter treats objects with the count of None as immortal."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     mark = _memory[id(None) // 4]
