@@ -97,7 +97,7 @@ def test_heavy_runs_at_once_stay_within_the_limit_and_all_succeed(site, make_gro
     assert [process.returncode for process in started] == [0] * 4
     assert 490 < group.most <= 1000
     assert parent.poll() is None
-    assert site.log().count("runs wait for others to end") == 1
+    assert site.log().count("runs wait for other runs to end") == 1
 
 
 def test_ordinary_runs_do_not_wait(site, make_group):
