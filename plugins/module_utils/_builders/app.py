@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The application that a custom resource describes: what all its children have in common.
+"""`App`, the context of a pass: the custom resource, the observed answers, and its children.
 
 It is built once per pass and passed to every builder, so labels are assembled in one place. Callers
 may modify the values that it returns.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._base.types import Manifest
+from .._base.types import Fields, Manifest
 from .._engine.api_resources import KINDS, manifest, object_key
 from .._engine.conditions import RECONCILING, STALLED, find_condition
 from .._engine.metadata import (
@@ -27,29 +27,27 @@ from .._engine.reads import list_key
 from .nim_metadata import PARENT_HASH_ANNOTATION
 from .verdict import READY
 
-Resource = t.Mapping[str, t.Any]
-
 OPERATOR_VERSION_LABEL = "app.kubernetes.io/operator-version"
 OPERATOR_VERSION_ANNOTATION = "nimops.nim/operator-version"
-"""Of a Deployment: the release that wrote it last. A label would be part of the pods' template."""
+"""Annotation on a Deployment: the release that last wrote it. A label would change its pods."""
 PART_OF_LABEL = "app.kubernetes.io/part-of"
 
 
 class App:
-    """A custom resource, what was observed around it, and how to build its children.
+    """The context of a pass over a custom resource.
 
-    A kind may subclass it, with a parsed spec and other labels.
+    Kinds subclass it with a parsed spec and other labels.
     """
 
     part_of = ""
-    """The value of the label `app.kubernetes.io/part-of`; empty: no such label."""
+    """The value of the label `app.kubernetes.io/part-of`; empty for no label."""
 
-    def __init__(self, resource: Resource, observed: Observed | None = None) -> None:
+    def __init__(self, resource: Fields, observed: Observed | None = None) -> None:
         self.resource = resource
         self.observed = Observed({}) if observed is None else observed
 
     def at(self, observed: Observed) -> t.Self:
-        """The same application with other observed answers."""
+        """The same context with other observed answers."""
         return type(self)(self.resource, observed)
 
     @property
@@ -64,17 +62,17 @@ class App:
 
     @property
     def namespace(self) -> str:
-        """The namespace of its children: its own, or the operator's if it is cluster-scoped."""
+        """The namespace of the children; that of the operator for a cluster-scoped resource."""
         return self.resource["metadata"].get("namespace") or self.observed.operator_namespace
 
     @property
-    def status(self) -> Resource:
+    def status(self) -> Fields:
         """The current status, empty before the first pass."""
         return self.resource.get("status") or {}
 
     @property
     def is_settled(self) -> bool:
-        """Whether a pass of this release has served exactly this spec, with nothing left to do."""
+        """Whether a pass of this release completed exactly this spec."""
         status = self.status
         seen = (status.get("observedGeneration"), status.get("operatorVersion") or "")
         generation = self.resource["metadata"].get("generation")
@@ -89,9 +87,9 @@ class App:
 
     @property
     def may_have_leftovers(self) -> bool:
-        """Whether children of an earlier spec may be left.
+        """Whether children of an earlier spec may remain.
 
-        Not of a new resource, nor of one that only we have served and whose spec is its first one.
+        False for a new resource, and for one whose first spec was only reconciled by us.
         """
         is_first = self.resource["metadata"].get("generation") == 1
         is_ours = self.status.get("observedGeneration") == 1
@@ -99,7 +97,7 @@ class App:
 
     @property
     def standard_labels(self) -> Labels:
-        """The labels of every child, which the user cannot override."""
+        """The labels of every child that users cannot override."""
         part_of = {PART_OF_LABEL: self.part_of} if self.part_of else {}
         return {
             "app.kubernetes.io/name": self.name,
@@ -111,17 +109,17 @@ class App:
 
     @property
     def labels(self) -> Labels:
-        """The labels of every child; the user's are added to them and never replace them."""
+        """The labels of every child: the standard ones, and additional ones of the user."""
         return merge_missing(self.standard_labels, self.resource["spec"].get("labels"))
 
     @property
     def security_constraint(self) -> str:
-        """The OpenShift SCC that its pods need and are granted, if any."""
+        """The OpenShift SCC that the pods need and are granted; empty if none."""
         return ""
 
     @property
     def standard_annotations(self) -> Labels:
-        """The annotations of every child, which the user cannot override."""
+        """The annotations of every child that users cannot override."""
         needed = self.security_constraint
         return {"openshift.io/required-scc": needed} if needed else {}
 
@@ -131,20 +129,20 @@ class App:
         return self.annotations_with(None)
 
     def annotations_with(self, more: t.Mapping[str, str] | None) -> Labels:
-        """The annotations of a child for which the user gives additional ones; ours win.
+        """The annotations of a child with additional ones of the user; ours win.
 
         They exclude the reference operator's hash of the custom resource: we detect drift by
-        comparing, and a hash would rewrite every child at each change of the spec.
+        comparison, and a hash would rewrite every child at each change of the spec.
         """
         given = self.resource["spec"].get("annotations")
         merged = merge_missing(merge_missing(self.standard_annotations, given), more)
         return {key: value for key, value in merged.items() if key != PARENT_HASH_ANNOTATION}
 
-    def pod_labels(self, selector: Labels, live: Resource) -> Labels:
+    def pod_labels(self, selector: Labels, live: Fields) -> Labels:
         """The labels of pods that a Service selects by ``selector``; ``live``: their live template.
 
-        Pods keep the operator version that created them: an operator upgrade must not restart pods
-        that take many minutes to start.
+        Pods keep the label of the operator version that created them, because an operator upgrade
+        must not restart pods that take many minutes to start.
         """
         labels = {**self.labels, **selector}
         made_by = (live.get("metadata") or {}).get("labels", {}).get(OPERATOR_VERSION_LABEL)
@@ -163,10 +161,10 @@ class App:
     ) -> Manifest:
         """An object that the custom resource controls, by default with its name.
 
-        Labels and annotations default to the application's.
+        ``labels`` and ``annotations``: by default those of every child.
         """
-        home = namespace or self.namespace
-        owner = owner_metadata(self.resource, KINDS[kind], home)
+        namespace = namespace or self.namespace
+        owner = owner_metadata(self.resource, KINDS[kind], namespace)
         given = self.annotations if annotations is None else annotations
         metadata = {
             "labels": self.labels if labels is None else labels,
@@ -175,10 +173,10 @@ class App:
         }
         if spec is not None:
             fields = {"spec": spec, **fields}
-        return manifest(kind, name or self.name, home, metadata=metadata, **fields)
+        return manifest(kind, name or self.name, namespace, metadata=metadata, **fields)
 
     def key(self, kind: str, name: str = "") -> str:
-        """The key of a child among the observed answers."""
+        """The key of a child in the observed answers."""
         return object_key(kind, self.namespace, name or self.name)
 
     def live(self, kind: str, name: str = "") -> Manifest | None:
@@ -187,7 +185,7 @@ class App:
         return found
 
     def was_read(self, kind: str, name: str = "") -> bool:
-        """Whether a child was read, whatever the answer."""
+        """Whether a child was read; the answer may be None."""
         return self.observed.has(self.key(kind, name))
 
     def listed(self, kind: str) -> list[Manifest] | None:
@@ -199,6 +197,6 @@ class App:
         """Whether the objects of a kind were read."""
         return self.observed.has(list_key(kind, self.namespace))
 
-    def controls(self, live: Resource | None) -> bool:
+    def controls(self, live: Fields | None) -> bool:
         """Whether an object exists and this resource controls it."""
         return live is not None and is_controlled_by(live, self.resource)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The HorizontalPodAutoscaler, and who sets the replica count."""
+"""The HorizontalPodAutoscaler, and the replica count of a workload."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_autoscaler(
 def keep_aimed(app: App, children: t.Iterable[Child]) -> list[Child]:
     """The children, without an autoscaler while this resource has no workload for it.
 
-    It would scale a workload of another owner by that name.
+    Otherwise it would scale a workload of that name with another owner.
     """
     children = list(children)
     made = {(child.manifest["kind"], child.manifest["metadata"]["name"]) for child in children}
@@ -52,15 +52,15 @@ def keep_aimed(app: App, children: t.Iterable[Child]) -> list[Child]:
 def choose_replicas(
     live: Manifest | None, given: int | None, autoscaler: Fields | None = None
 ) -> int | None:
-    """The `spec.replicas` of a workload to apply; None to leave the field to others.
+    """The `spec.replicas` of a workload to apply; None to leave the field to its manager.
 
-    Without an ``autoscaler``, ``given`` applies. Where neither it nor a live workload has a value,
-    the API server's default applies, or the autoscaler's minimum.
+    Without an ``autoscaler``, ``given`` applies. If neither it nor a live workload has a value, the
+    API server's default applies, or the autoscaler's minimum.
 
     Otherwise the running pods must stay. A field that we once applied, or adopted from the
-    reference operator, falls back to 1 when we stop applying it, unless somebody else also owns it.
-    So we apply its live value until the autoscaler or `kubectl scale` has written it: they write
-    through the scale subresource, and own the field from then on.
+    reference operator, falls back to 1 when we stop applying it, unless another manager also owns
+    it. So we apply its live value until the autoscaler or `kubectl scale` writes it: they write
+    through the scale subresource and then own the field.
     """
     if autoscaler is None and given is not None:
         return int(given)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses products: what one field of a spec contains, copied into each element of another."""
+"""Refuses specs in which large fields would be copied into many elements of another field."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .._base.json_size import MAX_OBJECT_BYTES, json_size, name_largest, show_si
 
 
 def refuse_copies(shared: t.Mapping[str, t.Any], into: str, copies: int) -> None:
-    """NimError if ``shared``, once in each of the ``copies`` elements of ``into``, is too large.
+    """NimError if ``shared``, copied into the ``copies`` elements of ``into``, is too large.
 
-    ``shared``: field → the value that each element gets. Called before the copies are made: they
-    would take a hundred times the memory of the custom resource.
+    ``shared``: field → the value that each element gets. Called before the copies exist: they could
+    take a hundred times the memory of the custom resource.
     """
     sizes = {field: json_size(value) for field, value in shared.items() if value} if copies else {}
     if (total := sum(sizes.values()) * copies) <= MAX_OBJECT_BYTES:

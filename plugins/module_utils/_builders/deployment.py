@@ -24,7 +24,7 @@ def build_deployment(
     name: str = "",
     annotations: Labels | None = None,
 ) -> Manifest:
-    """A Deployment; with ``replicas`` None, others set the replica count."""
+    """A Deployment; with ``replicas`` None, the field is left to its manager."""
     spec: dict[str, t.Any] = {
         "strategy": ROLLING_UPDATE if strategy is None else strategy,
         "selector": {"matchLabels": selector},

@@ -48,15 +48,15 @@ def yield_to(given: t.Sequence[EnvVar], derived: t.Sequence[EnvVar]) -> list[Env
 
 
 def normalize_env(items: t.Sequence[EnvVar]) -> list[EnvVar]:
-    """The list as the API server stores it.
+    """The list in its stored form.
 
     Server-side apply identifies variables by name and refuses duplicates; a container uses the last
-    one of a name, so that one is kept.
+    variable of a name, so that one is kept.
     """
     last = {item["name"]: index for index, item in enumerate(items)}
     return [stored_env(item) for index, item in enumerate(items) if last[item["name"]] == index]
 
 
 def stored_env(item: t.Mapping[str, t.Any]) -> EnvVar:
-    """A variable as the API server stores it: an empty value is the same as no value."""
+    """A variable in its stored form: without an empty value."""
     return {key: value for key, value in item.items() if (key, value) != ("value", "")}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`spec.expose`: how a service is reached, from outside by an Ingress or a Gateway's routes."""
+"""`spec.expose`: the Service, Ingress and Gateway routes of a service."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BACKEND_FIELDS = {
     "HTTPRoute": f"{GATEWAY_FIELD}.backendRef",
     "GRPCRoute": f"{GATEWAY_FIELD}.backendRef",
 }
-"""kind → the field that names what it exposes"""
+"""kind → the field that names its backend"""
 
 Texts = t.Mapping[str, str]
 
@@ -41,13 +41,13 @@ class Expose:
     kinds: tuple[str, ...]
     """Which of Ingress, HTTPRoute and GRPCRoute are wanted, in order."""
     legacy_ingress: Fields
-    """`spec.expose.ingress`, if enabled: it overrides the router's."""
+    """`spec.expose.ingress`, if enabled; it overrides the router's."""
     ingress: Fields
     gateway: Fields
     domain: str
     """`hostDomainName`, without a trailing dot."""
     annotations: Texts
-    """The annotations of the routes, and of an Ingress that is not the deprecated one."""
+    """The annotations of the routes, and of an Ingress of the router."""
     picker: Fields
     """`eppConfig`, for the kinds that support it."""
 
@@ -84,7 +84,7 @@ def parse_expose(fields: Fields) -> Expose:
 
 
 def route_host(app: App, expose: Expose) -> str:
-    """The host name of the Ingress and of every route, empty without a domain."""
+    """The host name of the Ingress and of every route; empty without a domain."""
     return f"{app.name}.{app.namespace}.{expose.domain}" if expose.domain else ""
 
 
@@ -94,7 +94,7 @@ def build_ingress(
     service: str,
     legacy: t.Callable[[Fields, str], Fields] = lambda spec, _service: spec,
 ) -> Manifest:
-    """The Ingress to a Service; if both fields are set, the deprecated one counts.
+    """The Ingress to a Service; if both fields are set, the deprecated one wins.
 
     ``legacy`` turns `spec.expose.ingress.spec` and the Service's name into the spec of an Ingress.
     """
@@ -107,7 +107,7 @@ def build_ingress(
 
 
 def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
-    """Route all paths to a Service, or to the backend that the user names instead."""
+    """An HTTPRoute of all paths to a Service, or to the backend that the user names instead."""
     own = {"name": service, "port": expose.ports["api"]}
     rule = {
         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
@@ -117,7 +117,7 @@ def build_http_route(app: App, expose: Expose, service: str) -> Manifest:
 
 
 def build_grpc_route(app: App, expose: Expose, service: str) -> Manifest:
-    """Route all methods to the gRPC port of a Service; NimError if it has none."""
+    """A GRPCRoute of all methods to the gRPC port of a Service; NimError if it has none."""
     if "grpc" not in expose.ports:
         raise NimError(
             "spec.expose.service.grpcPort must be set when"
@@ -129,7 +129,7 @@ def build_grpc_route(app: App, expose: Expose, service: str) -> Manifest:
 
 
 def _ingress_spec(app: App, expose: Expose, service: str) -> Fields:
-    """Route all paths of the host to the port `api` of a Service."""
+    """The spec of an Ingress of all paths to the port `api` of a Service."""
     host, given = _needed_host(app, expose, "Ingress"), expose.ingress
     backend = {"service": {"name": service, "port": {"name": "api"}}}
     path = {"path": "/", "pathType": "Prefix", "backend": backend}
@@ -163,32 +163,32 @@ def _needed_host(app: App, expose: Expose, kind: str) -> str:
 
 
 def annotation_violations(app: App, expose: Expose) -> list[str]:
-    """Why annotations of the Ingress and the routes are forbidden; our own override the user's."""
+    """Violations by annotations of the Ingress and the routes; ours take precedence."""
     return [
-        fault
+        violation
         for field, given in _annotations_given(app, expose).items()
-        for fault in key_violations(
+        for violation in key_violations(
             app.observed, INGRESS_ANNOTATIONS, field, set(given) - app.standard_annotations.keys()
         )
     ]
 
 
 def label_violations(app: App, expose: Expose | None) -> list[str]:
-    """Why labels are forbidden; our own override the user's. Without ``expose``: of pods only."""
+    """Violations by labels of pods and, with ``expose``, of the Service; ours take precedence."""
     given = {"spec.labels": app.resource["spec"].get("labels")}
     if expose:
         given["spec.expose.service.labels"] = expose.service_labels
     return [
-        fault
+        violation
         for field, labels in given.items()
-        for fault in key_violations(
+        for violation in key_violations(
             app.observed, POD_LABELS, field, set(labels or ()) - app.standard_labels.keys()
         )
     ]
 
 
 def _annotations_given(app: App, expose: Expose) -> dict[str, t.Iterable[str]]:
-    """Field → its annotations for the Ingress and routes; none if there are none."""
+    """Field → its annotations for the Ingress and routes; empty without these objects."""
     legacy = expose.legacy_ingress
     given: dict[str, t.Iterable[str]] = {}
     if expose.kinds:

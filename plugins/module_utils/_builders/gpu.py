@@ -17,7 +17,7 @@ Amounts = dict[str, dict[str, str]]
 def amounts_of(resources: t.Mapping[str, t.Any] | None) -> Amounts:
     """Requests and limits, each present even if empty.
 
-    Quantities are strings, as the API server writes them except within a LeaderWorkerSet.
+    Quantities are strings, as in stored objects except a LeaderWorkerSet.
     """
     given = resources or {}
     return {
@@ -37,7 +37,7 @@ def with_gpus(amounts: Amounts, count: str) -> Amounts:
 
 
 def parallelism_of(profile: t.Mapping[str, t.Any]) -> str:
-    """How many GPUs share the model, by the tags of a cached profile; empty if no tag says so."""
+    """The number of GPUs that share the model, from the tags of a profile; empty if unset."""
     config = profile.get("config") or {}
     return str(config.get("tensorParallelism") or config.get("tp") or "").strip()
 

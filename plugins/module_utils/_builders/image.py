@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The image of a container, as a spec gives it."""
+"""The image of a container in a spec."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .pod import image_reference
 class Image:
     """An image.
 
-    ``reference``: `repository:tag`. ``pull_policy``: empty if it is not given. ``pull_secrets``:
-    names of Secrets.
+    ``reference``: `repository:tag`. ``pull_policy``: empty if unset. ``pull_secrets``: names of
+    Secrets.
     """
 
     reference: str
@@ -27,7 +27,7 @@ class Image:
 
 
 def parse_image(given: Fields | None) -> Image:
-    """The image; empty if none is given, as in a spec that is only finalized."""
+    """The image; empty if unset, as in a spec that is only finalized."""
     if not given:
         return Image("")
     policy, secrets = given.get("pullPolicy") or "", given.get("pullSecrets") or ()

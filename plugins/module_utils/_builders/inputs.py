@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a service needs that others make: Secrets, ConfigMaps and claims.
+"""External inputs of a service: Secrets, ConfigMaps and claims that the user provides.
 
-One that is missing is told, and awaited. Pods read most of them only when they start, so a change
-restarts them: once, by an annotation of the pods. The Deployment records which contents it has
-seen. Without a record, after a takeover, the first look changes nothing but the record.
+A missing input is reported in the status, and the reconcile waits for it. Pods read most inputs
+only when they start, so a change of an input restarts them once, by an annotation of the pods. The
+Deployment records the digests of its inputs. Without a record, after a takeover, the first pass
+only writes the record.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from .._engine.reads import Read, ReadDigest
 from .app import App
 
 RECORD_ANNOTATION = "nimops.nim/last-applied-inputs"
-"""Of a Deployment: input → its version and digest, as JSON."""
+"""Annotation of a Deployment: input → its version and digest, as JSON."""
 RESTART_ANNOTATION = "nimops.nim/restarted-for-inputs"
-"""Of pods: which change of inputs they were started after; absent if there was none."""
+"""Annotation of pods: the input digests at their last restart; absent without a restart."""
 
 Record = dict[str, list[str]]
 """input → [version, digest]"""
 
 
 class Input(t.NamedTuple):
-    """A Secret or ConfigMap; ``field`` is where the spec names it.
+    """A Secret or ConfigMap that the ``field`` of the spec names.
 
-    ``keys``: those that must exist, and count as its content; without any, all that it has.
-    ``is_copied``: a child contains a value of it. Otherwise only pods refer to it, and wait for it.
+    ``keys``: the required keys, whose values count; by default all values count. ``is_copied``: a
+    child contains a value of it. Otherwise only pods refer to it, and wait for it.
     """
 
     kind: str
@@ -43,11 +44,11 @@ class Input(t.NamedTuple):
 
     @property
     def title(self) -> str:
-        """Its kind and name, as users write them."""
+        """Kind and name, for messages."""
         return f'{self.kind} "{self.name}"'
 
     def absent(self) -> Missing:
-        """It does not exist."""
+        """The missing input, if it does not exist."""
         return Missing(
             f"{self.kind}NotFound",
             f"Waiting for {self.title}, which does not exist ({self.field})",
@@ -55,7 +56,7 @@ class Input(t.NamedTuple):
         )
 
     def lacking(self, keys: t.Iterable[str]) -> Missing:
-        """It has no such keys."""
+        """The missing input, if it lacks keys."""
         named = ", ".join(f'"{key}"' for key in keys)
         return Missing(
             f"{self.kind}KeyNotFound",
@@ -65,9 +66,9 @@ class Input(t.NamedTuple):
 
 
 class Missing(t.NamedTuple):
-    """What is missing: the reason for a condition, and the message.
+    """A missing input: the reason for a condition, and the message.
 
-    ``is_blocking``: without it, children cannot be made.
+    ``is_blocking``: without it, children cannot be built.
     """
 
     reason: str
@@ -76,7 +77,7 @@ class Missing(t.NamedTuple):
 
 
 def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
-    """The reads of the inputs, after that of the Deployment with the record."""
+    """The reads of the inputs; none before the Deployment with the record was read."""
     if not app.was_read("Deployment"):
         return []
     record = _record_of(app.live("Deployment")) or {}
@@ -90,7 +91,7 @@ def input_reads(app: App, inputs: t.Iterable[Input]) -> list[Read]:
 
 
 def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
-    """The first input that does not exist, or lacks a key; those that block come first."""
+    """The first input that does not exist, or lacks a key; blocking inputs come first."""
     for item in sorted(inputs, key=lambda item: not item.is_copied):
         key = digest_key(item.kind, app.namespace, item.name, item.keys)
         if not app.observed.has(key):
@@ -104,9 +105,9 @@ def missing_input(app: App, inputs: t.Iterable[Input]) -> Missing | None:
 
 
 def record_inputs(app: App, inputs: t.Iterable[Input], values: Labels | None = None) -> Record:
-    """What the inputs are now, as far as that is known.
+    """The current record of the inputs, as far as they are known.
 
-    ``values``: name → hash of content that is rendered, which counts as an input, too.
+    ``values``: name → hash of rendered content that also counts as an input.
     """
     former, record = _record_of(app.live("Deployment")) or {}, Record()
     for item in inputs:
@@ -121,7 +122,7 @@ def record_inputs(app: App, inputs: t.Iterable[Input], values: Labels | None = N
 
 
 def record_annotation(record: Record) -> Labels:
-    """The annotation of the Deployment with the record; none if there is nothing to record."""
+    """The annotation of the Deployment with the record; empty without a record."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
     return {RECORD_ANNOTATION: text} if record else {}
 
@@ -133,7 +134,7 @@ def is_restart_due(app: App, record: Record) -> bool:
 
 
 def restart_annotation(app: App, record: Record) -> Labels:
-    """The annotation of the pods that restarts them if an input has changed."""
+    """The annotation of the pods, which changes and restarts them if an input changed."""
     if is_restart_due(app, record):
         digests = json.dumps({name: digest for name, (_version, digest) in record.items()})
         return {RESTART_ANNOTATION: hash_name(digests)}
@@ -153,7 +154,7 @@ def _id(item: Input) -> str:
 
 
 def _record_of(deployment: Fields | None) -> Record | None:
-    """The record; None if there is none, or somebody has spoilt it."""
+    """The record, or None if it is missing or malformed."""
     text = (((deployment or {}).get("metadata") or {}).get("annotations") or {}).get(
         RECORD_ANNOTATION
     )

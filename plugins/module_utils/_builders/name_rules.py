@@ -12,9 +12,9 @@ from .._engine.kind import with_article
 from .nim_metadata import CACHE_NAMES
 
 MAX_NAME = 59
-"""The maximum where children's names, also used in labels, append four characters to it."""
+"""Maximum length if names of children, also used in labels, append four characters."""
 MAX_LABEL = 63
-"""The maximum where the name is only used in labels."""
+"""Maximum length if the name is only used in labels."""
 
 
 def check_name(
@@ -22,7 +22,7 @@ def check_name(
 ) -> None:
     """NimError if a resource's name is invalid for its children; ``is_label``: also with dots.
 
-    Checked before anything is created, as the API server would accept some children and refuse
+    Checked before anything is created, because the API server would accept some children and refuse
     others.
     """
     name, kind = str(cr["metadata"]["name"]), cr["kind"]
@@ -39,7 +39,7 @@ def check_name(
 
 
 def check_not_reserved(cr: t.Mapping[str, t.Any]) -> None:
-    """NimError if children named as the resource would be those that NIMCaches share."""
+    """NimError if the resource has the name of an object that NIMCaches share."""
     name = cr["metadata"]["name"]
     if name in CACHE_NAMES:
         raise NimError(

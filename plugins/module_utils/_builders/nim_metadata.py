@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names and annotations that several NIM kinds share, and no other kind does."""
+"""Names and annotations that only NIM kinds share."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ CACHE_ACCOUNT, CACHE_ROLE, CACHE_ROLE_BINDING = CACHE_NAMES = (
     "nim-cache-role",
     "nim-cache-rolebinding",
 )
-"""Objects that all NIMCaches of a namespace share: nothing else may create or own these names."""
+"""Names of objects that all NIMCaches of a namespace share; no other resource may use them."""
 PARENT_HASH_ANNOTATION = "nvidia.com/parent-spec-hash"
 LAST_APPLIED_ANNOTATION = "nvidia.com/last-applied-hash"
-"""Annotations by which the reference operator notices changes."""
+"""Annotations by which the reference operator detects changes."""
 
 
 def kept_hashes(live: t.Mapping[str, t.Any] | None, *keys: str) -> Labels:
@@ -37,11 +37,11 @@ def kept_hashes(live: t.Mapping[str, t.Any] | None, *keys: str) -> Labels:
 
 
 def keep_hash(manifest: Manifest, live: Manifest | None) -> Manifest:
-    """The manifest with the reference operator's hash, if it stands for the same object.
+    """The manifest with the reference operator's hash, as long as we do not change the object.
 
-    Without the hash, or with that of another object, the reference updates. It has no update for
-    ComputeDomains, InferencePools and ResourceClaimTemplates, and panics. The takeover's way back
-    finds objects without a hash, so a hash goes with the first change of ours.
+    With a missing or different hash, the reference operator updates the object. It cannot update
+    ComputeDomains, InferencePools and ResourceClaimTemplates, and panics. The way back of a
+    takeover finds objects without a hash, so our first change removes the hash.
     """
     kept = kept_hashes(live, LAST_APPLIED_ANNOTATION)
     if live is None or not kept:
@@ -59,7 +59,7 @@ def _is_unchanged(live: Manifest, want: Manifest) -> bool:
 
 
 def find_cache_excess(cache: Manifest) -> NimError | None:
-    """Why a NIMCache is too large to be used, None if it is not."""
+    """The error of a NIMCache that is too large to be used; None otherwise."""
     if not (excess := stub_error(cache)):
         return None
     name = cache["metadata"]["name"]
@@ -68,5 +68,5 @@ def find_cache_excess(cache: Manifest) -> NimError | None:
 
 
 def trigger_value(name: str, state: str) -> str:
-    """The state that a custom resource reports to those that wait for it."""
+    """The value of the annotation that triggers resources which wait for this one."""
     return f"{name}={state}"

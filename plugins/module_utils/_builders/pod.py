@@ -35,12 +35,12 @@ def group_id(spec: t.Mapping[str, t.Any]) -> int:
 
 
 def seccomp(orchestrator: str) -> dict[str, t.Any]:
-    """The seccomp part of a security context: TKGS requires one."""
+    """The seccomp profile of a security context, which TKGS requires; empty elsewhere."""
     return {"seccompProfile": {"type": "RuntimeDefault"}} if orchestrator == TKGS else {}
 
 
 def container_security(user: int, group: int) -> dict[str, t.Any]:
-    """The security context of a container that works on a cache, with the ids of the NIMCache."""
+    """The security context of a container for a cache, with the ids of the NIMCache."""
     return {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -51,7 +51,7 @@ def container_security(user: int, group: int) -> dict[str, t.Any]:
 
 
 def pod_security(user: int, group: int) -> dict[str, t.Any]:
-    """The security context of the pod of that container."""
+    """The security context of a pod for a cache."""
     return {
         "fsGroup": group,
         "runAsNonRoot": True,
@@ -78,13 +78,13 @@ def probe_times(delay: int, failures: int) -> dict[str, int]:
 def find_container(
     template: t.Mapping[str, t.Any], name: str, where: str = "containers"
 ) -> dict[str, t.Any]:
-    """A container of a live pod template, empty if no container has that name."""
+    """A container of a live pod template; empty if no container has that name."""
     items = (template.get("spec") or {}).get(where) or []
     return next((item for item in items if item.get("name") == name), {})
 
 
 def phase_of(pod: t.Mapping[str, t.Any] | None) -> str:
-    """The phase of a live pod, empty if there is no pod."""
+    """The phase of a live pod; empty if there is no pod."""
     return str(((pod or {}).get("status") or {}).get("phase") or "")
 
 
@@ -95,7 +95,7 @@ def is_pod_ready(pod: t.Mapping[str, t.Any] | None) -> bool:
 
 
 def has_ended(pod: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether all containers of a live pod have ended for good."""
+    """Whether all containers of a live pod ended and will not restart."""
     return phase_of(pod) in ("Failed", "Succeeded")
 
 

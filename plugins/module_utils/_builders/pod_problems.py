@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why pods do not serve, from what the scheduler and the kubelet report of them.
+"""Problems of pods that do not serve, from the reports of the scheduler and the kubelet.
 
-The texts go into a status, so they stay the same for as long as the reason does: no times, no
-number that grows for ever. A container's output is never part of them.
+The messages go into a status, so they stay the same while the reason does: they contain no times
+and no unbounded counts. They never contain output of a container.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _MAX_TEXT, _MAX_PODS, _MAX_ENDS = 400, 3, 5
 
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 _RESTARTING = (*_STARTING, "CrashLoopBackOff", "RunContainerError")
-"""Reasons that say less than how the container ended."""
+"""Reasons that are less specific than the exit of the container."""
 
 _NOT_STARTED = ("StartError", "ContainerCannotRun")
-"""Reasons for which the message is the container runtime's, not the container's."""
+"""Reasons whose message is from the container runtime, not from the container."""
 
 _PULLING = ("ErrImagePull", "ImagePullBackOff")
 _BACK_OFF = "Back-off pulling image "
@@ -32,27 +32,27 @@ _REVISION = "pod-template-hash"
 _CHANGING = re.compile(
     r"(?<=:)\d+(?=->)|(?<!sha256:)\b[0-9a-f]{64}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
 )
-"""Parts of messages that differ with each try: source ports, IDs of containers and requests."""
+"""Parts of messages that differ at each attempt: source ports, IDs of containers and requests."""
 
 
 def explain_pods(pods: t.Iterable[Fields]) -> str:
-    """Why the pods of a workload do not serve: each reason once, with the first pod that has it.
+    """The problems of a workload's pods: each once, with the first affected pod.
 
-    Only pods of the latest revision count; those that ended only if no other one has a reason.
+    Only pods of the latest revision count, and ended pods only if no other pod has a problem.
     """
     live = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
     revision = _revision_of(max(live, key=_age_of)) if live else None
-    told: dict[str, str] = {}
+    found: dict[str, str] = {}
     for pod in sorted(live, key=lambda pod: (has_ended(pod), str(pod["metadata"]["name"]))):
-        if has_ended(pod) and told:
+        if has_ended(pod) and found:
             break
         if _revision_of(pod) == revision and (why := why_not_ready(pod)):
-            told.setdefault(why, f"Pod {pod['metadata']['name']}{why}")
-    return "; ".join(list(told.values())[:_MAX_PODS])
+            found.setdefault(why, f"Pod {pod['metadata']['name']}{why}")
+    return "; ".join(list(found.values())[:_MAX_PODS])
 
 
 def why_not_ready(pod: Fields | None) -> str:
-    """Why a pod does not serve, to follow its name; empty if it is only starting."""
+    """The problem of a pod, formatted to follow its name; empty if it is only starting."""
     status: Fields = (pod or {}).get("status") or {}
     if status.get("reason"):
         return f": {describe(status)}"
@@ -67,7 +67,7 @@ def why_not_ready(pod: Fields | None) -> str:
 
 
 def why_ended(pod: Fields) -> str:
-    """Why a live pod terminated, in a few words; never its output."""
+    """Why a live pod terminated, without its output."""
     status: Fields = pod.get("status") or {}
     for container in status.get("containerStatuses") or []:
         if ended := (container.get("state") or {}).get("terminated"):
@@ -76,12 +76,12 @@ def why_ended(pod: Fields) -> str:
 
 
 def describe(item: Fields) -> str:
-    """Reason and message of a condition or a status."""
+    """The reason and message of a condition or a status."""
     return _clean(_join(item))
 
 
 def _why_waiting(container: Fields) -> str:
-    """A crash is told the same before, during and after a restart."""
+    """The problem of a waiting container; a crash has the same text before and after a restart."""
     state: Fields = container.get("state") or {}
     waiting: Fields = state.get("waiting") or {}
     reason, message = str(waiting.get("reason") or ""), str(waiting.get("message") or "")
@@ -100,9 +100,9 @@ def _why_waiting(container: Fields) -> str:
 
 def _how_ended(ended: Fields, count: int) -> str:
     often = f"{count} times" if count <= _MAX_ENDS else f"more than {_MAX_ENDS} times"
-    said = "ended with" if count <= 1 else f"ended {often}, last with"
+    intro = "ended with" if count <= 1 else f"ended {often}, last with"
     why = ended.get("message") if ended.get("reason") in _NOT_STARTED else ""
-    return f"{said} {_exit_of(ended)}" + (f": {why}" if why else "")
+    return f"{intro} {_exit_of(ended)}" + (f": {why}" if why else "")
 
 
 def _exit_of(ended: Fields) -> str:
@@ -110,9 +110,9 @@ def _exit_of(ended: Fields) -> str:
 
 
 def _why_not_pulled(message: str) -> str:
-    """The same during and between tries.
+    """The reason of a failed pull, with the same text during and between attempts.
 
-    In between, the kubelet quotes the error of the last try, before Kubernetes 1.32 not even that.
+    Between attempts, the kubelet repeats the last error, but not before Kubernetes 1.32.
     """
     if message.startswith(_BACK_OFF):
         return message.partition(": ")[2] or _PULLING[0]
@@ -128,7 +128,7 @@ def _clean(text: str) -> str:
 
 
 def _revision_of(pod: Fields) -> t.Any:
-    """The revision of a Deployment's pod; None for others."""
+    """The revision of a Deployment's pod; None for other pods."""
     return (pod["metadata"].get("labels") or {}).get(_REVISION)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The pods in objects that we write: where they are, and which labels they have."""
+"""Pod templates in objects that we write: their paths and labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCALING = frozenset(
         "scaleTarget",
     }
 )
-"""Fields of a predictor that are not of its pods."""
+"""Fields of a predictor that do not affect its pods."""
 
 _LWS, _KSERVE, _KNATIVE = "leaderworkerset.sigs.k8s.io", "serving.kserve.io", "serving.knative.dev"
 _ADDED: dict[str, dict[str, tuple[str, ...]]] = {
@@ -48,14 +48,14 @@ _ADDED: dict[str, dict[str, tuple[str, ...]]] = {
         },
     },
 }
-"""Labels that controllers add, as patterns of their values; {0}: the name of the object.
+"""Labels that controllers add, with patterns of their values; {0} is the name of the object.
 
-UIDs are left out: no selector of others has them.
+Labels with UIDs are omitted: no foreign selector contains them.
 """
 
 
 def templates_of(manifest: Manifest) -> list[Path]:
-    """Where an object has templates of pods; () if it is a pod."""
+    """The paths of an object's pod templates; () for a pod."""
     if manifest["kind"] not in _KINDS:
         return []
     return list(_find(manifest, ()))
@@ -72,7 +72,7 @@ def _find(item: t.Any, path: Path) -> t.Iterator[Path]:
 
 
 def at(item: t.Any, path: Path) -> Manifest:
-    """The mapping at a path; empty if there is none."""
+    """The map at a path; empty if there is none."""
     for key in path:
         item = item.get(key) if isinstance(item, dict) else None
     return item if isinstance(item, dict) else {}
@@ -86,22 +86,22 @@ def replaced(item: Manifest, path: Path, value: Manifest) -> Manifest:
 
 
 def pod_of(template: Manifest) -> Manifest:
-    """The spec of the pods of a template; that of an InferenceService is one itself."""
+    """The pod spec of a template; the template of an InferenceService is a pod spec itself."""
     return template if "containers" in template else template["spec"]
 
 
 def with_pod(template: Manifest, pod: Manifest) -> Manifest:
-    """The template with another spec of its pods."""
+    """The template with another pod spec."""
     return pod if "containers" in template else {**template, "spec": pod}
 
 
 def without_scaling(template: Manifest) -> Manifest:
-    """What a change of restarts the pods."""
+    """The part of a template whose changes restart the pods."""
     return {key: value for key, value in template.items() if key not in _SCALING}
 
 
 def given_labels(manifest: Manifest, path: Path) -> dict[str, str]:
-    """The labels that an object gives to its pods at this path."""
+    """The labels that an object sets on its pods at this path."""
     template = at(manifest, path)
     found = [(template.get("metadata") or {}).get("labels")]
     if manifest["kind"] == "InferenceService":
@@ -110,7 +110,7 @@ def given_labels(manifest: Manifest, path: Path) -> dict[str, str]:
 
 
 def possible_labels(manifest: Manifest, path: Path) -> dict[str, tuple[str, ...]]:
-    """The labels of the pods, with those that controllers add, as patterns of their values."""
+    """The labels of the pods and patterns of their values, including labels from controllers."""
     name = manifest["metadata"]["name"]
     added = {
         key: tuple(item.format(name) for item in patterns)

@@ -27,7 +27,7 @@ def build_probes(
 ) -> dict[str, t.Any]:
     """The container's probe fields: the user's own unchanged, else the defaults.
 
-    ``given``: field → the user's settings: `enabled`, if it is false, and the `probe` itself.
+    ``given``: field → the user's settings: `enabled` (by default true) and `probe`.
     ``handle`` builds the handler for a path.
     """
     probes = {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""`spec.proxy`: the variables of a proxy, and its certificates."""
+"""`spec.proxy`: the environment variables of a proxy, and its certificates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .env import EnvVar, env
 
 @dataclass(frozen=True)
 class Proxy:
-    """`spec.proxy`; one without fields differs from none.
+    """`spec.proxy`; a proxy without fields differs from none.
 
     ``env``: the variables, which override the user's. ``config_map``: the ConfigMap with the user's
-    certificates, or an empty string.
+    certificates; empty if unset.
     """
 
     is_given: bool
@@ -25,7 +25,7 @@ class Proxy:
 
 
 def parse_proxy(given: t.Mapping[str, str] | None) -> Proxy:
-    """The proxy; None: there is none."""
+    """The proxy; ``given`` is None if the spec has none."""
     if given is None:
         return Proxy(False, (), "")
     return Proxy(True, _env(given), given.get("certConfigMap") or "")

@@ -19,10 +19,10 @@ from .app import App
 
 @dataclass(frozen=True)
 class Claim:
-    """A PVC as the spec's ``field`` describes it; ``given`` is for `build_claim`.
+    """A PVC that the ``field`` of the spec describes; ``given`` is the content of the field.
 
-    ``name``: the one that the spec gives (``is_named``), else a derived one. ``is_created``:
-    whether we create it. ``sub_path``: the folder of its volume to mount; empty: all of it.
+    ``name``: the name in the spec (``is_named``), or a derived one. ``is_created``: whether we
+    create it. ``sub_path``: the folder of its volume to mount; by default the whole volume.
     """
 
     given: Fields
@@ -36,9 +36,9 @@ class Claim:
 def parse_claim(
     cr: Fields, given: Fields | None, field: str = "spec.storage.pvc", sub_path: str = ""
 ) -> Claim:
-    """The PVC of a custom resource, from whose name the default name is derived.
+    """The PVC of a custom resource, whose name determines the default name.
 
-    ``sub_path``: the default.
+    ``sub_path``: the default `subPath`.
     """
     given = given or {}
     return Claim(
@@ -52,7 +52,7 @@ def parse_claim(
 
 
 def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """A PVC as the spec describes it; NimError if its size is not a valid quantity."""
+    """The PVC of the spec; NimError if its size is not a valid quantity."""
     pvc = claim.given
     size = pvc.get("size") or ""
     try:
@@ -75,10 +75,10 @@ def build_claim(app: App, claim: Claim, labels: t.Mapping[str, str]) -> dict[str
 
 
 def refuse_foreign_claim(app: App, claim: Claim, workload: Manifest | None) -> None:
-    """NimError if the PVC of a derived name has another owner.
+    """NimError if a PVC with a derived name has another owner.
 
-    One that the spec names is an input, with any owner. One that the ``workload`` mounts already
-    stays in use.
+    A PVC that the spec names is an input and may have any owner. A PVC that the ``workload``
+    already mounts stays in use.
     """
     live = app.live("PersistentVolumeClaim", claim.name)
     if live is None or claim.is_named or (workload and _mounts(app, workload, claim.name)):
@@ -94,9 +94,9 @@ def _mounts(app: App, workload: Manifest, name: str) -> bool:
 
 
 def claim_at_deletion(app: App, name: str, what: str) -> str:
-    """What happens to a PVC that the spec has us create, and to ``what`` it holds, at deletion.
+    """A message about the fate of a created PVC, and of its content ``what``, at deletion.
 
-    Empty if there is none. An existing PVC is used as it is, and does not belong to the resource.
+    Empty without a PVC. A PVC that existed before does not belong to the resource, and stays.
     """
     pvc = app.live("PersistentVolumeClaim", name)
     if pvc is None:

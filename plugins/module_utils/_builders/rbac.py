@@ -20,7 +20,7 @@ def build_service_account(app: App, name: str = "") -> Manifest:
 
 
 def build_role(app: App, rules: t.Sequence[t.Mapping[str, t.Any]], name: str = "") -> Manifest:
-    """A Role; nobody can grant permissions they lack, so the operator has all of them, too."""
+    """A Role; RBAC requires the operator to have all permissions that it grants."""
     return app.child("Role", name=name, annotations={}, rules=list(rules))
 
 

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The progress of a Deployment's rollout, and how many pods an update may replace at a time.
+"""The progress of a Deployment's rollout, and the number of pods that an update may replace.
 
-The default is a quarter and no surge pod, as GPUs are scarce. With fewer GPUs than replicas, such
-an update would never finish: the unschedulable pods use up the quarter, so no running pod gives up
-its GPU. Therefore an update does not count them. Pods that fail otherwise do count: a bad image
-stops no more running pods than in a complete service.
+The default is a quarter and no surge pod, because GPUs are scarce. With fewer GPUs than replicas,
+such an update would never finish: unschedulable pods use up the quarter, so no running pod frees
+its GPU. Therefore an update does not count them. Other failing pods do count: a bad image stops no
+more running pods than in a complete service.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROLLING_UPDATE = {
 class Readiness:
     """``moving``: the rollout is in progress. ``stuck``: the Deployment is past its deadline.
 
-    ``awaits_pods``: it waits for pods, which may tell why.
+    ``awaits_pods``: it waits for pods, whose state may explain why.
     """
 
     ready: bool
@@ -45,7 +45,7 @@ def readiness_of_deployment(
     """The readiness of a Deployment.
 
     A status of an older generation is ignored, unless the Deployment ``is_steady``: its pods are
-    known to be unaffected by what has changed since. ``awaits_old``: not before old pods are gone.
+    unaffected by the changes since. ``awaits_old``: not ready before old pods terminated.
     """
     if deployment is None:
         return Readiness(False, "", moving=True)
@@ -60,8 +60,8 @@ def readiness_of_deployment(
             False, f'Waiting for deployment "{name}" spec update to be observed...\n', moving=True
         )
     if is_past_deadline(deployment):
-        said = f'deployment "{name}" exceeded its progress deadline'
-        return Readiness(False, said, stuck=True, awaits_pods=True)
+        text = f'deployment "{name}" exceeded its progress deadline'
+        return Readiness(False, text, stuck=True, awaits_pods=True)
     old = int(status.get("replicas") or 0) - updated if awaits_old else 0
     return _progress_of(name, wanted, updated, available, old)
 
@@ -69,14 +69,14 @@ def readiness_of_deployment(
 def _progress_of(name: str, wanted: int, updated: int, available: int, old: int) -> Readiness:
     waiting = f'Waiting for deployment "{name}" rollout to finish: '
     if updated < wanted:
-        said = f"{updated} out of {wanted} new replicas have been updated...\n"
-        return Readiness(False, waiting + said, moving=True, awaits_pods=True)
+        text = f"{updated} out of {wanted} new replicas have been updated...\n"
+        return Readiness(False, waiting + text, moving=True, awaits_pods=True)
     if old > 0:
-        said = f"{old} old replicas are pending termination...\n"
-        return Readiness(False, waiting + said, moving=True)
+        text = f"{old} old replicas are pending termination...\n"
+        return Readiness(False, waiting + text, moving=True)
     if available < updated:
-        said = f"{available} of {updated} updated replicas are available...\n"
-        return Readiness(False, waiting + said, moving=True, awaits_pods=True)
+        text = f"{available} of {updated} updated replicas are available...\n"
+        return Readiness(False, waiting + text, moving=True, awaits_pods=True)
     return Readiness(True, f'deployment "{name}" successfully rolled out\n')
 
 
@@ -103,7 +103,7 @@ def lacks_pods(deployment: Fields | None) -> bool:
 def build_strategy(live: Fields | None, pods: t.Sequence[Fields]) -> dict[str, t.Any]:
     """`spec.strategy` of a Deployment.
 
-    ``pods``: those of ``live``; only the unschedulable ones count.
+    ``pods``: the pods of ``live``; only unschedulable ones count.
     """
     count = _count_missing(live, pods) if live is not None and lacks_pods(live) else 0
     if not count:
@@ -112,9 +112,9 @@ def build_strategy(live: Fields | None, pods: t.Sequence[Fields]) -> dict[str, t
 
 
 def _count_missing(live: Fields, pods: t.Sequence[Fields]) -> int:
-    """How many pods may be unavailable; 0 if the field can be omitted.
+    """The number of pods that may be unavailable; 0 if the field can be omitted.
 
-    The scheduler has not tried a new pod yet, so meanwhile a value that was set stays.
+    A value that was set stays, because the scheduler has not tried new pods yet.
     """
     unschedulable = sum(map(_is_unschedulable, pods))
     replicas, _updated, _available = replica_counts(live)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ServiceMonitor, by which Prometheus finds its scrape targets."""
+"""The ServiceMonitor, which gives Prometheus its scrape targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .pod import without_empty
 def build_service_monitor(
     app: App, paths: t.Mapping[str, str], given: t.Mapping[str, t.Any]
 ) -> Manifest:
-    """The ServiceMonitor of ``paths``, keyed by the name of the Service's port.
+    """The ServiceMonitor for ``paths``, keyed by the name of the Service's port.
 
     ``given``: the user's `interval`, `scrapeTimeout`, `additionalLabels` and `annotations`. The
     additional labels override even our own: Prometheus selects its monitors by them. Services are

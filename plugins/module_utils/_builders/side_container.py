@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The init containers and sidecars that a spec gives."""
+"""The init containers and sidecars of a spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pod import without_empty
 
 @dataclass(frozen=True)
 class SideContainer:
-    """A container of the user beside the main one."""
+    """An additional container of the user."""
 
     name: str
     image: Image

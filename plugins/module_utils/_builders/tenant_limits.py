@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the administrator forbids in custom resources, by environment variables of the operator.
+"""Limits that the administrator sets on custom resources, in the operator's environment variables.
 
-Everything is allowed by default. A switch with an invalid value forbids what it guards, and the
-message says so.
+Everything is allowed by default. A switch with an invalid value forbids all that it controls, with
+a message about the value.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def read_switches(environment: t.Mapping[str, str]) -> dict[str, dict[str, str]]
 
 
 def host_path_violations(observed: Observed, field: str, path: str) -> list[str]:
-    """Why a hostPath volume at ``path`` is forbidden; empty if it is allowed or has no path."""
+    """Violations by a hostPath volume at ``path``, which may be empty."""
     allowed = _listed(observed, HOST_PATHS)
     if not path or _ANY in allowed:
         return []
     bad = [item for item in allowed if not item.startswith("/") or ".." in item.split("/")]
     if bad:
         why = f"the operator's {HOST_PATHS} has {bad[0]!r}, which is not a plain path"
-        return [_fault(field, path, why)]
+        return [_violation(field, path, why)]
     if path.startswith("/") and any(_is_below(path, item) for item in allowed):
         return []
-    return [_fault(field, path, _allows(HOST_PATHS, allowed))]
+    return [_violation(field, path, _allows(HOST_PATHS, allowed))]
 
 
 def forbids_root(observed: Observed) -> bool:
@@ -66,20 +66,22 @@ def forbids_root(observed: Observed) -> bool:
 
 
 def root_violations(observed: Observed, field: str, value: t.Any) -> list[str]:
-    """Why ``value``, which makes a container run as root, is forbidden; empty if it is allowed."""
+    """Violations by ``value``, which makes a container run as root."""
     if not forbids_root(observed):
         return []
     given = _value(observed, ROOT_USER)
     if given.strip() in _ROOT_USER:
-        return [_fault(field, value, f"a container would run as root, but {ROOT_USER} is forbid")]
+        return [
+            _violation(field, value, f"a container would run as root, but {ROOT_USER} is forbid")
+        ]
     why = f"the operator's {ROOT_USER} is {given!r}: use allow or forbid"
-    return [_fault(field, value, why)]
+    return [_violation(field, value, why)]
 
 
 def security_violations(
     observed: Observed, field: str, security: t.Mapping[str, t.Any]
 ) -> list[str]:
-    """Why a security context that the user gives is forbidden; empty if it is allowed."""
+    """Violations by a security context of the user."""
     added = (security.get("capabilities") or {}).get("add")
     given = {
         "allowPrivilegeEscalation": security.get("allowPrivilegeEscalation") is True,
@@ -89,17 +91,17 @@ def security_violations(
         "runAsUser": security.get("runAsUser") == _ROOT,
     }
     return [
-        fault
+        violation
         for name, is_bad in given.items()
         if is_bad
-        for fault in root_violations(
+        for violation in root_violations(
             observed, f"{field}.{name}", added if name == "capabilities.add" else security[name]
         )
     ]
 
 
 def root_user_violations(observed: Observed, user: int | None, config_map: str) -> list[str]:
-    """Why a root user, or certificates, which need a root container, are forbidden; else empty."""
+    """Violations by a root user, or by certificates, which need a root container."""
     found = []
     if user == _ROOT:
         found += root_violations(observed, "spec.userID", _ROOT)
@@ -111,7 +113,7 @@ def root_user_violations(observed: Observed, user: int | None, config_map: str) 
 def key_violations(
     observed: Observed, switch: str, field: str, keys: t.Iterable[str] | None
 ) -> list[str]:
-    """Why these label or annotation keys are forbidden.
+    """Violations by label or annotation keys.
 
     ``switch`` lists patterns of the allowed keys. A pattern may contain ``*`` and ``?``.
     """
@@ -119,14 +121,14 @@ def key_violations(
         return []
     allowed, why = _patterns(observed, switch, "keys")
     return [
-        _fault(field, key, why)
+        _violation(field, key, why)
         for key in sorted(keys or ())
         if not any(fnmatchcase(key, item) for item in allowed)
     ]
 
 
 def name_violations(observed: Observed, switch: str, field: str, name: str) -> list[str]:
-    """Why the name of a host or an object is forbidden; case does not matter.
+    """Violations by the name of a host or an object, case-insensitive.
 
     ``switch`` lists patterns of the allowed names, as for `key_violations`.
     """
@@ -135,34 +137,36 @@ def name_violations(observed: Observed, switch: str, field: str, name: str) -> l
     allowed, why = _patterns(observed, switch, "names")
     if any(fnmatchcase(name.lower(), item.lower()) for item in allowed):
         return []
-    return [_fault(field, name, why)]
+    return [_violation(field, name, why)]
 
 
 def is_restricted(observed: Observed, switch: str) -> bool:
-    """Whether a switch that lists what is allowed forbids anything."""
+    """Whether a switch with a list of allowed values forbids anything."""
     return _ANY not in _listed(observed, switch)
 
 
 def allows(observed: Observed, switch: str) -> str:
-    """What a switch allows, for a message."""
+    """The values that a switch allows, for a message."""
     return _allows(switch, _listed(observed, switch))
 
 
-def refuse(faults: t.Sequence[str]) -> None:
-    """NimError if anything is forbidden."""
-    if faults:
-        raise NimError(f"{'; '.join(faults)} (running workloads stay unchanged)", reason=FORBIDDEN)
+def refuse(violations: t.Sequence[str]) -> None:
+    """NimError if there are violations."""
+    if violations:
+        raise NimError(
+            f"{'; '.join(violations)} (running workloads stay unchanged)", reason=FORBIDDEN
+        )
 
 
 def _patterns(observed: Observed, switch: str, what: str) -> tuple[list[str], str]:
-    """The patterns of what is allowed, and why others are not; a bad pattern spoils the list."""
+    """The allowed patterns, and the reason for refusing others; a bad pattern empties the list."""
     allowed = _listed(observed, switch)
     if bad := [item for item in allowed if not _PATTERN.fullmatch(item)]:
         return [], f"the operator's {switch} has {bad[0]!r}, which is not a pattern of {what}"
     return allowed, _allows(switch, allowed)
 
 
-def _fault(field: str, value: t.Any, why: str) -> str:
+def _violation(field: str, value: t.Any, why: str) -> str:
     shown = f'"{value[:_MAX_SHOWN]}"' if isinstance(value, str) else value
     return f"{field}: {shown} is forbidden: {why}"
 
@@ -182,6 +186,6 @@ def _listed(observed: Observed, switch: str) -> list[str]:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Whether a path is ``folder`` or within it, as the kernel resolves both, ignoring links."""
+    """Whether a path is ``folder`` or within it, as the kernel resolves both without links."""
     path, folder = (f"/{posixpath.normpath(item).lstrip('/')}" for item in (path, folder))
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whose traffic pods would get by their labels, while `NIMOPS_POD_LABELS` restricts labels.
+"""Refuses pods whose labels match foreign selectors, while `NIMOPS_POD_LABELS` restricts labels.
 
-A Service or an InferencePool selects pods by labels, and some labels are the name of the resource.
-Only labels that running pods do not have yet count: a selector of running pods is meant for them.
+A Service or an InferencePool selects pods by labels, and some labels contain the name of the
+resource. Only labels that running pods lack count: a selector of running pods is intentional.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SELECTOR_ACCESS = tuple(
 
 
 def selector_reads(app: App) -> list[Read]:
-    """What selects pods in the namespace; to read only before there may be pods with new labels."""
+    """Reads of the selectors in the namespace, needed before pods with new labels are written."""
     if not is_restricted(app.observed, POD_LABELS):
         return []
     return [ReadObjects(kind, app.namespace) for kind in _SELECTING]
 
 
 def traffic_violations(app: App, manifest: Manifest) -> list[str]:
-    """Why the pods of an object are forbidden: they would get the traffic of others."""
+    """Violations by the pods of an object that would get traffic of other services."""
     live = app.live(manifest["kind"], manifest["metadata"]["name"])
     foreign = None
     found: dict[str, None] = {}
@@ -52,12 +52,12 @@ def traffic_violations(app: App, manifest: Manifest) -> list[str]:
         for item in foreign:
             selector = _selector_of(item)
             if _selects(selector, labels):
-                found.setdefault(_fault(app, item, selector))
+                found.setdefault(_violation(app, item, selector))
     return list(found)
 
 
 def _foreign(app: App, live: Manifest | None) -> list[Manifest]:
-    """What others made that selects pods; the controller of ``live`` makes some for its pods."""
+    """Foreign objects that select pods, except those of the controller of ``live``."""
     uid = (live or {"metadata": {}})["metadata"].get("uid")
     return [
         {**item, "kind": kind}
@@ -83,7 +83,7 @@ def _selects(selector: t.Mapping[str, str], labels: t.Mapping[str, tuple[str, ..
     )
 
 
-def _fault(app: App, item: Manifest, selector: t.Mapping[str, str]) -> str:
+def _violation(app: App, item: Manifest, selector: t.Mapping[str, str]) -> str:
     shown = ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     return (
         f'metadata.name: "{app.name}" is forbidden: {item["kind"]}'

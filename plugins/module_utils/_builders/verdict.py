@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The state of a service, and how its status and events report it."""
+"""The state of a service, and its report in status and events."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ READY, NOT_READY, FAILED = "Ready", "NotReady", "Failed"
 _REASONS = {"HorizontalPodAutoscaler": "HPAFailed", "InferenceService": "DeploymentFailed"}
 _DEFAULT_REASON = "{kind}Failed"
 _OTHERS = ("PersistentVolumeClaim",)
-"""Kinds whose refusal has no reason of its own."""
+"""Kinds whose refusal has the reason `Failed`."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The state of a service.
 
-    ``fields``: status fields to set. ``waiting``: what is still pending although the state says
-    otherwise, and ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change by
-    itself. ``event_text``: the start of the NotReady event's text.
+    ``fields``: status fields to set. ``waiting``: pending work that the state does not show, and
+    ``waiting_reason`` its reason. ``stalled``: the reason why nothing will change without a user.
+    ``event_text``: the start of the NotReady event's text.
     """
 
     state: str
@@ -44,14 +44,14 @@ class Verdict:
 
 
 def failed(reason: str, message: str, error: str = "") -> Verdict:
-    """A failure; with an ``error``, the run fails, so that the runtime retries."""
+    """The verdict of a failure; with an ``error``, the run fails, so that the runtime retries."""
     return Verdict(FAILED, reason, message, stalled=reason, error=error)
 
 
 def judge_outcome(outcome: Outcome, providers: t.Mapping[str, str]) -> Verdict | None:
-    """The verdict if the pass failed, or something was not written; else None.
+    """The verdict of a failed pass or a refused write; otherwise None.
 
-    ``providers``: kind → what to install if the API server does not know it.
+    ``providers``: kind → the software to install if the API server does not serve the kind.
     """
     if outcome.failure:
         error = "" if outcome.is_final else outcome.failure
@@ -65,14 +65,14 @@ def judge_outcome(outcome: Outcome, providers: t.Mapping[str, str]) -> Verdict |
 
 
 def reason_of(kind: str) -> str:
-    """The reason of the condition if a child of this kind is refused."""
+    """The reason of the condition for a refused child of this kind."""
     if kind in _OTHERS:
         return FAILED
     return _REASONS.get(kind) or _DEFAULT_REASON.format(kind=kind)
 
 
 def _explain(refusal: Refusal, providers: t.Mapping[str, str]) -> str:
-    """The API server's message, and advice if it does not know the kind, or a field of it."""
+    """The API server's message, with advice if it does not serve the kind or a field of it."""
     provider = providers.get(refusal.kind)
     if provider and refusal.message.startswith("no matches for kind "):
         return f"{refusal.message}: install {provider}"
@@ -82,17 +82,17 @@ def _explain(refusal: Refusal, providers: t.Mapping[str, str]) -> str:
 
 
 def with_pods(status: Fields, message: str, why: str) -> str:
-    """The message about a rollout, with why its pods are not ready.
+    """The message about a rollout, with the problems of its pods.
 
-    The former message stays if it says the same in more detail: before Kubernetes 1.32, the kubelet
-    repeats only at each try why it cannot pull an image.
+    The former message stays if it is the same with more detail: before Kubernetes 1.32, the kubelet
+    reports the cause of a failed pull only at each attempt.
     """
     if not why:
         return message
-    said = f"{message}{why}" if message[-1:] in ("", "\n") else f"{message}: {why}"
+    text = f"{message}{why}" if message[-1:] in ("", "\n") else f"{message}: {why}"
     former = find_condition(status.get("conditions"), READY) or {}
-    told = str(former.get("message") or "")
-    return told if told.startswith(f"{said}: ") else said
+    detailed = str(former.get("message") or "")
+    return detailed if detailed.startswith(f"{text}: ") else text
 
 
 def apply_verdict(builder: StatusBuilder, verdict: Verdict) -> None:
@@ -118,7 +118,7 @@ def apply_verdict(builder: StatusBuilder, verdict: Verdict) -> None:
 
 
 def refuse(builder: StatusBuilder, subject: str, status: Fields, error: NimError) -> Verdict:
-    """Report why a resource is not reconciled; all other fields stay as they are."""
+    """Report why a resource is not reconciled; other fields of the status stay."""
     verdict = failed(error.reason, str(error))
     apply_verdict(builder, verdict)
     builder.events += events_of(subject, status, verdict)
@@ -140,7 +140,7 @@ def events_of(subject: str, status: Fields, verdict: Verdict) -> list[Event]:
 
 
 def _is_transition(previous: Fields, verdict: Verdict) -> bool:
-    """Whether state or reason changed; for a failure, also the message."""
+    """Whether the state or reason changed, or for a failure the message."""
     kind = FAILED if verdict.state == FAILED else READY
     before = find_condition(previous.get("conditions"), kind) or {}
     was: list[t.Any] = [previous.get("state"), before.get("reason")]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the administrator forbids, checked on all that a kind wants: see `policy.py`."""
+"""Checks the desired objects of a kind against the administrator's limits: `tenant_limits.py`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ AppT = t.TypeVar("AppT", bound=App)
 
 _HANDLERS = ("httpGet", "tcpSocket")
 _OPAQUE = f"{PICKER_FIELD}.config"
-"""A text for a program, for us."""
+"""A field that is opaque for the operator."""
 
 
 def within_limits(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], Desired]:
-    """Decorates `desired` of a kind that makes pods: NimError if it wants what is forbidden.
+    """Decorates `desired` of a kind with pods: NimError if it violates the limits.
 
-    Where the operator forbids root, the pods that it wants have no way to become root.
+    If the operator forbids root, the desired pods cannot become root.
     """
 
     @functools.wraps(desired)
     def wanted_within_limits(app: AppT) -> Desired:
         wanted = desired(app)
-        refuse(_faults(app, wanted))
+        refuse(_violations(app, wanted))
         if not forbids_root(app.observed):
             return wanted
         return replace(
@@ -53,20 +53,20 @@ def within_limits(desired: t.Callable[[AppT], Desired]) -> t.Callable[[AppT], De
     return wanted_within_limits
 
 
-def _faults(app: App, wanted: Desired) -> list[str]:
-    faults = []
+def _violations(app: App, wanted: Desired) -> list[str]:
+    violations = []
     if forbids_root(app.observed):
         for field, security in _contexts(app.resource["spec"]):
-            faults += security_violations(app.observed, field, security)
+            violations += security_violations(app.observed, field, security)
     if is_restricted(app.observed, PROBE_HOSTS):
         for field, host in _probe_hosts(app.resource["spec"]):
-            faults += name_violations(app.observed, PROBE_HOSTS, field, host)
+            violations += name_violations(app.observed, PROBE_HOSTS, field, host)
     if is_restricted(app.observed, EXPOSED_SERVICES):
-        faults += _exposure_violations(app, wanted)
+        violations += _exposure_violations(app, wanted)
     if is_restricted(app.observed, POD_LABELS):
         for child in wanted.children:
-            faults += traffic_violations(app, child.manifest)
-    return list(dict.fromkeys(faults))
+            violations += traffic_violations(app, child.manifest)
+    return list(dict.fromkeys(violations))
 
 
 def _live(app: App, child: Child) -> Manifest | None:
@@ -74,7 +74,7 @@ def _live(app: App, child: Child) -> Manifest | None:
 
 
 def _walk(item: t.Any, field: str) -> t.Iterator[tuple[str, str, Fields]]:
-    """Field, its last name and value of each mapping within ``item``."""
+    """The path, the last name in it and the value of each map within ``item``."""
     entries: t.Iterable[tuple[str, str, t.Any]] = ()
     if isinstance(item, dict):
         entries = ((f"{field}.{key}", str(key), value) for key, value in item.items())
@@ -95,7 +95,7 @@ def _contexts(spec: Fields) -> list[tuple[str, Fields]]:
 
 
 def _probe_hosts(spec: Fields) -> list[tuple[str, str]]:
-    """Field and value of each host that probes or hooks ask instead of their pod."""
+    """Field and value of each host that probes or hooks connect to instead of their pod."""
     return [
         (f"{where}.host", str(found["host"]))
         for where, name, found in _walk(spec, "spec")
@@ -104,7 +104,7 @@ def _probe_hosts(spec: Fields) -> list[tuple[str, str]]:
 
 
 def _exposure_violations(app: App, wanted: Desired) -> list[str]:
-    """Why Services of others, or what else may be behind an Ingress or a route, are forbidden."""
+    """Violations by foreign backends of an Ingress or a route."""
     own = {(item.manifest["kind"], item.manifest["metadata"]["name"]) for item in wanted.children}
     found: dict[str, None] = {}
     for child in wanted.children:
@@ -120,7 +120,7 @@ def _exposure_violations(app: App, wanted: Desired) -> list[str]:
 
 
 class _Backend(t.NamedTuple):
-    """What is behind an Ingress or a route; without ``namespace`` it is in the same one."""
+    """A backend of an Ingress or a route; ``namespace``: empty for the same namespace."""
 
     kind: str
     name: str
@@ -129,19 +129,19 @@ class _Backend(t.NamedTuple):
 
     @property
     def is_near(self) -> bool:
-        """Whether it may be a child: it is of our API group of that kind, and in the namespace."""
+        """Whether it may be a child: its kind has our API group, and it is in the namespace."""
         known = KINDS.get(self.kind)
         return known is not None and known.group == self.group and not self.namespace
 
     @property
     def shown(self) -> str:
-        """The name, after namespace and kind if these are not the usual ones."""
+        """The name, with a namespace or kind that is not the default."""
         kind = "" if self.kind == "Service" and not self.group else f"{self.kind}/"
         return f"{self.namespace}/{kind}{self.name}" if self.namespace else f"{kind}{self.name}"
 
 
 def _backends(manifest: Manifest) -> t.Iterator[_Backend]:
-    home = manifest["metadata"]["namespace"]
+    own_namespace = manifest["metadata"]["namespace"]
     for _where, name, found in _walk(manifest["spec"], ""):
         if name == "service" and "name" in found:
             yield _Backend("Service", str(found["name"]))
@@ -149,10 +149,10 @@ def _backends(manifest: Manifest) -> t.Iterator[_Backend]:
             group = str(found.get("apiGroup") or "")
             yield _Backend(str(found.get("kind")), str(found.get("name")), group)
         for item in found.get("backendRefs") or []:
-            namespace = str(item.get("namespace") or home)
+            namespace = str(item.get("namespace") or own_namespace)
             yield _Backend(
                 str(item.get("kind") or "Service"),
                 str(item.get("name")),
                 str(item.get("group") or ""),
-                "" if namespace == home else namespace,
+                "" if namespace == own_namespace else namespace,
             )

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The nimops.nim authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `NIMOPS_ROOT_USER=forbid` means for the containers of all pods that we make.
+"""Applies `NIMOPS_ROOT_USER=forbid` to the containers of all pods that we create.
 
-A setuid program gives root to a process of any user, so containers may not gain privileges either.
-Pods that run already stay as they are until something else replaces them: neither an upgrade nor
-this switch restarts a model that loads for many minutes.
+A setuid program makes a process of any user root, so containers must not gain privileges either.
+Running pods stay unchanged until something else replaces them: neither an upgrade nor this switch
+restarts a model that loads for many minutes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Change = t.Callable[[Manifest], Manifest]
 
 
 def _change_for(template: Manifest, live: Manifest) -> Change:
-    """How to change a pod: as little as before, while nothing else would replace its like."""
+    """The change of a pod: full hardening only if another change replaces the pods anyway."""
     running = live and pod_of(live if "containers" in live else {"spec": {}, **live})
 
     def keep(pod: Manifest) -> Manifest:
@@ -72,7 +72,7 @@ def _secured(container: Manifest, fields: Manifest) -> Manifest:
 
 
 def _kept(pod: Manifest, running: Manifest) -> Manifest:
-    """The pod with as much of this as the running one has; earlier releases had less."""
+    """The pod with as much hardening as the running one; earlier releases had less."""
     found = dict(pod)
     if (running.get(_SECURITY) or {}).get("runAsNonRoot") is True:
         found[_SECURITY] = {**(pod.get(_SECURITY) or {}), "runAsNonRoot": True}
