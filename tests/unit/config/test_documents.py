@@ -85,10 +85,12 @@ def test_architecture_layers():
     assert named == {path.stem for path in UTILS.iterdir()} - {"__pycache__", "_schemas"}
 
 
-def test_architecture_files():
-    named = re.findall(r"`([\w/.-]+\.(?:py|yml|yaml))`", ARCHITECTURE)
+@pytest.mark.parametrize(
+    "path", [DEVELOP / "architecture.md", *DECISIONS], ids=lambda path: path.stem
+)
+def test_files_named(path):
+    named = re.findall(r"`([\w/.-]+/[\w.-]+\.(?:py|yml|yaml))`", path.read_text())
     missing = [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in FILES)]
-    assert len(named) > 40
     assert missing == []
 
 
