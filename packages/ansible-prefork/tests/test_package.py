@@ -84,7 +84,7 @@ def test_the_metadata_say_what_a_stranger_asks(built):
     urls = dict(item.split(", ") for item in metadata.get_all("Project-URL"))
     assert {"Homepage", "Documentation", "Changelog", "Issues", "Repository"} <= urls.keys()
     for url in urls.values():
-        _site, _main, path = url.partition("/main/prefork")
+        _site, _main, path = url.partition("/main/packages/ansible-prefork")
         assert not _main or (ROOT / path.lstrip("/")).exists(), url
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "Typing :: Typed" in metadata.get_all("Classifier")
